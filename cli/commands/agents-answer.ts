@@ -22,7 +22,7 @@ export function registerAnswer(agents: Command): void {
       ),
     'answer',
   )
-    .option('--request <id>', 'ID of the question, as agents view shows it (default: the only open question)')
+    .option('--request <id>', 'ID of the question, from board agents view (default: the only open question)')
     .option('--option <option>', 'ID or name of an option of the question')
     .option('--decline', 'leave the decision to the agent')
     .action(async (id: string, words: string | undefined, { request, option, decline, ...texts }: AnswerOptions) => {

@@ -22,7 +22,7 @@ export function registerMessages(agents: Command): void {
       .summary("Show or follow a card's messages")
       .description(`Show what was told on a card, oldest first. ${settingsApply}`),
   )
-    .option('--session <session>', "only this session's, by id")
+    .option('--session <session>', 'ID of the session')
     .action(async (id: string, options: MessagesOptions) => {
       const context = await openContext(messages)
       await (options.follow
@@ -48,14 +48,14 @@ export const addMessageOptions = (command: Command): Command =>
         messageBound,
       ),
     )
-    .addOption(new Option('--before <when>', 'what came before that').argParser(messageBound))
+    .addOption(new Option('--before <when>', 'show earlier messages than this').argParser(messageBound))
     .addOption(
       new Option('--limit <number>', 'how many at most: the last ones, or with --since the first ones')
         .argParser(count)
         .default(100),
     )
-    .addOption(new Option('--all', 'every message').conflicts('limit'))
-    .addOption(new Option('-f, --follow', 'go on with each message that comes, until Ctrl-C').conflicts('before'))
+    .addOption(new Option('--all', 'show all messages').conflicts('limit'))
+    .addOption(new Option('-f, --follow', 'follow new messages until Ctrl-C').conflicts('before'))
 
 /** Prints messages as they are, or follows them. */
 export async function showMessages(context: Context, place: CardPlace, options: MessagesOptions): Promise<void> {

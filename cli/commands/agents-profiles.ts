@@ -75,17 +75,17 @@ const addOptions = (command: Command): Command =>
       "the program in place of the agent's, then each of its arguments (repeat it)",
       collect,
     )
-    .option('--arg <arguments>', "an argument behind the agent's own (repeat it)", collect)
+    .option('--arg <arguments>', 'additional argument of the agent (repeatable)', collect)
     .option(
       '--env <name>',
       'a variable that it sets, with its value in the environment of this command (repeat it)',
       collect,
     )
-    .option('--env-from <file>', 'variables that it sets, NAME=VALUE lines; - for stdin')
-    .option('--model <model>', 'the model that it uses')
-    .option('--mode <mode>', 'the mode that it works in')
-    .option('--effort <effort>', 'how much effort it makes')
-    .option('--credential <credential>', 'one of your credentials that it uses')
+    .option('--env-from <file>', 'file with variables as NAME=VALUE lines, or - for stdin')
+    .option('--model <model>', 'model of the agent')
+    .option('--mode <mode>', 'mode of the agent')
+    .option('--effort <effort>', 'reasoning effort')
+    .option('--credential <credential>', 'one of your credentials')
 
 function registerAdd(profiles: Command): void {
   const add = addOptions(
@@ -127,7 +127,7 @@ function registerEdit(profiles: Command): void {
         'Change a named configuration of an agent; none takes a value away. Variables that are not named stay. Administrators do this.',
       ),
   )
-    .option('--remove-env <name>', 'a variable that it sets no more (repeat it)', collect)
+    .option('--remove-env <name>', 'variable to remove (repeatable)', collect)
     .action(async (wanted: string, options: Options) => {
       if (Object.keys(options).length === 0)
         throw usage('what should change?', {
@@ -159,7 +159,7 @@ function registerDelete(profiles: Command): void {
     .description(
       'Delete a named configuration of an agent. Cards, columns and projects that name it start no agent until they name another. Administrators do this.',
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveAgentProfile(context, wanted)

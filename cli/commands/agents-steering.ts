@@ -113,7 +113,7 @@ function starter(
       '-w, --wait',
       'wait until the agent has ended or waits for you, at most --timeout; exit 1 unless it completed',
     )
-    .option('--force', 'also while the card waits for others')
+    .option('--force', 'start the card even if it is blocked')
     .addOption(reconnectOption())
   type Options = { wait?: boolean; force?: boolean; reconnect: number }
   return command.action(async (id: string, { wait, force = false, reconnect }: Options) => {
@@ -162,11 +162,11 @@ function registerApprove(agents: Command): void {
       ),
     'feedback',
   )
-    .option('--reject', 'refuse it')
-    .option('--request <id>', 'the question that is meant, as agents view and agents messages --follow show it')
-    .option('--option <id>', "one of the agent's own answers, as agents view shows them")
-    .option('--always', "the agent's own answer that counts for this and all that is like it")
-    .option('--feedback <text>', 'what the agent is told besides, as its next message')
+    .option('--reject', 'reject it')
+    .option('--request <id>', 'ID of the question, from board agents view')
+    .option('--option <id>', 'answer of the agent, from board agents view')
+    .option('--always', "the agent's answer that also applies to similar requests")
+    .option('--feedback <text>', 'text for the agent, as its next message')
     .action(async (id: string, { request, feedback: text, file, ...answer }: ApproveOptions) => {
       const feedback = await textOf(text, { file })
       if (feedback?.trim() === '') throw usage('the feedback is empty')

@@ -118,7 +118,7 @@ function registerList(agents: Command): void {
     .command('list')
     .summary('List agents at work')
     .description('List the cards of a project that have an active agent.')
-    .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
+    .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
   example(list, 'board agents list', 'board agents list --watch', 'board agents list -q | board cards wait -')
 

@@ -35,17 +35,17 @@ export function register(command: Command): void {
       .description(
         "Call any route of the API. It prints the answer's data; the document of all routes is at /api/openapi.json.",
       )
-      .option('-X, --method <method>', 'GET, or POST when fields are given')
-      .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', collect)
+      .option('-X, --method <method>', 'HTTP method (default: GET, or POST with fields)')
+      .option('-f, --raw-field <key=value>', 'text field of the body, or of the query with GET (repeatable)', collect)
       .option(
         '-F, --field <key=value>',
         "the same, where true, false, null and numbers are themselves and @file is a file's text",
         collect,
       )
-      .option('-H, --header <name: value>', 'a header (repeat it)', collect)
-      .option('--input <file>', 'the body from a file, - for stdin')
-      .option('--paginate', 'fetch all pages and print them as one list')
-      .option('-i, --include', 'print the status, the headers and the body as they came')
+      .option('-H, --header <name: value>', 'header (repeatable)', collect)
+      .option('--input <file>', 'file with the body, or - for stdin')
+      .option('--paginate', 'fetch all pages, and print one list')
+      .option('-i, --include', 'print the response status, headers and body verbatim')
       .option('--silent', 'print nothing'),
     'board api /api/projects',
     'board api /api/cards -f projectId=1 -f title="Fix the login"',

@@ -36,7 +36,7 @@ export function register(assistant: Command): void {
       'message',
     ),
   )
-    .option('-w, --wait', 'print its answer, and wait for its end, at most --timeout; exit with 1 unless it completed')
+    .option('-w, --wait', 'wait for the end and print the answer, for up to --timeout; exit with 1 unless it completed')
     .addOption(reconnectOption())
     .action(async (text: string | undefined, options: TextOptions & SendOptions) => {
       const content = await messageOf(text, options)

@@ -47,7 +47,7 @@ function registerLogin(command: Command, verb: Verb): void {
           'withToken',
         ]),
       )
-      .option('--no-browser', 'with --oidc: print the address only'),
+      .option('--no-browser', 'with --oidc: print the address without opening it'),
     'board auth login --url https://board.example.com',
     'board auth login --oidc',
     'board auth login --profile ci --with-token < key.txt',
@@ -65,7 +65,7 @@ function registerSignUp(command: Command, verb: Verb): void {
       .option('--email <email>', 'your email address')
       .option('--name <name>', 'your name')
       .option(...passwordStdin)
-      .option('--invitation-file <file>', 'accept the invitation whose link is in the file, - for stdin'),
+      .option('--invitation-file <file>', 'file with an invitation link to accept, or - for stdin'),
     'board auth register --email ada@example.com',
     'board auth register --email ada@example.com --invitation-file link.txt',
   ).action((options: SignOptions) => signUp(command, options))
@@ -75,7 +75,7 @@ function registerSignUp(command: Command, verb: Verb): void {
       .description(
         'Accept an invitation to a project with the link that you were given. It is asked for, or comes from a file.',
       )
-      .option('--invitation-file <file>', 'a file that holds the link, - for stdin'),
+      .option('--invitation-file <file>', 'file with the invitation link, or - for stdin'),
     'board auth accept',
     'board auth accept --invitation-file link.txt',
   ).action(async (options: { invitationFile?: string }) => (await import('./auth-accept.ts')).accept(command, options))
@@ -85,7 +85,7 @@ function registerAccount(command: Command, verb: Verb): void {
   example(
     verb('password', 'Change your password')
       .description('Change your password. All other sign-ins of your account end; API keys go on.')
-      .option('--password-stdin', 'read two lines from stdin: the current password and the new one'),
+      .option('--password-stdin', 'read the current and the new password from stdin, on two lines'),
     'board auth password',
     'board auth password --password-stdin < passwords.txt',
   ).action(async (options: { passwordStdin?: boolean }) =>

@@ -44,7 +44,7 @@ export function registerVerify(backups: Command): void {
     .description(
       'Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.',
     )
-    .option('--latest', "the newest backup of this machine's data folder")
+    .option('--latest', 'use the newest backup in the data folder of this machine')
     .action(async (wanted: string | undefined, { latest }: { latest?: boolean }) => {
       const { out } = createOutput(globalsOf(verify))
       if ((wanted === undefined) === !latest)
@@ -104,10 +104,10 @@ export function registerRestore(backups: Command): void {
     .description(
       "Put a backup in the place of everything that the server has: one of the server's by its name, or a file of this machine. It is verified first, what was there is kept as a backup, and everybody else is signed out. Without a server it is done on the data folder of this machine.",
     )
-    .option('--latest', "the server's newest one that is verified")
-    .option('--data-dir <folder>', 'the data folder of a server that is stopped')
-    .option('--dry-run', 'only verify it, and say what would be done')
-    .option('-y, --yes', 'do not ask')
+    .option('--latest', 'use the newest verified backup of the server')
+    .option('--data-dir <folder>', 'data folder of a stopped server')
+    .option('--dry-run', 'verify the backup, and show what would change')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string | undefined, options: RestoreOptions) => {
       if (options.dataDir !== undefined && options.latest)
         throw usage('--latest asks a server', { hint: 'name the file' })

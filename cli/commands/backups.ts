@@ -45,9 +45,9 @@ function registerCreate(backups: Command): void {
     .description(
       'Back up the database and the attachments on the server, and print the name of the backup. A key with backups.create can do it in cron.',
     )
-    .option('--with-key', 'put the key into it that opens sealed secrets: keep such a file as safe as they are')
-    .option('-o, --output <file>', 'download it too: the file or folder to write, or - for stdout')
-    .option('--keep <number>', 'then delete the oldest of those that were made like this, but so many', count)
+    .option('--with-key', 'include the key that decrypts stored secrets; protect such a file')
+    .option('-o, --output <file>', 'also download it to this file or folder, or - for stdout')
+    .option('--keep <number>', 'keep the newest N backups of this kind and delete the rest', count)
     .action(async ({ withKey, output, keep }: CreateOptions) => {
       const context = await openContext(create)
       await requireOutput(context, output)
@@ -84,7 +84,7 @@ function registerDownload(backups: Command): void {
     .command('download [backup]')
     .summary('Download a backup')
     .description('Download a backup, and print the name of the file.')
-    .option('--latest', 'the newest one that is verified')
+    .option('--latest', 'use the newest verified backup')
     .option(
       '-o, --output <file>',
       "the file or folder to write, or - for stdout (default: the backup's own name, here)",
@@ -103,8 +103,8 @@ function registerDelete(backups: Command): void {
     .command('delete [backups...]')
     .summary('Delete backups')
     .description('Delete backups, or all but the newest good ones.')
-    .option('--keep <number>', 'delete every backup but so many of the newest', count)
-    .option('-y, --yes', 'do not ask')
+    .option('--keep <number>', 'keep the newest N backups and delete the rest', count)
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string[], { keep, yes }: { keep?: number; yes?: boolean }) => {
       if ((wanted.length === 0) === (keep === undefined))
         throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })

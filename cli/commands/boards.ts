@@ -30,7 +30,7 @@ export function register(boards: Command): void {
     .command('create <name>')
     .summary('Create a board')
     .description("Create a board with a template's columns.")
-    .option('--template <template>', 'the board template, by name or id (default: Kanban)')
+    .option('--template <template>', 'name or ID of the board template (default: Kanban)')
     .action(async (name: string) => {
       // The global option of that name takes the value; see globalsOf.
       const { template } = create.optsWithGlobals<{ template?: string }>()
@@ -64,7 +64,7 @@ function registerDelete(boards: Command): void {
     .command('delete <board>')
     .summary('Delete a board')
     .description('Delete a board with its columns and cards.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()

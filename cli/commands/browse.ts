@@ -17,7 +17,7 @@ export function register(command: Command): void {
       .description(
         'Open the board in your browser, signed in as you are here: what waits for you (home), the board of the current project, a card, what a card has changed, or the documentation of the API.',
       )
-      .option('--print', 'print the address and open nothing'),
+      .option('--print', 'print the address without opening it'),
     'board browse',
     'board browse board -P web',
     'board browse diff 12',

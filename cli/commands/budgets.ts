@@ -42,8 +42,8 @@ function registerList(budgets: Command): void {
     .description(
       "List the budgets that you may see, with what is spent of them. With -P those that bound the agents of that project: its own, its cards', its organization's, and those of the credentials that it uses. UNKNOWN is how many runs are not in it, because their agents did not tell what they used. Days and months are those of UTC.",
     )
-    .option('--card <card>', 'only those of this card')
-    .option('--org <organization>', 'only those of this organization, by name or id')
+    .option('--card <card>', 'only of this card')
+    .option('--org <organization>', 'only of this organization (name or ID)')
     .action(async ({ card, org }: { card?: string; org?: string }) => {
       const context = await openContext(list)
       await context.out.list(await listed(context, { card, org }), columns, {
@@ -80,7 +80,7 @@ function registerSet(budgets: Command): void {
     .addOption(
       new Option('--limit <amount>', 'how much: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
     )
-    .addOption(new Option('--unit <unit>', 'of what').choices(units).default('usd'))
+    .addOption(new Option('--unit <unit>', 'unit of the limit').choices(units).default('usd'))
     .addOption(
       new Option('--period <period>', 'in which time; days and months of UTC').choices(periods).default('month'),
     )
@@ -110,7 +110,7 @@ function registerDelete(budgets: Command): void {
     .command('delete <budget>')
     .summary('Delete a budget')
     .description('Delete a budget. What waits for it goes on.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const found = (await context.client.budgets.list({})).map(each => ({ ...each, name: each.id }))

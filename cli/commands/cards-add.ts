@@ -59,34 +59,37 @@ export function registerVerbs(cards: Command): void {
       .summary('Add one or more cards')
       .description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'),
   )
-    .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
-    .option('-l, --label <label>', 'a label; may be given several times', collect)
+    .option('-c, --column <column>', 'name or ID of the column (default: the first of the default board)')
+    .option('-l, --label <label>', 'label (repeatable)', collect)
   const add = addPlanOptions(
     addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)"),
   )
     .option('-a, --assignee <people>', `Assignees, separated by commas: ${peopleWords}`, names)
-    .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
-    .option('--blocked-by <cards>', 'the cards that it waits for, with commas', cardIds)
-    .option('--parent <card>', 'the card that it is a part of', cardIdOf)
-    .option('--base <name>', "the branch, tag or commit that its branch starts at (default: the project folder's)")
+    .option('--terminal <command>', 'create a terminal card that runs this shell command instead of an agent')
+    .option('--blocked-by <cards>', 'cards that block it, separated by commas', cardIds)
+    .option('--parent <card>', 'card that this is a part of', cardIdOf)
+    .option(
+      '--base <name>',
+      "branch, tag or commit where the card's branch starts (default: that of the project folder)",
+    )
     .addOption(
       new Option('--base-card <card>', 'start at the branch of this card').argParser(cardIdOf).conflicts('base'),
     )
-    .option('--no-worktree', "let the agent work in the project's own folder")
+    .option('--no-worktree', "run the agent in the project's folder")
     .option(
       '--run',
       'start its agent, in the first active column unless --column names one; with --start-at at that time',
     )
-    .option('--force', 'also into a full column')
+    .option('--force', 'ignore the limit of the column')
     .addOption(
       new Option('--attach <files...>', 'files to attach to the card, before its agent starts').conflicts([
         'from',
         'idempotencyKey',
       ]),
     )
-    .option('--auto', 'let it start when it is ready, and pass its pipeline by itself')
-    .option('--unless-exists', 'add nothing when the column has a card of this title; print that one')
-    .option('--idempotency-key <key>', 'trying again with the same key adds no second card')
+    .option('--auto', 'turn on auto mode: start when ready, and continue through the pipeline')
+    .option('--unless-exists', 'if the column has a card with this title, print that card instead')
+    .option('--idempotency-key <key>', 'key that prevents a second card if the command is repeated')
     .addOption(
       new Option(
         '-T, --template <file>',

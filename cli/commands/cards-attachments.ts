@@ -92,7 +92,7 @@ function registerDetach(cards: Command): void {
     .command('detach <attachments...>')
     .summary('Delete attachments')
     .description('Delete attachments with their files, for good. - reads ids from stdin.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (ids: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(detach)
       const wanted = await readIds(ids)

@@ -50,7 +50,7 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Push a card's branch to the remote of the project's repository: the one that its branch follows, else origin, as the server's account reaches it. What is not committed yet is committed first; no hook runs.",
     )
-    .option('-f, --force', 'replace there what was last seen of the branch; never what somebody else has pushed since')
+    .option('-f, --force', 'replace the remote branch, unless it changed since the last fetch')
     .addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
     .action(async (id: string, options: { force?: boolean; repository?: string }) => {
       const context = await openContext(push)
@@ -67,8 +67,8 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Bring the newest of its base into a card's branch, which is fetched first: the branch of the project's folder, or what the card starts at. What is not committed yet is committed first. A conflict changes nothing and names the files.",
     )
-    .option('--rebase', "replay the card's commits on the base (default: merge it)")
-    .option('--resolve', 'where it conflicts, have its agent resolve that')
+    .option('--rebase', "rebase the card's commits (default: merge the base)")
+    .option('--resolve', 'have the agent resolve conflicts')
     .addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
     .action(async (id: string, { rebase, resolve, repository }: UpdateOptions) => {
       const context = await openContext(update)

@@ -33,8 +33,8 @@ export function registerVerbs(cards: Command): void {
     .description(
       'Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply',
     )
-    .option('--stat', 'only how many lines of each file')
-    .option('--since <id>', 'what has changed since a review of the card, by its id: board cards review')
+    .option('--stat', 'show only the changed lines per file')
+    .option('--since <id>', 'show changes since the review with this ID')
     .addOption(
       repositoryOption("in which of the project's repositories (default: home, that of its folder)").conflicts('web'),
     )
@@ -71,7 +71,7 @@ function registerApproval(cards: Command): void {
     .description(
       'Let completed cards move on to the next column of their pipeline, where their agents start; more than one are asked about. - reads ids from stdin.',
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (given: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(approve)
       const ids = await readIds(given)

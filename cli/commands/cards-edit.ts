@@ -69,11 +69,11 @@ export function registerVerbs(cards: Command): void {
   const described = addPromptOptions(
     cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'),
   )
-    .option('-t, --title <title>', 'the new title')
-    .option('--add-label <label>', 'a label to add; may be given several times', collect)
-    .option('--remove-label <label>', 'a label to take away; may be given several times', collect)
-    .option('--parent <card>', 'the card that they are parts of; none for none', orWord('none', cardIdOf))
-    .option('--base <name>', 'the branch, tag or commit that their branches start at; none for none')
+    .option('-t, --title <title>', 'new title')
+    .option('--add-label <label>', 'label to add (repeatable)', collect)
+    .option('--remove-label <label>', 'label to remove (repeatable)', collect)
+    .option('--parent <card>', 'card that these are parts of; none: no card', orWord('none', cardIdOf))
+    .option('--base <name>', "branch, tag or commit where the cards' branches start; none: the project folder's")
     .addOption(
       new Option('--base-card <card>', 'start at the branch of this card; none for none')
         .argParser(orWord('none', cardIdOf))
@@ -82,15 +82,15 @@ export function registerVerbs(cards: Command): void {
   const command = addPlanOptions(
     addChoiceOptions(described, "the agent that works on them; none for their column's or project's"),
   )
-    .option('--no-start-at', 'start whenever somebody starts them')
+    .option('--no-start-at', 'remove the start time')
     .option('--add-assignee <people>', `People to add, separated by commas: ${peopleWords}`, names)
-    .option('--remove-assignee <people>', 'who is to do them no more, with commas', names)
-    .option('--watch', 'tell you of what happens on them')
-    .option('--no-watch', 'tell you nothing of what happens on them')
-    .option('--worktree', 'let their agents work in worktrees')
-    .option('--no-worktree', "let their agents work in the project's own folder")
-    .option('--auto', 'let them start when they are ready, and pass their pipelines by themselves')
-    .option('--no-auto', 'let a person start and approve each step')
+    .option('--remove-assignee <people>', 'assignees to remove, separated by commas', names)
+    .option('--watch', 'start watching')
+    .option('--no-watch', 'stop watching')
+    .option('--worktree', 'run the agents in worktrees')
+    .option('--no-worktree', "run the agents in the project's folder")
+    .option('--auto', 'turn on auto mode: start when ready, and continue through the pipeline')
+    .option('--no-auto', 'turn off auto mode')
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
@@ -132,7 +132,7 @@ function registerAssign(cards: Command): void {
     .summary('Assign cards to people')
     .description('Assign cards to people, or take people off them. - reads IDs from stdin.')
     .option('--to <people>', `People to add, separated by commas: ${peopleWords}`, names)
-    .option('--remove <people>', 'who is to do them no more, with commas', names)
+    .option('--remove <people>', 'assignees to remove, separated by commas', names)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
       if (to === undefined && remove === undefined)
         throw usage('to whom?', { hint: 'give --to or --remove', see: 'board cards assign --help' })

@@ -22,7 +22,7 @@ export function registerVerbs(cards: Command): void {
     "Move cards to their board's first done column",
     ({ client }, place, force) => client.cards.complete({ ...place, force }),
     'completed',
-  ).option('--force', 'also when that column is full')
+  ).option('--force', 'ignore the limit of the column')
   example(complete, 'board cards complete 12')
   const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
     '--dry-run',
@@ -36,7 +36,7 @@ export function registerVerbs(cards: Command): void {
       'Bring archived cards back',
       ({ client }, place, force) => client.cards.unarchive({ ...place, force }),
       'unarchived',
-    ).option('--force', 'also into a full column'),
+    ).option('--force', 'ignore the limit of the column'),
     'board cards unarchive 12',
   )
   registerDelete(cards)
@@ -78,8 +78,8 @@ function registerDelete(cards: Command): void {
       '-f, --force',
       'also when the worktree holds work that nothing else holds, of which a patch is kept, or other cards wait for it',
     )
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be deleted')
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (ids: string[], options: DeleteOptions) => deleted(await openContext(command), ids, options))
   example(command, 'board cards delete 12', 'board cards list -s cancelled -q | board cards delete - --yes')
 }

@@ -36,17 +36,17 @@ export function registerVerbs(cards: Command): void {
     .description(
       'List cards in the order of the board: column by column, each from its top. --sort gives another order.',
     )
-    .option('-c, --column <column>', 'only this column, by name or id')
-    .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
-    .option('-l, --label <label>', 'only cards whose labels contain this text')
-    .option('--search <text>', 'only cards whose title contains this text')
-    .option('--archived', 'only archived cards')
-    .addOption(new Option('--ready', 'only cards that could start now').conflicts(['archived', 'blocked']))
-    .option('--blocked', 'only cards that wait for others')
+    .option('-c, --column <column>', 'only of this column (name or ID)')
+    .addOption(new Option('-s, --status <status>', 'show only cards with this status').choices(CardStatus.options))
+    .option('-l, --label <label>', 'show only cards whose labels contain this text')
+    .option('--search <text>', 'show only cards whose title contains this text')
+    .option('--archived', 'show only archived cards')
+    .addOption(new Option('--ready', 'show only cards that can start now').conflicts(['archived', 'blocked']))
+    .option('--blocked', 'show only blocked cards')
   const list = addPlanFilters(described)
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
-    .addOption(new Option('--all', 'every card').conflicts('limit'))
-    .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(100))
+    .addOption(new Option('--all', 'show all cards').conflicts('limit'))
+    .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .addOption(
       new Option('--web', 'open the board in your browser; in a pipe, print its address').conflicts([
         'watch',

@@ -38,13 +38,13 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Merge a card's branch into another one, in each of the project's repositories that the card has changed. Uncommitted changes are committed first. A conflict in one repository changes nothing in any, and names the files. On a terminal, the command then offers to move the card to its done column and to remove its worktree, unless the project does both: board projects edit --after-merge.",
     )
-    .option('--into <branch>', "the branch (default: the one that the project's folder is on)")
-    .option('--squash', 'as one commit')
+    .option('--into <branch>', "target branch (default: the branch of the project's folder)")
+    .option('--squash', 'squash into one commit')
     .addOption(repositoryOption('only in this one of the repositories; home is that of the project'))
-    .option('--done', 'then move the card to the first done column of its board')
-    .option('--no-done', 'leave the card in its column, without a question')
-    .option('--remove-worktree', "then remove the card's worktree")
-    .option('--no-remove-worktree', 'keep the worktree, without a question')
+    .option('--done', 'move the card to the first done column of its board afterwards')
+    .option('--no-done', 'keep the card in its column, without a prompt')
+    .option('--remove-worktree', "remove the card's worktree afterwards")
+    .option('--no-remove-worktree', 'keep the worktree, without a prompt')
     .action(async (id: string, { done, removeWorktree, ...options }: MergeOptions & Steps) => {
       const context = await openContext(merge)
       await inItsProject(context, id, place => mergeCard(context, place, options, { done, removeWorktree }))

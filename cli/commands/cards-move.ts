@@ -26,17 +26,17 @@ export function registerVerbs(cards: Command): void {
     .description(
       'Move cards to a column, or within their column. Several cards keep the order in which they are named. Into an active column a card starts its agent; more than one are asked about. - reads ids from stdin.',
     )
-    .option('--to <column>', 'the column, by name or id (default: the one that a card is in)')
+    .option('--to <column>', "name or ID of the column (default: the card's column)")
     .addOption(
       new Option('--position <number>', 'the zero-based place of the first card')
         .argParser(countFromZero)
         .conflicts(['top', 'bottom']),
     )
-    .addOption(new Option('--top', 'to the top').conflicts('bottom'))
-    .option('--bottom', 'to the bottom (the default)')
-    .option('--force', 'also into a full column, and start the agents of cards that wait for others')
-    .option('--dry-run', 'only say what would be moved, and which agents would start')
-    .option('-y, --yes', 'do not ask')
+    .addOption(new Option('--top', 'move to the top').conflicts('bottom'))
+    .option('--bottom', 'move to the bottom (the default)')
+    .option('--force', 'move into a full column, and start the agents of blocked cards')
+    .option('--dry-run', 'show the moves and the agents that would start, without moving cards')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
   example(
     move,

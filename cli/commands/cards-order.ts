@@ -27,8 +27,8 @@ export function registerVerbs(cards: Command): void {
     .description(
       'List the cards that could start now, in the order in which they should: no card that they wait for is open, no agent is at work on them, and they are in a backlog column, or idle in an active one.',
     )
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
-    .addOption(new Option('--all', 'every card').conflicts('limit'))
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(100))
+    .addOption(new Option('--all', 'show all cards').conflicts('limit'))
     .option('-a, --assignee <person>', assigneeFilterText)
     .action(async ({ limit, all, assignee }: ReadyOptions) => {
       const context = await openContext(ready)
@@ -58,8 +58,8 @@ export function registerVerbs(cards: Command): void {
     .description(
       'Let a card wait for others: it does not start before all of them are done. In auto mode it starts by itself when the last one is. Without an option, show for which cards it waits.',
     )
-    .option('--by <cards>', 'cards that it waits for, with commas', cardIds)
-    .option('--remove <cards>', 'cards that it waits for no more, with commas', cardIds)
+    .option('--by <cards>', 'cards that block it, separated by commas', cardIds)
+    .option('--remove <cards>', 'cards that no longer block it, separated by commas', cardIds)
     .action(async (id: string, options: BlockOptions) => blocked(await openContext(block), id, options))
   example(block, 'board cards block 14 --by 12,13', 'board cards block 14 --remove 12', 'board cards block 14')
 }

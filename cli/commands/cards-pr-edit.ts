@@ -44,9 +44,9 @@ export function registerEdit(pr: Command): void {
         "Change what a card's open pull request says on the forge, who is to review it, its labels, whether it is a draft, and whether and how it is merged by itself. The last line of its body names the card, whatever is said.",
       ),
   )
-    .option('-t, --title <title>', 'the new title')
-    .option('-b, --body <text>', 'what it says instead')
-    .addOption(new Option('-F, --body-file <file>', 'a file with that, or - for stdin').conflicts('body'))
+    .option('-t, --title <title>', 'new title')
+    .option('-b, --body <text>', 'new text')
+    .addOption(new Option('-F, --body-file <file>', 'file with the text, or - for stdin').conflicts('body'))
     .addOption(
       new Option('-e, --editor', 'change title and body, as they are on the forge, in your editor').conflicts([
         'title',
@@ -54,15 +54,15 @@ export function registerEdit(pr: Command): void {
         'bodyFile',
       ]),
     )
-    .addOption(new Option('-d, --draft', 'make it a draft').conflicts('ready'))
-    .option('--ready', 'make it ready for review')
-    .option('--add-reviewer <name>', 'who is to review it, by their name there; may be given several times', collect)
-    .option('--remove-reviewer <name>', 'who is not to review it any more; may be given several times', collect)
-    .option('--add-label <name>', 'a label to add; may be given several times', collect)
-    .option('--remove-label <name>', 'a label to take away; may be given several times', collect)
-    .option('--auto', 'merge it as soon as the forge lets it')
-    .option('--no-auto', 'leave its merge to people')
-    .addOption(new Option('--merge-method <how>', 'how it is merged').choices(MergeMethod.options))
+    .addOption(new Option('-d, --draft', 'turn it into a draft').conflicts('ready'))
+    .option('--ready', 'mark it as ready for review')
+    .option('--add-reviewer <name>', 'reviewer, by name on the forge (repeatable)', collect)
+    .option('--remove-reviewer <name>', 'reviewer to remove (repeatable)', collect)
+    .option('--add-label <name>', 'label to add (repeatable)', collect)
+    .option('--remove-label <name>', 'label to remove (repeatable)', collect)
+    .option('--auto', 'merge as soon as the forge allows it')
+    .option('--no-auto', 'turn off the automatic merge')
+    .addOption(new Option('--merge-method <how>', 'merge method').choices(MergeMethod.options))
     .action(async (id: string, { repository, ...options }: EditOptions) => {
       if (Object.keys(options).length === 0)
         throw usage('what should change?', {

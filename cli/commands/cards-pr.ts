@@ -58,15 +58,15 @@ function registerCreate(pr: Command): void {
         "Push a card's branch and open a pull request for it. Its title is the card's, its body what the agent said and the repository's template, and its last line names the card. One that is open for the branch already is taken as it is.",
       ),
   )
-    .option('-t, --title <title>', 'its title')
-    .option('-b, --body <text>', 'what it says instead')
-    .addOption(new Option('-F, --body-file <file>', 'a file with that, or - for stdin').conflicts('body'))
-    .option('-B, --base <branch>', 'the branch that it goes into')
-    .option('-d, --draft', 'as a draft')
-    .option('-r, --reviewer <name>', 'who is to review it, by their name there; may be given several times', collect)
-    .option('-l, --label <name>', 'a label; may be given several times', collect)
-    .option('--card-labels', 'the labels of the card, too')
-    .option('--auto', 'merge it as soon as the forge lets it')
+    .option('-t, --title <title>', 'title')
+    .option('-b, --body <text>', 'new text')
+    .addOption(new Option('-F, --body-file <file>', 'file with the text, or - for stdin').conflicts('body'))
+    .option('-B, --base <branch>', 'target branch')
+    .option('-d, --draft', 'create a draft')
+    .option('-r, --reviewer <name>', 'reviewer, by name on the forge (repeatable)', collect)
+    .option('-l, --label <name>', 'label (repeatable)', collect)
+    .option('--card-labels', 'also include the labels of the card')
+    .option('--auto', 'merge as soon as the forge allows it')
     .addOption(
       new Option('-e, --editor', 'change title and body in your editor first').conflicts(['title', 'body', 'bodyFile']),
     )
@@ -124,7 +124,7 @@ function registerView(pr: Command): void {
       .summary("Show a card's pull request")
       .description("Show a card's newest pull request with its checks and reviews, as the board saw it last."),
   )
-    .option('-w, --web', 'open it on the forge; in a pipe, print its address')
+    .option('-w, --web', 'open it on the forge; in a pipe, print the address')
     .action(async (id: string, { repository, web }: InRepository & { web?: boolean }) => {
       const context = await openContext(view)
       const { out, client } = context
@@ -155,7 +155,7 @@ function registerList(pr: Command): void {
     .addOption(
       new Option('-s, --state <state>', 'only those').choices(['open', 'merged', 'closed', 'all']).default('open'),
     )
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(50))
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(50))
     .action(async (options: { state: State; limit: number }) => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
@@ -174,11 +174,11 @@ function registerMerge(pr: Command): void {
         "Merge a card's pull request on the forge, at the commit that the board saw. What is missing, as checks that have not ended, is named, and nothing is merged then. How it is merged if nothing is said: as the project says.",
       ),
   )
-    .addOption(new Option('-m, --merge', 'by a merge commit').conflicts(['squash', 'rebase']))
-    .addOption(new Option('-s, --squash', 'as one commit').conflicts('rebase'))
-    .option('-r, --rebase', 'by its commits on the base')
-    .addOption(new Option('--auto', 'as soon as the forge lets it').conflicts('force'))
-    .option('--force', 'without its checks and reviews, if the forge lets it')
+    .addOption(new Option('-m, --merge', 'create a merge commit').conflicts(['squash', 'rebase']))
+    .addOption(new Option('-s, --squash', 'squash into one commit').conflicts('rebase'))
+    .option('-r, --rebase', 'rebase its commits')
+    .addOption(new Option('--auto', 'merge as soon as the forge allows it').conflicts('force'))
+    .option('--force', 'ignore checks and reviews, if the forge allows it')
     .action(async (id: string, { repository, auto, force, ...how }: MergeOptions) => {
       const context = await openContext(merge)
       const { client, out } = context
@@ -222,7 +222,7 @@ function registerClose(pr: Command): void {
       .summary("Close a card's pull request")
       .description("Close a card's pull request on the forge, unmerged. Its branch stays."),
   )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (id: string, { repository, yes }: InRepository & { yes?: boolean }) => {
       const context = await openContext(close)
       await inItsProject(context, id, async place => {

@@ -44,8 +44,8 @@ export function registerVerbs(cards: Command): void {
       "Run the project's preview command in a card's worktree, print an address once it takes connections, and keep it running until Ctrl-C. It runs in the sandbox of the project's agents. The address opens the preview once, within two minutes, in one browser. It is on the server's machine; on another machine, the command prints how to get there.",
     )
     .option('--open', 'open it in the browser')
-    .addOption(new Option('--status', 'show whether it runs, where, and the end of what it printed').conflicts('open'))
-    .addOption(new Option('--stop', 'end it').conflicts(['open', 'status']))
+    .addOption(new Option('--status', 'show its status, its address and its last output').conflicts('open'))
+    .addOption(new Option('--stop', 'stop it').conflicts(['open', 'status']))
     .action(async (id: string, { open, status, stop }: Options) => {
       const context = await openContext(preview)
       const { previews } = context.client

@@ -61,23 +61,23 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Show a card's reviews with their comments and what the agent answered. With a text or comments, add them to your draft, which the server keeps until you send it: as comments, as an approval, or asking for changes, which the card's agent then makes.",
     )
-    .option('-m, --message <text>', 'what you say of the line, or without --file of the whole')
-    .option('--file <path>', 'the file that you comment on, as the diff names it')
+    .option('-m, --message <text>', 'comment on the line, or without --file on the whole change')
+    .option('--file <path>', 'path of the commented file in the diff')
     .addOption(
       repositoryOption("in which of the project's repositories the file is (default: home, that of its folder)"),
     )
-    .option('--line <lines>', 'the line of it, 12, or lines, 12-15, that the diff shows')
+    .option('--line <lines>', 'line (12) or lines (12-15) in the diff')
     .addOption(
       new Option('--side <side>', 'whether lines are counted before the changes or with them (default: new)').choices([
         'old',
         'new',
       ]),
     )
-    .option('-F, --comments <file>', 'a file with one comment a line, path:line: text or JSON, or - for stdin')
+    .option('-F, --comments <file>', 'file with one comment per line (path:line: text, or JSON), or - for stdin')
     .option('--send', 'send the draft as comments')
-    .addOption(new Option('--approve', 'send the draft, if any, and approve the work').conflicts('requestChanges'))
-    .option('--request-changes', 'send the draft and have the agent make the changes')
-    .addOption(new Option('--drop', 'drop your draft').conflicts(['send', 'approve', 'requestChanges']))
+    .addOption(new Option('--approve', 'send the draft, and approve the work').conflicts('requestChanges'))
+    .option('--request-changes', 'send the draft as a request for changes to the agent')
+    .addOption(new Option('--drop', 'discard your draft').conflicts(['send', 'approve', 'requestChanges']))
     .addOption(
       new Option('--list', 'list the reviews, one line each').conflicts([
         'message',

@@ -32,11 +32,11 @@ export function registerVerbs(cards: Command): void {
     )
     .option(
       '-w, --wait',
-      'wait until the agents have ended or wait for you, at most --timeout; exit 1 unless all completed',
+      'wait until the agents end or need you, for up to --timeout; exit with 1 unless all completed',
     )
-    .option('-f, --follow', 'the same for one card, with its messages as they come')
-    .option('--force', 'also a card that waits for others, and into a full column')
-    .option('-y, --yes', 'accepted, as for board cards move: run never asks')
+    .option('-f, --follow', 'follow the messages of one card until its agent ends')
+    .option('--force', 'start a blocked card, and move it into a full column')
+    .option('-y, --yes', 'accepted; this command never prompts')
     .addOption(reconnectOption())
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
   example(

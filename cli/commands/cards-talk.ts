@@ -46,10 +46,10 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Write a comment on a card, in Markdown. Without a text, print the card's comments, the newest last. Comments are for people: a card's agent is told something by agents send.",
     )
-    .option('--mention <people>', 'people who are notified, with commas: me, a name, an id', names)
-    .addOption(new Option('--edit <id>', 'change a comment of your own to the text').conflicts('mention'))
-    .addOption(new Option('--delete <id>', 'delete a comment').conflicts(['edit', 'mention', 'file']))
-    .option('-y, --yes', 'do not ask before deleting')
+    .option('--mention <people>', 'people to notify, separated by commas: me, a name, an ID', names)
+    .addOption(new Option('--edit <id>', 'ID of your comment to replace with the text').conflicts('mention'))
+    .addOption(new Option('--delete <id>', 'ID of the comment to delete').conflicts(['edit', 'mention', 'file']))
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (id: string, given: string | undefined, options: CommentOptions) => {
       const text = await textOf(given, options)
       const context = await openContext(comment)

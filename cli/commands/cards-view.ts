@@ -13,7 +13,7 @@ export function registerVerbs(cards: Command): void {
     .command('view <card>')
     .summary('Show a card')
     .description('Show a card with its prompt.')
-    .option('--prompt', 'print the prompt only')
+    .option('--prompt', 'print only the prompt')
     .addOption(
       new Option(
         '--web',

@@ -30,7 +30,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option('--attach <folder>', "a worktree of the project's repository, on the server").conflicts('detach'),
     )
-    .option('--detach', 'detach the attached worktree; its folder stays')
+    .option('--detach', 'detach the attached worktree, and keep its folder')
     .addOption(
       new Option(
         '--remove',

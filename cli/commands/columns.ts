@@ -63,7 +63,7 @@ export function register(columns: Command): void {
     .command('list')
     .summary('List columns')
     .description("List a project's columns in order, of one board or of all.")
-    .option('--board <board>', "only this board's, by name or id")
+    .option('--board <board>', 'only of this board (name or ID)')
     .action(async ({ board }: { board?: string }) => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
@@ -88,8 +88,8 @@ function registerCreate(columns: Command): void {
         'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs. With --limit it takes so many cards, and with --pull it takes the next ready one of the column before by itself when it has room.',
       ),
   )
-    .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
-    .option('--board <board>', 'the board, by name or id (default: the default board)')
+    .addOption(new Option('--type <type>', 'type of the column').choices(ColumnType.options).makeOptionMandatory())
+    .option('--board <board>', 'name or ID of the board (default: the default board)')
   const create = addChoiceOptions(described, "the agent that works in it (default: the project's)").action(
     async (name: string, options: CreateOptions) => {
       const context = await openContext(create)
@@ -128,7 +128,7 @@ function registerEdit(columns: Command): void {
       .description(
         "Change a column's name, its prompt, how many cards it takes, whether it takes them by itself, which agent works in it and how, or where its cards go after their pull requests.",
       ),
-  ).option('--name <name>', 'the new name')
+  ).option('--name <name>', 'new name')
   const edit = addChoiceOptions(described, "the agent that works in it; none for the project's").action(
     async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
@@ -169,17 +169,17 @@ function registerEdit(columns: Command): void {
 /** The options of a column's texts, of its limit and of what comes after requests. */
 const addColumnOptions = (command: Command): Command =>
   addPromptOptions(command)
-    .addOption(new Option('--limit <number>', 'how many cards it takes, at most 10000').argParser(count))
-    .option('--no-limit', 'it takes any number of cards')
-    .option('--pull', 'it takes the next ready card of the column before by itself when it has room; needs a limit')
-    .option('--no-pull', 'it takes none by itself')
+    .addOption(new Option('--limit <number>', 'maximum number of cards, up to 10000').argParser(count))
+    .option('--no-limit', 'remove the limit')
+    .option('--pull', 'pull the next ready card of the previous column when there is capacity; requires a limit')
+    .option('--no-pull', 'disable pulling')
     .option(
       '--merged <column>',
       'where its cards go when their pull requests are merged (default: the first done column)',
     )
-    .option('--no-merged', 'they go to the first done column')
-    .option('--closed <column>', 'where its cards go when their pull requests are closed (default: they stay)')
-    .option('--no-closed', 'they stay')
+    .option('--no-merged', 'move these cards to the first done column')
+    .option('--closed <column>', 'column for cards whose pull requests are closed (default: no move)')
+    .option('--no-closed', 'do not move these cards')
 
 /** What the options say of the limit; what is not given is undefined. */
 const limitOf = ({ limit, pull }: LimitOptions) => ({ wipLimit: limit === false ? null : limit, pull })
@@ -202,7 +202,7 @@ function registerDelete(columns: Command): void {
     .command('delete <column>')
     .summary('Delete an empty column')
     .description('Delete a column that holds no cards.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const { projectId, column } = await columnOf(context, wanted)
@@ -218,8 +218,8 @@ function registerDelete(columns: Command): void {
     .description(
       'Delete all cards of a column, and those that were archived from it. They can be restored for 30 days.',
     )
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be deleted')
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (wanted: string, options: { yes?: boolean; dryRun?: boolean }) => {
       const context = await openContext(clear)
       const { projectId, column } = await columnOf(context, wanted)

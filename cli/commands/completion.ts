@@ -42,7 +42,7 @@ export function register(command: Command): void {
   command
     .description('Print the completion of a shell, or put it where the shell looks for it.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
-    .option('--install', 'put it in your own folder of completions')
+    .option('--install', 'install it into your completion folder')
     .action((name: string, { install }: { install?: boolean }) => {
       const { out } = createOutput(globalsOf(command))
       const { file, place, next } = shells[name]!

@@ -103,12 +103,12 @@ function registerAdd(credentials: Command): void {
     .description(
       "Add a provider's API key, or authorize this server in your browser with --oauth. The server keeps it sealed.",
     )
-    .addOption(new Option('--provider <provider>', 'the provider').choices(providers).makeOptionMandatory())
+    .addOption(new Option('--provider <provider>', 'provider').choices(providers).makeOptionMandatory())
     .option('--api-key-stdin', 'read the API key from stdin')
-    .option('--base-url <url>', "the address of the provider's API, where it is not the usual one")
+    .option('--base-url <url>', "address of the provider's API (default: the usual one)")
   const add = addSentOptions(described)
     .addOption(new Option('--oauth', 'authorize in your browser (github, google, custom)').conflicts('apiKeyStdin'))
-    .option('--client-id <id>', 'with --oauth: the OAuth client, where the server knows none')
+    .option('--client-id <id>', 'with --oauth: ID of the OAuth client, if the server has none')
     .action(async (name: string, options: AddOptions) => {
       if (options.clientId !== undefined && !options.oauth) throw usage('--client-id goes with --oauth')
       if (options.oauth && isSent(options)) throw usage('headers and models go with an API key, not with --oauth')
@@ -129,13 +129,13 @@ function registerAdd(credentials: Command): void {
 /** Adds the options for what goes along with the key. */
 const addSentOptions = (command: Command): Command =>
   command
-    .option('--header-stdin <header>', 'a header that goes with each request; its value is read from stdin')
+    .option('--header-stdin <header>', 'header of each request, with its value from stdin')
     .option(
       '--header-env <name=variable>',
       'a header with the value that a variable of this environment has (repeat it)',
       collect,
     )
-    .option('--model <model>', 'a model that its server has, as agents name it (repeat it)', collect)
+    .option('--model <model>', 'model of the provider, as agents name it (repeatable)', collect)
 
 const isSent = ({ headerStdin, headerEnv, model }: SecretOptions): boolean =>
   headerStdin !== undefined || headerEnv !== undefined || model !== undefined
@@ -202,7 +202,7 @@ function registerEdit(credentials: Command): void {
     .description(
       "Change a credential's name, API key, headers or models. Headers and models that are given take the place of all before.",
     )
-    .option('--name <name>', 'the new name')
+    .option('--name <name>', 'new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
     .addOption(
       new Option('--slots <number>', 'how many agents work with it at once; none for any number').argParser(
@@ -210,7 +210,7 @@ function registerEdit(credentials: Command): void {
       ),
     )
   const edit = addSentOptions(described)
-    .addOption(new Option('--remove-headers', 'let no headers go along').conflicts(['headerStdin', 'headerEnv']))
+    .addOption(new Option('--remove-headers', 'remove all headers').conflicts(['headerStdin', 'headerEnv']))
     .action(async (wanted: string, options: EditOptions) => {
       const { name, apiKeyStdin, model, removeHeaders, slots } = options
       if (name === undefined && !apiKeyStdin && !removeHeaders && slots === undefined && !isSent(options))
@@ -238,7 +238,7 @@ function registerDelete(credentials: Command): void {
     .command('delete <credential>')
     .summary('Delete a credential')
     .description('Delete a credential. Projects, cards and organizations that used it have none then.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveCredential(context, wanted)

@@ -36,17 +36,17 @@ export function register(command: Command): void {
     .description(
       'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server may run on either. What it is copied from stays. The token of the libSQL server is in BOARD_DATABASE_TOKEN. Attachments stay where they are.',
     )
-    .option('--to <url>', 'the libSQL server to copy to', databaseOf)
-    .option('--from <source>', 'a libSQL server to copy from; or with --to a backup file')
-    .option('--data-dir <folder>', "the data folder of this machine's board")
+    .option('--to <url>', 'libSQL server to copy to', databaseOf)
+    .option('--from <source>', 'libSQL server to copy from, or with --to a backup file')
+    .option('--data-dir <folder>', 'data folder of the board on this machine')
     .option(
       '--machine <name>',
       'the name of this machine among those that share the board (default: its host name)',
       machineOf,
     )
-    .option('--replace', 'delete the board that the libSQL server holds')
-    .option('--dry-run', 'only tell how much would be copied')
-    .option('-y, --yes', 'do not ask')
+    .option('--replace', 'replace the board on the libSQL server')
+    .option('--dry-run', 'show how much would be copied, without copying it')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action((options: Options) => run(move, options))
   example(
     move,

@@ -32,13 +32,13 @@ export function register(command: Command): void {
       .description(
         'Look for what is wrong on this machine and with its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit 1 when something failed. With "agents": where each agent is installed, which version and whether the board was tried with it, whether it is signed in, which modes and models it offers, and how its last start on trial ended.',
       )
-      .addOption(new Option('--fix', 'mend what can be mended by itself').conflicts(['start', 'greet']))
+      .addOption(new Option('--fix', 'fix problems that can be fixed automatically').conflicts(['start', 'greet']))
       .option(
         '--start',
         'with agents: start each one that is installed and end it again, which asks no model and is free',
       )
-      .option('--greet', 'with agents: also ask each one for one sentence, which costs tokens, and say how many')
-      .option('-y, --yes', 'with --greet: do not ask'),
+      .option('--greet', 'with agents: ask each one for a sentence, which costs tokens, and report the cost')
+      .option('-y, --yes', 'with --greet: skip the confirmation prompt'),
     'board doctor',
     'board doctor --fix',
     'board doctor agents',

@@ -35,8 +35,8 @@ export function register(command: Command): void {
       .description(
         'Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.',
       )
-      .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', collect)
-      .option('--since <seq>', 'first everything after this event')
+      .option('--type <types>', 'event types, separated by commas, with *: card.*,board.created (repeatable)', collect)
+      .option('--since <seq>', 'start after the event with this number')
       .option(
         '--exec <command>',
         'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID. The next event waits until the command ends, but not for programs that the command starts in the background with &',

@@ -16,7 +16,7 @@ export function register(command: Command): void {
       '-o, --output <file>',
       "the file or folder to write, or - for stdout (default: the organization's name, here)",
     )
-    .option('--org <organization>', 'the organization, by name or id (default: the only one that you administer)')
+    .option('--org <organization>', 'name or ID of the organization (default: the only one that you administer)')
     .action(async ({ output, org }: { output?: string; org?: string }) => {
       const context = await openUserContext(command)
       await requireOutput(context, output)

@@ -49,7 +49,7 @@ export function register(fs: Command): void {
     .description(
       "Print a file on the server's machine, or save it here. A file that is no text goes to a file or a pipe, not to a terminal.",
     )
-    .option('-o, --output <file>', 'the file or folder to write, or - for stdout')
+    .option('-o, --output <file>', 'file or folder to write, or - for stdout')
     .action(async (path: string, { output }: { output?: string }) => print(await openUserContext(cat), path, output))
   example(cat, 'board fs cat /home/ada/my-app/README.md', 'board fs cat ./logo.png -o logo.png')
 }

@@ -55,15 +55,15 @@ export function register(command: Command): void {
       '--path <folder>',
       "the folder of a new project, on the server (default: the one that a board's file names, else this one); it is created if the folder above it exists",
     )
-    .option('--org <organization>', 'the organization that new projects belong to, by name or id')
+    .option('--org <organization>', 'name or ID of the organization for new projects')
     .option(
       '--map <list=column>',
       'the column for a list, a heading, or the state open, closed, [ ], [/] or [x] (repeat it)',
       mapping,
     )
-    .option('--with-pull-requests', "make cards of GitHub's pull requests, too")
-    .option('--dry-run', 'only say what would be made')
-    .option('-y, --yes', 'do not ask, also where a new project would have the folder of another one')
+    .option('--with-pull-requests', 'also import pull requests')
+    .option('--dry-run', 'show what would be created, without creating it')
+    .option('-y, --yes', 'skip the confirmation prompts, also if another project has the folder')
     .addHelpText(
       'after',
       "\nIn a project, cards go to the columns of the project's first board that have the\nlists' names; columns that it lacks are made.",

@@ -45,7 +45,7 @@ export function register(keys: Command): void {
     .command('list')
     .summary('List your API keys')
     .description('List your API keys. The keys themselves are never shown again.')
-    .addOption(new Option('--scope <scope>', 'only keys of this scope').choices(scopes))
+    .addOption(new Option('--scope <scope>', 'show only keys of this scope').choices(scopes))
     .action(async ({ scope }: { scope?: Scope }) => {
       const context = await openUserContext(list)
       const found = await context.client.keys.list()
@@ -77,7 +77,7 @@ function registerCreate(keys: Command): void {
         .choices(scopes)
         .default('project'),
     )
-    .option('--org <organization>', 'the organization of --scope organization, by name or id')
+    .option('--org <organization>', 'with --scope organization: name or ID of the organization')
     .addOption(
       new Option(
         '--expires <when>',
@@ -149,7 +149,7 @@ function registerRevoke(keys: Command): void {
     .command('revoke <key>')
     .summary('Revoke an API key')
     .description('Revoke an API key at once.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(revoke)
       const { id, name } = await resolveKey(context, wanted)

@@ -42,16 +42,18 @@ export function register(logs: Command): void {
       .description(
         "Show the server's log, the newest entries last. Administrators of the server may. Reads that went well are only in it while the server runs with --log-level info, and then only in its files.",
       )
-      .option('-f, --follow', 'go on with each entry that comes, until Ctrl-C')
-      .addOption(new Option('--level <level>', 'only entries of this level and above').choices(LogLevel.options))
-      .option('--search <words>', 'only entries with words that begin so; "several words" in quotes stand there so')
-      .addOption(new Option('--limit <number>', 'how many at most, the newest').argParser(count).default(100))
+      .option('-f, --follow', 'follow new entries until Ctrl-C')
+      .addOption(new Option('--level <level>', 'lowest level of entries').choices(LogLevel.options))
+      .option('--search <words>', 'words at the start of words in the entries; "quoted words" must match together')
+      .addOption(
+        new Option('--limit <number>', 'maximum number of results, newest first').argParser(count).default(100),
+      )
       .addOption(
         new Option('--since <when>', 'only what came after a time, or in so long a time: 15m').argParser(pastTime),
       )
-      .option('--audit', 'who did what with which rights, on what and from where; super_admins of the server may')
-      .option('--actor <name>', 'with --audit: only what somebody did, by part of the email')
-      .option('--action <action>', 'with --audit: only one action such as keys.create, or all of a resource: keys'),
+      .option('--audit', 'show the audit log (super_admins only)')
+      .option('--actor <name>', 'with --audit: part of the email of the author')
+      .option('--action <action>', 'with --audit: action (keys.create), or all actions of a resource (keys)'),
     'board logs',
     'board logs -f --level warn',
     'board logs --search "status 500" --since 2h',

@@ -18,7 +18,7 @@ export function register(command: Command): void {
           groupsIn,
         ),
       )
-      .option('--read-only', 'offer only the tools that change nothing, and prompts that lead to no others'),
+      .option('--read-only', 'offer only tools and prompts that change nothing'),
     'board mcp',
     'board mcp -P web --read-only',
     'board mcp --tools find,run',

@@ -36,7 +36,7 @@ export function register(monitors: Command): void {
     .description(
       "List a card's monitors with how their latest runs ended, or without a card those of the whole project. One with a request waits for a person's permission: board agents approve CARD --request REQUEST.",
     )
-    .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
+    .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
       listed(await openContext(list), cardId, watch),
     )
@@ -88,9 +88,9 @@ function registerAdd(monitors: Command): void {
         .argParser(durationSecs)
         .makeOptionMandatory(),
     )
-    .option('--description <text>', 'what it watches')
-    .option('--cwd <folder>', "where it runs, within the project or the card's worktree (default: the card's folder)")
-    .option('--allow-unsandboxed', "yes, it may run with the server's own permissions")
+    .option('--description <text>', 'description')
+    .option('--cwd <folder>', "folder in the project or the card's worktree (default: the card's folder)")
+    .option('--allow-unsandboxed', "confirm that the command runs with the rights of the server's account")
     .action(async (cardId: string, command: string, { every, description, cwd, allowUnsandboxed }: AddOptions) => {
       if (!allowUnsandboxed)
         throw usage("the command would run with the server's own permissions, outside of any sandbox", {
@@ -119,7 +119,7 @@ function registerDelete(monitors: Command): void {
     .command('delete <card> <monitors...>')
     .summary('Delete monitors')
     .description('Delete monitors of a card. A command that runs is ended with all that it has started.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (cardId: string, given: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const ids = await readIds(given)

@@ -43,7 +43,9 @@ export function registerMember(orgs: Command): void {
     .command('add <organization> <email>')
     .summary('Add a member')
     .description('Add somebody who has an account.')
-    .addOption(new Option('--role <role>', 'an admin manages members and projects').choices(roles).default('member'))
+    .addOption(
+      new Option('--role <role>', 'role; an admin manages members and projects').choices(roles).default('member'),
+    )
     .action(async (wanted: string, email: string, { role }: { role: Role }) => {
       const context = await openUserContext(add)
       const { id } = await resolveOrganization(context, wanted)
@@ -74,7 +76,7 @@ function registerRemove(member: Command): void {
     .command('remove <organization> <member>')
     .summary('Remove a member')
     .description('Remove a member; you may remove yourself.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)
       const { id, name } = await resolveOrganization(context, wanted)

@@ -72,7 +72,7 @@ function registerDelete(orgs: Command): void {
     .command('delete <organization>')
     .summary('Delete an organization')
     .description('Delete an organization that has no projects.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveOrganization(context, wanted)

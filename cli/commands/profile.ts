@@ -50,7 +50,7 @@ export function register(command: Command): void {
       .command('delete <profile>')
       .summary('Delete a profile and its token')
       .description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
-      .option('-y, --yes', 'do not ask'),
+      .option('-y, --yes', 'skip the confirmation prompt'),
     'board profile delete work --yes',
   ).action((name: string, options: { yes?: boolean }) => remove(command, name, options))
 }

@@ -21,9 +21,9 @@ export function registerCreate(projects: Command): void {
     .command('create <name>')
     .summary('Create a project')
     .description('Create a project of a folder, with its first board.')
-    .option('--path <folder>', 'the folder, on the server; it is made where the one above it is there', '.')
-    .option('--org <organization>', 'the organization that it belongs to, by name or id')
-    .option('-y, --yes', 'do not ask, also where another project has this folder or this name')
+    .option('--path <folder>', 'folder on the server, created if its parent exists', '.')
+    .option('--org <organization>', 'name or ID of the organization')
+    .option('-y, --yes', 'skip the confirmation prompts, also if another project has this folder or name')
   const create = addRepositoryOption(command, '--repository').action(
     async (name: string, { path, org, yes, repository: repositories }: CreateOptions) => {
       const context = await openUserContext(create)

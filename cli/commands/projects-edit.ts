@@ -35,9 +35,9 @@ export function registerEdit(projects: Command): void {
     .command('edit [project]')
     .summary('Change a project')
     .description('Change a project, by default the current one.')
-    .option('--name <name>', 'the new name')
-    .option('--path <folder>', 'the folder on the server; give the present one to confirm that its repository changed')
-    .option('--org <organization>', 'the organization that it belongs to, by name or id; none for none')
+    .option('--name <name>', 'new name')
+    .option('--path <folder>', 'folder on the server; set the current one to confirm a changed repository')
+    .option('--org <organization>', 'name or ID of the organization; none: no organization')
   const edit = addChoiceOptions(
     described,
     'the agent that works on its cards, unless a column or card names another; none for none',

@@ -76,21 +76,21 @@ export function registerForge(projects: Command): void {
       '--remote <name>',
       'the Git remote that work is pushed to; auto: the one that the branch follows, or origin',
     )
-    .option('--base <branch>', "the branch that work is merged into; auto: the forge's default branch")
-    .option('--credential <credential>', 'whose token is used, by name or id; none for none')
-    .option('--command <command>', 'with --kind command: the program that answers for the forge; none for none')
-    .addOption(new Option('--merge-method <how>', 'how pull requests are merged').choices(MergeMethod.options))
-    .option('--auto-merge', 'merge new pull requests as soon as the forge lets them')
-    .option('--no-auto-merge', 'leave merging to people')
+    .option('--base <branch>', "branch that work is merged into; auto: the forge's default branch")
+    .option('--credential <credential>', 'credential with the token (name or ID); none: no credential')
+    .option('--command <command>', 'with --kind command: program for the forge; none: no program')
+    .addOption(new Option('--merge-method <how>', 'merge method of pull requests').choices(MergeMethod.options))
+    .option('--auto-merge', 'merge new pull requests as soon as the forge allows it')
+    .option('--no-auto-merge', 'turn off automatic merges')
     .addOption(
       new Option(
         '--max-rounds <number>',
         'how often an agent is sent back to its work on one pull request; 0 for never',
       ).argParser(roundsOf),
     )
-    .option('--issue-label <label>', 'issues with this label become cards; none for no issues')
-    .option('--issue-comments', 'copy comments between an issue and its card')
-    .option('--no-issue-comments', 'keep comments where they are')
+    .option('--issue-label <label>', 'label of issues that become cards; none: no issues')
+    .option('--issue-comments', 'copy comments between issues and cards')
+    .option('--no-issue-comments', 'do not copy comments')
     .addOption(
       new Option(
         '--new-webhook-secret',

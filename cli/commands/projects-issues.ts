@@ -26,7 +26,7 @@ export function registerIssues(projects: Command): void {
     .description(
       'List the cards of a project, by default of the current one, that were made from issues on its forge. Which issues become cards says board projects forge --issue-label. The forge is asked every few minutes, and told at once of what happens to cards.',
     )
-    .option('--sync', 'first bring issues and cards together now')
+    .option('--sync', 'synchronize first')
     .action(async (wanted: string | undefined, { sync }: { sync?: boolean }) => {
       const context = await openContext(issues)
       const { id: projectId } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))

@@ -71,7 +71,7 @@ function registerAdd(member: Command): void {
     .description(
       'Add somebody to the current project. An address without an account, or whose account has not shown it to be its own, is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
     )
-    .option('--renew', 'make a new link for somebody who is invited; the one before ends')
+    .option('--renew', 'create a new invitation link, and revoke the earlier one')
     .addOption(
       new Option('--role <role>', 'an admin manages members, a member works, a viewer reads')
         .choices(roles)
@@ -131,7 +131,7 @@ function registerRemove(member: Command): void {
     .command('remove <member>')
     .summary('Remove a member')
     .description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)
       const { id: projectId, name } = await context.project()

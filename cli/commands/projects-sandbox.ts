@@ -61,7 +61,7 @@ export function registerSandbox(projects: Command): void {
       'one more host that agents reach with --network listed: example.org, *.example.org, example.org:8443 (repeat it; none takes all away)',
       collect,
     )
-    .option('--disallow <host>', 'takes a host away again, as the list has it (repeat it)', collect)
+    .option('--disallow <host>', 'host to remove from the list (repeatable)', collect)
     .option(
       '--cache <folder>',
       'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
@@ -105,7 +105,7 @@ const addBoundOptions = (command: Command): Command =>
       'the size of each file that it writes: 2G; none for no bound',
       orWord('none', megabytesOf),
     )
-    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', orWord('none', minutesOf))
+    .option('--max-time <time>', 'maximum time of a session: 2h; none: no limit', orWord('none', minutesOf))
 
 async function show(context: Context, id: string): Promise<void> {
   const [{ sandbox }, status] = await Promise.all([

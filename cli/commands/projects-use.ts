@@ -15,7 +15,7 @@ export function registerUse(projects: Command): void {
     .description(
       'Make a project the current one of the profile in use. It then counts in every folder, and commands report it in the folder of another project.',
     )
-    .option('--clear', 'use the project of the working folder again')
+    .option('--clear', 'use the project of the current folder again')
     .action(async (wanted: string | undefined, { clear }: { clear?: boolean }) => {
       if (wanted !== undefined && clear) throw usage('give a project or --clear, not both')
       if (clear) return clearProject(use)

@@ -58,11 +58,11 @@ export function registerWorktree(projects: Command): void {
       '--setup <command>',
       'runs once in a new worktree, such as "npm ci"; none, or board.json for what that says',
     )
-    .option('--before-run <command>', 'runs before each session of an agent')
-    .option('--after-run <command>', 'runs after each session, before the card is completed')
-    .option('--cleanup <command>', 'runs before a worktree is removed')
-    .option('--preview <command>', 'serves the worktree at $BOARD_PORT while somebody looks at it')
-    .option('--subfolder <folder>', 'where agents work, below the project: packages/web')
+    .option('--before-run <command>', 'command before each session')
+    .option('--after-run <command>', 'command after each session, before the card is completed')
+    .option('--cleanup <command>', 'command before a worktree is removed')
+    .option('--preview <command>', 'command that serves the worktree at $BOARD_PORT for a preview')
+    .option('--subfolder <folder>', 'folder in the project where agents work: packages/web')
     .option(
       '--ports <number>',
       'how many ports each card has for itself: BOARD_PORT, BOARD_PORT_2, ...',
@@ -78,9 +78,9 @@ export function registerWorktree(projects: Command): void {
       'pattern of ignored files that each new worktree gets a copy of, in the syntax of .gitignore: .env, !test.env. Repeat the option for more patterns; none removes them',
       collect,
     )
-    .option('--agree', 'agree to what board.json runs, in this version')
-    .addOption(new Option('--withdraw', 'withdraw the agreement to all versions of board.json').conflicts('agree'))
-    .option('-y, --yes', 'do not ask')
+    .option('--agree', 'agree to the current version of board.json')
+    .addOption(new Option('--withdraw', 'withdraw the agreement to board.json').conflicts('agree'))
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string | undefined, { agree, withdraw, yes, ...options }: Options & Agreement) => {
       const context = await openUserContext(worktree)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))

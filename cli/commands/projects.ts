@@ -27,7 +27,7 @@ export function register(projects: Command): void {
     .command('list')
     .summary('List projects')
     .description('List the projects that you may see, in your order.')
-    .option('--org <organization>', "only this organization's, by name or id")
+    .option('--org <organization>', 'only of this organization (name or ID)')
     .action(async ({ org }: { org?: string }) => {
       const context = await openUserContext(list)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
@@ -41,7 +41,7 @@ export function register(projects: Command): void {
     .command('view [project]')
     .summary('Show a project')
     .description('Show a project, by default the current one.')
-    .option('--web', 'open its board in your browser; in a pipe, print its address')
+    .option('--web', 'open the board in your browser; in a pipe, print the address')
     .action(async (wanted: string | undefined, { web }: { web?: boolean }) => {
       const context = await openContext(view)
       const { id } = await projectOf(context, wanted)
@@ -78,8 +78,8 @@ function registerDelete(projects: Command): void {
     .command('delete <project>')
     .summary('Delete a project')
     .description('Delete a project with its boards, columns and cards. Its folder stays.')
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be deleted')
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
       const context = await openContext(command)
       const { id, name } = await resolveProject(context, wanted)
@@ -188,7 +188,10 @@ function registerContents(projects: Command): void {
     .description(
       'Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.',
     )
-    .option('-o, --output <file>', "the file or folder to write, or - for stdout (default: the project's name, here)")
+    .option(
+      '-o, --output <file>',
+      "file or folder to write, or - for stdout (default: the project's name in the current folder)",
+    )
     .action(async (wanted: string | undefined, { output }: { output?: string }) => {
       const context = await openContext(save)
       const { id } = await projectOf(context, wanted)

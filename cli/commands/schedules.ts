@@ -72,10 +72,10 @@ function registerAdd(schedules: Command): void {
     .description(
       'Make a card again and again, with your rights: at the times of a cron expression, or at an interval. Prints the next three runs.',
     )
-    .option('-t, --title <title>', 'the title of its cards, with {date} for the day of the run (default: the name)')
+    .option('-t, --title <title>', 'title of its cards; {date} is the day of the run (default: the name)')
   const add = addTemplateOptions(addTimingOptions(described))
-    .option('--disable', 'add it switched off')
-    .option('--dry-run', 'add nothing; tell when it would run next')
+    .option('--disable', 'add it disabled')
+    .option('--dry-run', 'show the next runs without adding the schedule')
     .action(async (name: string, options: AddOptions) => added(await openContext(add), name, options))
   example(
     add,
@@ -116,11 +116,11 @@ function registerEdit(schedules: Command): void {
     .description(
       'Change a schedule. Whoever changes more than its name, or enables it, makes it theirs: its cards are made with their rights.',
     )
-    .option('--name <name>', 'the new name')
-    .option('-t, --title <title>', 'the title of its cards, with {date} for the day of the run')
+    .option('--name <name>', 'new name')
+    .option('-t, --title <title>', 'title of its cards; {date} is the day of the run')
   const edit = addTemplateOptions(addTimingOptions(described))
-    .option('--enable', 'let it run')
-    .option('--disable', 'let it run no more, until it is enabled')
+    .option('--enable', 'enable it')
+    .option('--disable', 'disable it')
     .action(async (wanted: string, options: EditOptions) => edited(await openContext(edit), wanted, options))
   example(
     edit,
@@ -186,7 +186,7 @@ function registerRun(schedules: Command): void {
     .description(
       "Make a schedule's next card now, with your rights, whatever the last one is doing. When it runs next by itself does not change.",
     )
-    .option('--force', 'also into a full column')
+    .option('--force', 'ignore the limit of the column')
     .action(async (wanted: string, { force }: { force?: boolean }) => {
       const context = await openContext(run)
       const { projectId, scheduleId } = await resolveSchedule(context, wanted)
@@ -203,7 +203,7 @@ function registerDelete(schedules: Command): void {
     .command('delete <schedule>')
     .summary('Delete a schedule')
     .description('Delete a schedule. The cards that it has made stay.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const { projectId, scheduleId, name } = await resolveSchedule(context, wanted)

@@ -39,7 +39,7 @@ export function registerRun(scripts: Command): void {
       '-w, --wait',
       'print its output as it comes until it has ended, at most --timeout; Ctrl-C ends the waiting, not the script',
     )
-    .option('--exit-status', "the same, and exit with the script's exit code")
+    .option('--exit-status', "wait, and exit with the script's exit code")
     .addOption(reconnectOption())
     .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))
   example(
@@ -64,7 +64,7 @@ export function registerRun(scripts: Command): void {
     .command('status [script]')
     .summary('Show the latest runs')
     .description('Show the latest run of each script, or of one with the end of its output.')
-    .option('-w, --watch', 'show the runs and keep them up to date, until q or Ctrl-C')
+    .option('-w, --watch', 'show the live runs until q or Ctrl-C')
     .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) =>
       shown(await openContext(status), wanted, watch),
     )

@@ -69,8 +69,8 @@ function registerEdit(scripts: Command): void {
     .command('edit <script>')
     .summary('Change a script')
     .description("Change a script's name or command. A run that goes on is not changed.")
-    .option('--name <name>', 'the new name')
-    .option('--command <text>', 'the new command')
+    .option('--name <name>', 'new name')
+    .option('--command <text>', 'new command')
     .option(...fileOption)
     .action(async (wanted: string, { name, command: typed, file }: EditOptions) => {
       const command = await commandOf(typed, file)
@@ -95,7 +95,7 @@ function registerDelete(scripts: Command): void {
     .command('delete <script>')
     .summary('Delete a script')
     .description('Delete a script. A run that goes on is ended.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const { name, ...place } = await resolveScript(context, wanted)

@@ -30,7 +30,7 @@ export function register(command: Command): void {
       .description(
         "Find cards, boards and projects in all projects that you can see, or in one project with -P. A card is found by its text, its comments and its agent's last message.",
       )
-      .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(20)),
+      .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(20)),
     'board search login',
     'board search "memory leak" -P api',
     'board search flaky --jq \'.[] | select(.type == "card") | .id\' | board cards archive -',

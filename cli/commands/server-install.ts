@@ -33,10 +33,10 @@ export function registerInstall(server: Command, program: string): void {
     .description(
       'Install a service for your account, which starts the server when you sign in, and again when it fails. What board serve takes stands behind --.',
     )
-    .option('--systemd', 'a unit of systemd (the default on Linux)')
-    .option('--launchd', 'a property list of launchd (the default on macOS)')
-    .option('--user', 'for your account only, which is all there is: the server needs no other rights')
-    .option('--print', 'print the file and install nothing')
+    .option('--systemd', 'unit for systemd (default on Linux)')
+    .option('--launchd', 'property list for launchd (default on macOS)')
+    .option('--user', 'accepted; a service always belongs to your account')
+    .option('--print', 'print the file without installing it')
     .action(async (args: string[], options: InstallOptions) => {
       const { out } = createOutput(globalsOf(install))
       const service = serviceOf(options, { program, args })
@@ -59,7 +59,7 @@ export function registerInstall(server: Command, program: string): void {
     .command('uninstall')
     .summary('Uninstall the service')
     .description('Stop the service and remove its file. The data stays.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async ({ yes }: { yes?: boolean }) => {
       const { out, mayAsk } = createOutput(globalsOf(uninstall))
       const service = installedService()

@@ -61,7 +61,7 @@ export function register(server: Command): void {
     .description(
       'Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.',
     )
-    .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
+    .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
     .action(async (args: string[], { wait }: { wait: number | true }) =>
       started(path, outOf(start), args, secsOf(wait)),
     )
@@ -72,14 +72,14 @@ export function register(server: Command): void {
     .description(
       'Stop the server of this account on this machine. It takes no new work, lets requests end, and asks agents to stop.',
     )
-    .option('--timeout <seconds>', 'how long it may take', count, 20)
+    .option('--timeout <seconds>', 'time limit', count, 20)
     .action(async (_: object, command: Command) => stopped(outOf(stop), timeoutOf(command)))
   example(stop, 'board server stop')
   const restart = server
     .command('restart')
     .summary('Restart the server')
     .description('Stop the server and start it again, with what it was started with.')
-    .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
+    .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
     .action(async ({ wait }: { wait: number | true }) => {
       const before = await findLocalServer()
       const isService = before.state === 'running' && (await runsAsService(before))
@@ -94,7 +94,7 @@ export function register(server: Command): void {
     .description(
       'Show the server of this account on this machine, or that none runs; the exit code is 7 then, and when it does not answer.',
     )
-    .option('--exit-status', 'as it does anyway')
+    .option('--exit-status', 'accepted; this is always the case')
     .action(async () => showStatus(outOf(status), true))
   example(status, 'board server status', 'board server status -q || board server start')
   const logs = server
@@ -103,7 +103,7 @@ export function register(server: Command): void {
     .description(
       'Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.',
     )
-    .option('-n, --lines <number>', 'how many lines', count, 50)
+    .option('-n, --lines <number>', 'number of lines', count, 50)
     .action(({ lines }: { lines: number }) => printLogs(outOf(logs), lines))
   example(logs, 'board server logs', 'board server logs -n 1000 | jq -r \'select(.level == "error")\'')
   registerInstall(server, path)

@@ -24,8 +24,8 @@ export function registerAuth(settings: Command): void {
     .description(
       "Switch authentication on or off. Off, everybody on the server's machine acts as super_admin; a server that others can reach keeps it on.",
     )
-    .addOption(new Option('--registration <state>', 'whether anybody may make an account').choices(switches))
-    .option('-y, --yes', 'do not ask')
+    .addOption(new Option('--registration <state>', 'registration of new accounts').choices(switches))
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (state: Switch | undefined, { registration, yes }: { registration?: Switch; yes?: boolean }) => {
       const context = await openUserContext(auth)
       if (state === 'off')

@@ -49,15 +49,18 @@ export function registerLogExport(settings: Command): void {
     .description(
       "Show, set or try where the server's log is sent: an OpenTelemetry receiver that takes OTLP over HTTP as JSON. What is not named stays. The values of headers are kept sealed and never shown.",
     )
-    .option('--on', 'send the log')
-    .addOption(new Option('--off', 'send it no more').conflicts('on'))
-    .option('--endpoint <url>', 'the receiver; without a path, /v1/logs')
-    .addOption(new Option('--min-level <level>', 'send entries of this level and above').choices(LogLevel.options))
-    .addOption(new Option('--compression <kind>', 'how requests are compressed').choices(['none', 'gzip']))
-    .option('--header-stdin <name>', 'a header that goes with each request; its value is read from stdin')
-    .option('--remove-header <name>', 'a header that goes with them no more (repeat it)', collect)
-    .option('-F, --file <file>', 'a JSON object with enabled, endpoint, headers, minLevel, compression; - for stdin')
-    .addOption(new Option('--test', 'send one entry, and tell what came back').conflicts(setters))
+    .option('--on', 'start sending the log')
+    .addOption(new Option('--off', 'stop sending the log').conflicts('on'))
+    .option('--endpoint <url>', 'address of the receiver (default path: /v1/logs)')
+    .addOption(new Option('--min-level <level>', 'lowest level of entries').choices(LogLevel.options))
+    .addOption(new Option('--compression <kind>', 'compression of requests').choices(['none', 'gzip']))
+    .option('--header-stdin <name>', 'header of each request, with its value from stdin')
+    .option('--remove-header <name>', 'header to remove (repeatable)', collect)
+    .option(
+      '-F, --file <file>',
+      'file with a JSON object of enabled, endpoint, headers, minLevel and compression, or - for stdin',
+    )
+    .addOption(new Option('--test', 'send one entry, and show the response').conflicts(setters))
     .action(async (options: Options) => {
       const context = await openUserContext(command)
       if (options.test) return test(context)

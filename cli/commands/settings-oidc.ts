@@ -70,13 +70,13 @@ export function registerOidc(settings: Command): void {
     .description(
       'Show, set, try or remove the OpenID Connect provider that signs people in. The redirect URI is what one registers there.',
     )
-    .option('--set', 'set it, and ask for what is missing')
-    .option('--issuer <url>', "the provider's issuer URL, exactly as the provider writes it")
-    .option('--client-id <id>', 'the client id that the provider gave')
+    .option('--set', 'change the settings, and prompt for missing values')
+    .option('--issuer <url>', 'issuer URL, exactly as the provider writes it')
+    .option('--client-id <id>', 'client ID from the provider')
     .option('--client-secret-stdin', 'read the client secret from stdin')
-    .option('--allow-domain <domain...>', 'let in verified addresses of these domains only; none lifts the bound')
-    .option('--allow-group <group...>', 'let in who is in one of these groups only; none lifts the bound')
-    .option('--groups-claim <claim>', 'the claim that names the groups (groups, unless set)')
+    .option('--allow-domain <domain...>', 'allow only verified addresses of these domains; none: all domains')
+    .option('--allow-group <group...>', 'allow only members of these groups; none: all people')
+    .option('--groups-claim <claim>', 'claim with the groups (default: groups)')
     .addOption(
       new Option(
         '--email-verification <how>',
@@ -90,8 +90,8 @@ export function registerOidc(settings: Command): void {
     .addOption(
       new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),
     )
-    .addOption(new Option('--test', 'ask the provider for its metadata').conflicts(setters))
-    .option('-y, --yes', 'remove single sign-on, or trust addresses, without asking')
+    .addOption(new Option('--test', "request the provider's metadata").conflicts(setters))
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (options: Options) => {
       const context = await openUserContext(oidc)
       if (options.delete) return remove(context, options.yes)

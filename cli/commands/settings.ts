@@ -87,7 +87,7 @@ export function register(command: Command): void {
         'a setting; true, false, numbers and JSON are understood (repeat it for more)',
         collect,
       )
-      .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
+      .option('-F, --file <file>', 'file with a JSON object of settings, or - for stdin'),
     'board settings set user -f theme=dark -f highContrast=true',
     'board settings set shortcuts -f quit=q',
     'board settings set agents -f agent=claude -f model=opus -f effort=none',

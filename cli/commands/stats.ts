@@ -45,8 +45,8 @@ export function register(command: Command): void {
       .description(
         'Show how many cards a project has in each column and status, how its work grew and was done, and how many cards had each status, day by day.',
       )
-      .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', dayAgo)
-      .addOption(new Option('--by <what>', 'only this').choices(['column', 'status', 'day'])),
+      .option('--since <time>', 'first day: 30d, or a date such as 2030-01-31 (default: 90d)', dayAgo)
+      .addOption(new Option('--by <what>', 'statistics to show').choices(['column', 'status', 'day'])),
     'board stats',
     'board stats --by day --since 30d',
     'board stats --json --jq .stats.byStatus',

@@ -50,7 +50,7 @@ export function register(templates: Command): void {
         'Create a board template of your own. Its columns come in the order in which they are given. Others see it where an administrator shares it.',
       ),
   )
-    .option('--shared', 'everybody may use it; for administrators')
+    .option('--shared', 'share it with all people (admins only)')
     .action(async (name: string, options: ColumnOptions) => {
       const wanted = await columnsOf(options)
       if (!wanted)
@@ -79,9 +79,9 @@ function registerEdit(templates: Command): void {
       .summary('Change a board template')
       .description("Change a board template's name or columns. Boards that were made from it stay as they are."),
   )
-    .option('--name <name>', 'the new name')
-    .option('--shared', 'everybody may use it; for administrators')
-    .option('--no-shared', 'only you may use it')
+    .option('--name <name>', 'new name')
+    .option('--shared', 'share it with all people (admins only)')
+    .option('--no-shared', 'make it private')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
       if (options.name === undefined && options.shared === undefined && !changed)
@@ -107,7 +107,7 @@ function registerDelete(templates: Command): void {
     .command('delete <template>')
     .summary('Delete a board template')
     .description('Delete a board template. Boards that were made from it stay.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveTemplate(context, wanted)

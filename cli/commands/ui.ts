@@ -19,10 +19,10 @@ export function register(command: Command): void {
     .description(
       'Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys, which ? shows, or with the mouse. Without a project, you choose one.',
     )
-    .option('-b, --board <board>', "the board, by name or id (default: the project's first)")
-    .option('--ascii', 'draw with plain characters only')
-    .option('--no-alt-screen', 'leave the last picture on the terminal')
-    .option('--no-mouse', 'leave the mouse to the terminal, to select text with it')
+    .option('-b, --board <board>', "name or ID of the board (default: the project's first board)")
+    .option('--ascii', 'use only ASCII characters')
+    .option('--no-alt-screen', 'keep the last screen on the terminal')
+    .option('--no-mouse', 'disable the mouse, so that the terminal can select text')
     .action((options: Options) => show(command, options))
   example(command, 'board ui', 'board ui -P web --board Releases', 'board ui --ascii --no-alt-screen')
 }

@@ -43,12 +43,12 @@ export function register(command: Command): void {
       .description(
         'Show what agents have used, in the projects that you see (with -P in that one): runs, tokens, cost and hours. UNKNOWN is how many runs told no cost, which are not in USD; ESTIMATED is the part of USD that comes from the price list. Days are those of UTC.',
       )
-      .addOption(new Option('--by <what>', 'in which groups').choices(groups).default('card'))
-      .addOption(new Option('--since <time>', 'from which day on: 30d, or a day like 2030-01-31').argParser(dayAgo))
-      .addOption(new Option('--until <time>', 'up to which day').argParser(dayAgo))
+      .addOption(new Option('--by <what>', 'grouping of the report').choices(groups).default('card'))
+      .addOption(new Option('--since <time>', 'first day: 30d, or a date such as 2030-01-31').argParser(dayAgo))
+      .addOption(new Option('--until <time>', 'last day').argParser(dayAgo))
       .option('--card <card>', 'only of this card')
-      .option('--org <organization>', 'only of this organization, by name or id')
-      .option('--csv', 'as CSV'),
+      .option('--org <organization>', 'only of this organization (name or ID)')
+      .option('--csv', 'print CSV'),
     'board usage --since 30d',
     'board usage --by day --since 7d -P web',
     'board usage --by person --csv > usage.csv',

@@ -35,9 +35,9 @@ export function register(users: Command): void {
     .command('list')
     .summary('List accounts')
     .description('List the accounts of the server, for administrators.')
-    .option('--search <text>', 'only those whose name or address contains this text')
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(50))
-    .addOption(new Option('--all', 'every account').conflicts('limit'))
+    .option('--search <text>', 'show only accounts whose name or address contains this text')
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(50))
+    .addOption(new Option('--all', 'show all accounts').conflicts('limit'))
     .action(async ({ search, limit, all }: { search?: string; limit: number; all?: boolean }) =>
       listed(await openUserContext(list), search, all ? Infinity : limit),
     )
@@ -87,7 +87,7 @@ function registerCreate(users: Command): void {
     .description(
       'Create an account with a generated password. It is shown once; --quiet prints nothing but the password.',
     )
-    .option('--name <name>', 'the name; without it, the address before the @')
+    .option('--name <name>', 'name (default: the address before the @)')
     .addOption(roleOption('what it may do').default('user'))
     .action(async (email: string, { name, role }: { name?: string; role: UserRole }) => {
       const context = await openUserContext(create)
@@ -124,9 +124,9 @@ function registerEdit(users: Command): void {
     .description(
       "Change an account's name or role, or confirm that its address is its own. The account is named by its address or id.",
     )
-    .option('--name <name>', 'the new name')
+    .option('--name <name>', 'new name')
     .addOption(roleOption('the new role'))
-    .option('--address-verified', 'confirm the address: you know that it is theirs')
+    .option('--address-verified', 'confirm that the address belongs to this person')
     .action(async (wanted: string, change: { name?: string; role?: UserRole; addressVerified?: true }) => {
       if (Object.keys(change).length === 0)
         throw usage('what should change?', {
@@ -146,8 +146,8 @@ function registerDelete(users: Command): void {
     .command('delete <user>')
     .summary('Delete an account')
     .description('Delete an account and end everything that is signed in with it. Its projects pass to a super_admin.')
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be deleted and passed on')
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .option('--dry-run', 'show what would be deleted or transferred, without changing it')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveUser(context, wanted)
@@ -168,7 +168,7 @@ function registerReset(users: Command): void {
     .description(
       "Replace an account's password by a generated one, which ends its sign-ins. It is shown once; --quiet prints nothing but the password.",
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(reset)
       const { id, name, email } = await resolveUser(context, wanted)

@@ -27,7 +27,7 @@ const serverField: Column<Versions> = { name: 'server', value: each => each.serv
 
 export function register(command: Command): void {
   example(
-    command.option('--check', 'ask the server too, and exit 1 unless it has the same version'),
+    command.option('--check', 'compare with the server, and exit with 1 if the versions differ'),
     'board version',
     'board version --json',
     'board version --check --url https://board.example.com',

@@ -40,7 +40,10 @@ export function registerDeliveries(webhooks: Command): void {
     .command('test <webhook>')
     .summary('Send a test message')
     .description('Send a webhook.test message, before everything that waits.')
-    .option('-w, --wait', 'wait for its first attempt, at most --timeout (default: 30); exit 1 unless it succeeded')
+    .option(
+      '-w, --wait',
+      'wait for the first attempt, for up to --timeout (default: 30); exit with 1 unless it succeeded',
+    )
     .action(async (wanted: string, { wait }: { wait?: boolean }) => {
       const context = await openContext(test)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
@@ -55,7 +58,7 @@ export function registerDeliveries(webhooks: Command): void {
     .command('deliveries <webhook>')
     .summary('List deliveries of a webhook')
     .description("List a webhook's deliveries, newest first. They are kept for 30 days after their end.")
-    .addOption(new Option('-s, --status <status>', 'only those with this status').choices(statuses))
+    .addOption(new Option('-s, --status <status>', 'show only those with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
       const context = await openContext(list)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)

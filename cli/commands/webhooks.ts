@@ -77,8 +77,8 @@ function registerCreate(webhooks: Command): void {
       'Send events of a project to a URL, signed as Standard Webhooks says. The secret that verifies them is shown once; --quiet prints nothing but the secret.',
     )
     .addOption(eventOption('what to tell of; may be given several times').makeOptionMandatory())
-    .option('--description <text>', 'what it is for')
-    .option('--disable', 'send nothing yet')
+    .option('--description <text>', 'description')
+    .option('--disable', 'create it disabled')
     .action(async (url: string, { event, description, disable }: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
@@ -116,11 +116,11 @@ function registerEdit(webhooks: Command): void {
     .description(
       'Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up. Whoever enables it, or changes its URL or events, becomes its maker: it sends what its maker may read.',
     )
-    .option('--target <url>', 'the new URL')
+    .option('--target <url>', 'new URL')
     .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))
-    .option('--description <text>', 'what it is for')
-    .addOption(new Option('--enable', 'send again').conflicts('disable'))
-    .option('--disable', 'send nothing')
+    .option('--description <text>', 'description')
+    .addOption(new Option('--enable', 'enable it').conflicts('disable'))
+    .option('--disable', 'disable it')
     .action(async (wanted: string, { target, event, description, enable, disable }: EditOptions) => {
       if (target === undefined && !event && description === undefined && !enable && !disable)
         throw usage('what should change?', {
@@ -151,7 +151,7 @@ function registerDelete(webhooks: Command): void {
     .command('delete <webhook>')
     .summary('Delete a webhook')
     .description('Delete a webhook with its deliveries. What waits is not sent.')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const { url, ...place } = await resolveWebhook(context, wanted)

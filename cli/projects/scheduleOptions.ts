@@ -52,7 +52,7 @@ export const addTemplateOptions = (command: Command): Command =>
     'the agent that works on them; none for that of their column or project',
   )
     .option('--worktree', 'give each of them a worktree of its own')
-    .option('--no-worktree', "let their agents work in the project's own folder")
+    .option('--no-worktree', "run the agents in the project's folder")
     .option('--auto', 'switch their auto mode on')
     .option('--no-auto', 'switch their auto mode off')
 

@@ -15,7 +15,7 @@ interface Page<Row> {
 /** Adds `--limit` and `--all` to a list that comes newest first. */
 export const addNewestOptions = (command: Command, usual: number, noun: string): Command =>
   command
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(usual))
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(usual))
     .addOption(new Option('--all', `every ${noun}`).conflicts('limit'))
 
 /** Prints a list that comes newest first, in pages with cursors; a page may be short and not the last one. Warns when there is more. */
