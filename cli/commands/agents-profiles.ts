@@ -42,15 +42,13 @@ export function registerProfiles(agents: Command): void {
   const profiles = agents
     .command('profiles')
     .summary('Manage agent profiles')
-    .description(
-      'Manage named configurations of agents. One is chosen for a card, a column, a project or the server by --agent-profile.',
-    )
+    .description('Manage agent profiles. --agent-profile selects one for a card, a column, a project or the server.')
     .helpCommand(false)
   const list = profiles
     .command('list')
     .summary('List agent profiles')
     .description(
-      'List the named configurations of agents, with the names of the variables that each sets. Administrators see commands and arguments too, with --json.',
+      'List agent profiles with the names of their variables. With --json, admins also see commands and arguments.',
     )
     .action(async () => {
       const context = await openUserContext(list)
@@ -93,7 +91,7 @@ function registerAdd(profiles: Command): void {
       .command('add <name>')
       .summary('Create an agent profile')
       .description(
-        'Name a configuration of an agent: how it is started, and with which model, mode, effort and credential. The values of its variables are sealed and never shown. Administrators do this.',
+        'Create an agent profile: the command, model, mode, effort and credential of an agent (server admins only). The values of its variables are stored encrypted and never shown.',
       )
       .requiredOption('--agent <agent>', 'the agent'),
   ).action(async (name: string, { agent, ...options }: Options & { agent: string }) => {
@@ -124,7 +122,7 @@ function registerEdit(profiles: Command): void {
       .command('edit <agent-profile>')
       .summary('Change an agent profile')
       .description(
-        'Change a named configuration of an agent; none takes a value away. Variables that are not named stay. Administrators do this.',
+        'Change an agent profile (server admins only). With none, remove a value. Variables that you omit are unchanged.',
       ),
   )
     .option('--remove-env <name>', 'variable to remove (repeatable)', collect)
@@ -157,7 +155,7 @@ function registerDelete(profiles: Command): void {
     .command('delete <agent-profile>')
     .summary('Delete an agent profile')
     .description(
-      'Delete a named configuration of an agent. Cards, columns and projects that name it start no agent until they name another. Administrators do this.',
+      'Delete an agent profile (server admins only). Cards, columns and projects that use it start no agent until you select another profile.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {

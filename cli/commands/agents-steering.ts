@@ -51,7 +51,7 @@ export function registerSteering(agents: Command): void {
   const relay = agents
     .command('relay <card>')
     .summary('Hand off to a new session')
-    .description("Have a card's agent hand a condensed context over to a fresh session.")
+    .description("Have a card's agent hand off a summary to a new session.")
     .action(async (id: string) => {
       const context = await openContext(relay)
       await inItsProject(context, id, place => context.client.agents.relay(place))
@@ -68,7 +68,7 @@ function registerSend(agents: Command): void {
         .command('send <card> [message]')
         .summary("Send a message to a card's agent")
         .description(
-          "Send a message to a card's agent. While it works the message waits for its turn's end; a session that has ended goes on. A message can be one of the agent's commands, like /review: board agents commands.",
+          "Send a message to a card's agent. During a turn, the message waits for the end of the turn. An ended session continues. A message can be a command of the agent, such as /review: board agents commands.",
         ),
       'message',
     ),
@@ -158,7 +158,7 @@ function registerApprove(agents: Command): void {
       .command('approve <card>')
       .summary('Approve or reject a request of an agent')
       .description(
-        "Allow once what a card's agent asks for: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, refuse it; with --option, give one of the agent's own answers, which agents view shows. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
+        "Approve a request of a card's agent once: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, reject the request. With --option, select an answer of the agent, which agents view shows. On a terminal, the command shows the request and prompts, unless you name it with --request.",
       ),
     'feedback',
   )

@@ -90,7 +90,7 @@ export function register(agents: Command): void {
   const history = agents
     .command('history <card>')
     .summary("List what a card's sessions did")
-    .description("List the sessions of a card's agents, oldest first, with what each did.")
+    .description("List the sessions of a card's agents with their results, oldest first.")
     .action(async (id: string) => {
       const context = await openContext(history)
       await context.out.list(
@@ -117,7 +117,7 @@ function registerList(agents: Command): void {
   const list = agents
     .command('list')
     .summary('List agents at work')
-    .description('List the cards of a project that have an active agent.')
+    .description('List the cards of a project with an active agent.')
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
   example(list, 'board agents list', 'board agents list --watch', 'board agents list -q | board cards wait -')
@@ -126,7 +126,7 @@ function registerList(agents: Command): void {
     .command('providers')
     .summary('List agents of the server')
     .description(
-      'List the agents that the server knows, whether they are installed there, how to get the others, which version was last started, whether the board was tried with it, and how many models it offers (in full: board doctor agents). More are made by "agents" in the config.json of the server\'s data folder.',
+      'List the agents of the server: whether they are installed, how to install the others, the version that started last, whether the board was tested with it, and the number of models (details: board doctor agents). To add agents, use "agents" in config.json in the server\'s data folder.',
     )
     .action(async () => {
       const context = await openUserContext(providers)
@@ -142,7 +142,7 @@ function registerCommands(agents: Command): void {
     .command('commands')
     .summary('List commands of agents')
     .description(
-      'List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.',
+      "List the commands of a project's agents: announced commands, and files in its folder. To run a command, send a message that starts with a slash and its name: board agents send.",
     )
     .action(async () => {
       const context = await openContext(commands)

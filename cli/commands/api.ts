@@ -33,7 +33,7 @@ export function register(command: Command): void {
     command
       .argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
       .description(
-        "Call any route of the API. It prints the answer's data; the document of all routes is at /api/openapi.json.",
+        'Call any route of the API, and print the data of the response. /api/openapi.json describes all routes.',
       )
       .option('-X, --method <method>', 'HTTP method (default: GET, or POST with fields)')
       .option('-f, --raw-field <key=value>', 'text field of the body, or of the query with GET (repeatable)', collect)

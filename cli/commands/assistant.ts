@@ -32,7 +32,7 @@ export function register(assistant: Command): void {
       assistant
         .command('send [message]')
         .summary("Ask the project's assistant")
-        .description("Send a message to the project's assistant, which starts when it is needed."),
+        .description("Send a message to the project's assistant, which starts if necessary."),
       'message',
     ),
   )

@@ -73,7 +73,7 @@ function registerSignUp(command: Command, verb: Verb): void {
   example(
     verb('accept', 'Accept an invitation to a project')
       .description(
-        'Accept an invitation to a project with the link that you were given. It is asked for, or comes from a file.',
+        'Accept an invitation to a project with its link. The command prompts for the link, or reads it from a file.',
       )
       .option('--invitation-file <file>', 'file with the invitation link, or - for stdin'),
     'board auth accept',
@@ -84,7 +84,7 @@ function registerSignUp(command: Command, verb: Verb): void {
 function registerAccount(command: Command, verb: Verb): void {
   example(
     verb('password', 'Change your password')
-      .description('Change your password. All other sign-ins of your account end; API keys go on.')
+      .description('Change your password, and end all other sign-ins of your account. API keys stay valid.')
       .option('--password-stdin', 'read the current and the new password from stdin, on two lines'),
     'board auth password',
     'board auth password --password-stdin < passwords.txt',

@@ -42,7 +42,7 @@ export function registerVerify(backups: Command): void {
     .command('verify [file]')
     .summary('Verify a backup')
     .description(
-      'Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.',
+      'Verify a backup file on this machine as a restore does: its parts and hashes, and its database with all references. The command needs no server.',
     )
     .option('--latest', 'use the newest backup in the data folder of this machine')
     .action(async (wanted: string | undefined, { latest }: { latest?: boolean }) => {
@@ -82,7 +82,7 @@ export function registerUpload(backups: Command): void {
   const upload = backups
     .command('upload <file>')
     .summary('Upload a backup')
-    .description('Put a backup file of this machine on the server, which verifies it. It is not restored by that.')
+    .description('Upload a backup file to the server, which verifies it. The upload does not restore it.')
     .action(async (file: string) => {
       const context = await openUserContext(upload)
       await context.out.record(await uploaded(context, file), columns)
@@ -102,7 +102,7 @@ export function registerRestore(backups: Command): void {
     .command('restore [file]')
     .summary('Restore a backup')
     .description(
-      "Put a backup in the place of everything that the server has: one of the server's by its name, or a file of this machine. It is verified first, what was there is kept as a backup, and everybody else is signed out. Without a server it is done on the data folder of this machine.",
+      'Restore a backup of the server by its name, or a file of this machine. The server verifies the backup, keeps its current data as another backup, and signs out all other people. Without a server, the command restores the data folder of this machine.',
     )
     .option('--latest', 'use the newest verified backup of the server')
     .option('--data-dir <folder>', 'data folder of a stopped server')

@@ -43,7 +43,7 @@ function registerCreate(backups: Command): void {
     .command('create')
     .summary('Create a backup')
     .description(
-      'Back up the database and the attachments on the server, and print the name of the backup. A key with backups.create can do it in cron.',
+      'Back up the database and the attachments on the server, and print the name of the backup. In cron, use a key with backups.create.',
     )
     .option('--with-key', 'include the key that decrypts stored secrets; protect such a file')
     .option('-o, --output <file>', 'also download it to this file or folder, or - for stdout')
@@ -102,7 +102,7 @@ function registerDelete(backups: Command): void {
   const command = backups
     .command('delete [backups...]')
     .summary('Delete backups')
-    .description('Delete backups, or all but the newest good ones.')
+    .description('Delete backups, or all except the newest valid ones.')
     .option('--keep <number>', 'keep the newest N backups and delete the rest', count)
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string[], { keep, yes }: { keep?: number; yes?: boolean }) => {

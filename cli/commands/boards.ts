@@ -80,7 +80,7 @@ function registerReorder(boards: Command): void {
   const command = boards
     .command('reorder <boards...>')
     .summary('Reorder boards')
-    .description("Put a project's boards in order: those that are named first, then the others as they stand.")
+    .description('Reorder the boards of a project: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()

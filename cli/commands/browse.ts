@@ -15,7 +15,7 @@ export function register(command: Command): void {
       .addArgument(new Argument('[page]', 'which page').choices(pages).default('home'))
       .argument('[card]', 'the card, for card and diff')
       .description(
-        'Open the board in your browser, signed in as you are here: what waits for you (home), the board of the current project, a card, what a card has changed, or the documentation of the API.',
+        'Open the page in your browser, with your current sign-in: your inbox (home), the board of the current project, a card, the diff of a card, or the documentation of the API.',
       )
       .option('--print', 'print the address without opening it'),
     'board browse',

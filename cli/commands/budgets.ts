@@ -40,7 +40,7 @@ function registerList(budgets: Command): void {
     .command('list')
     .summary('List budgets and their usage')
     .description(
-      "List the budgets that you may see, with what is spent of them. With -P those that bound the agents of that project: its own, its cards', its organization's, and those of the credentials that it uses. UNKNOWN is how many runs are not in it, because their agents did not tell what they used. Days and months are those of UTC.",
+      'List the budgets that you can view, and their usage. With -P, list the budgets that apply to the agents of that project: its own, and those of its cards, its organization and its credentials. UNKNOWN is the number of runs without reported usage. Days and months are in UTC.',
     )
     .option('--card <card>', 'only of this card')
     .option('--org <organization>', 'only of this organization (name or ID)')
@@ -75,7 +75,7 @@ function registerSet(budgets: Command): void {
     .command('set <scope>')
     .summary('Create or change a budget')
     .description(
-      'Set what the agents of a project, a card, an organization or a credential may use: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. One that is there already for the same unit and period is changed. What has been used since the period began counts. At 80 % people are told; at the end agents at work wait, and go on where they stopped when it is raised, deleted, or begins anew.',
+      'Create or change the budget of a project, a card, an organization or a credential: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. A budget with the same unit and period is changed. Usage since the start of the period counts. At 80 %, people are notified. At 100 %, agents wait, and continue when you raise or delete the budget, or its next period starts.',
     )
     .addOption(
       new Option('--limit <amount>', 'how much: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
@@ -109,7 +109,7 @@ function registerDelete(budgets: Command): void {
   const command = budgets
     .command('delete <budget>')
     .summary('Delete a budget')
-    .description('Delete a budget. What waits for it goes on.')
+    .description('Delete a budget. Agents that wait for it continue.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)

@@ -57,7 +57,9 @@ export function registerVerbs(cards: Command): void {
     cards
       .command('add [title]')
       .summary('Add one or more cards')
-      .description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'),
+      .description(
+        'Add a card at the end of a column, and print it. Its agent starts only with --run, or with board cards run.',
+      ),
   )
     .option('-c, --column <column>', 'name or ID of the column (default: the first of the default board)')
     .option('-l, --label <label>', 'label (repeatable)', collect)

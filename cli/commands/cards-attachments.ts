@@ -33,7 +33,7 @@ export function registerVerbs(cards: Command): void {
   const list = cards
     .command('attachments [card]')
     .summary('List attachments')
-    .description("List a card's attachments, or without a card those of the whole project, newest first.")
+    .description('List the attachments of a card, or without a card those of the project, newest first.')
     .action(async (id: string | undefined, options: NewestOptions) => listed(await openContext(list), id, options))
   example(addNewestOptions(list, 100, 'attachment'), 'board cards attachments 12', 'board cards attachments')
   const download = cards
@@ -91,7 +91,7 @@ function registerDetach(cards: Command): void {
   const detach = cards
     .command('detach <attachments...>')
     .summary('Delete attachments')
-    .description('Delete attachments with their files, for good. - reads ids from stdin.')
+    .description('Delete attachments permanently. - reads IDs from stdin.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (ids: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(detach)

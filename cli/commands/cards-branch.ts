@@ -48,7 +48,7 @@ export function registerVerbs(cards: Command): void {
     .command('push <card>')
     .summary("Push a card's branch")
     .description(
-      "Push a card's branch to the remote of the project's repository: the one that its branch follows, else origin, as the server's account reaches it. What is not committed yet is committed first; no hook runs.",
+      "Push a card's branch to the remote of the project's branch, or to origin, with the configuration of the server's account. Uncommitted changes are committed first. No hook runs.",
     )
     .option('-f, --force', 'replace the remote branch, unless it changed since the last fetch')
     .addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
@@ -65,7 +65,7 @@ export function registerVerbs(cards: Command): void {
     .command('update <card>')
     .summary('Update a card from its base')
     .description(
-      "Bring the newest of its base into a card's branch, which is fetched first: the branch of the project's folder, or what the card starts at. What is not committed yet is committed first. A conflict changes nothing and names the files.",
+      "Merge the newest commits of the base into a card's branch. The base is the branch of the project's folder, or the start of the card, and is fetched first. Uncommitted changes are committed first. If files conflict, the command changes nothing and names them.",
     )
     .option('--rebase', "rebase the card's commits (default: merge the base)")
     .option('--resolve', 'have the agent resolve conflicts')
@@ -97,7 +97,7 @@ function registerRepositories(cards: Command): void {
     .command('repositories <card>')
     .summary("Show what a card has in each of its project's repositories")
     .description(
-      "Show what a card has in each of its project's repositories: its branch, and how many lines it has changed there. To give a project more: board projects edit --add-repository",
+      'Show the branch of a card and its changed lines in each repository of the project. To add a repository: board projects edit --add-repository',
     )
     .action(async (id: string) => {
       const context = await openContext(repositories)

@@ -31,7 +31,7 @@ export function registerVerbs(cards: Command): void {
     .command('diff <card>')
     .summary('Show the diff of a card')
     .description(
-      'Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply',
+      'Show the changes of a card since its base commit, including untracked files. In a pipe, the diff is a patch: board cards diff 12 | git apply',
     )
     .option('--stat', 'show only the changed lines per file')
     .option('--since <id>', 'show changes since the review with this ID')
@@ -69,7 +69,7 @@ function registerApproval(cards: Command): void {
     .command('approve <cards...>')
     .summary('Approve the steps of completed cards')
     .description(
-      'Let completed cards move on to the next column of their pipeline, where their agents start; more than one are asked about. - reads ids from stdin.',
+      'Approve completed cards, so that they move to the next column of their pipeline, where their agents start. The command prompts before it starts several agents. - reads IDs from stdin.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (given: string[], { yes }: { yes?: boolean }) => {
@@ -87,7 +87,7 @@ function registerApproval(cards: Command): void {
     .command('summary <card>')
     .summary('Summarize the work on a card')
     .description(
-      'Summarize what was done on a card: its agent is asked while it works, else it is what the agent said last.',
+      "Summarize the work on a card. A working agent is asked for the summary. Otherwise, it is the agent's last message.",
     )
     .action(async (id: string) => {
       const context = await openContext(summary)

@@ -8,7 +8,7 @@ export function registerVerbs(cards: Command): void {
   const credential = cards
     .command('credential <card> <credential>')
     .summary("Choose the credential of a card's agent")
-    .description("Choose which of your credentials a card's agent uses; with none it uses its project's.")
+    .description("Set the credential of a card's agent. With none, the agent uses the project's credential.")
     .action(async (id: string, wanted: string) => {
       const context = await openUserContext(credential)
       const chosen = await chosenCredential(context, wanted)

@@ -67,7 +67,7 @@ interface ListChange {
 
 export function registerVerbs(cards: Command): void {
   const described = addPromptOptions(
-    cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'),
+    cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads IDs from stdin.'),
   )
     .option('-t, --title <title>', 'new title')
     .option('--add-label <label>', 'label to add (repeatable)', collect)
@@ -130,7 +130,7 @@ function registerAssign(cards: Command): void {
   const assign = cards
     .command('assign <cards...>')
     .summary('Assign cards to people')
-    .description('Assign cards to people, or take people off them. - reads IDs from stdin.')
+    .description('Assign people to cards, or remove them. - reads IDs from stdin.')
     .option('--to <people>', `People to add, separated by commas: ${peopleWords}`, names)
     .option('--remove <people>', 'assignees to remove, separated by commas', names)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {

@@ -73,7 +73,7 @@ function registerDelete(cards: Command): void {
   const command = cards
     .command('delete <cards...>')
     .summary('Delete cards')
-    .description('Delete cards. They can be restored for 30 days. - reads ids from stdin.')
+    .description('Delete cards. You can restore them for 30 days. - reads IDs from stdin.')
     .option(
       '-f, --force',
       'also when the worktree holds work that nothing else holds, of which a patch is kept, or other cards wait for it',

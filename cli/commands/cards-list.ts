@@ -33,9 +33,7 @@ export function registerVerbs(cards: Command): void {
   const described = cards
     .command('list')
     .summary('List cards')
-    .description(
-      'List cards in the order of the board: column by column, each from its top. --sort gives another order.',
-    )
+    .description('List cards in the order of the board: by column, from top to bottom. --sort sets another order.')
     .option('-c, --column <column>', 'only of this column (name or ID)')
     .addOption(new Option('-s, --status <status>', 'show only cards with this status').choices(CardStatus.options))
     .option('-l, --label <label>', 'show only cards whose labels contain this text')

@@ -36,7 +36,7 @@ export function registerVerbs(cards: Command): void {
     .command('merge <card>')
     .summary("Merge a card's branch")
     .description(
-      "Merge a card's branch into another one, in each of the project's repositories that the card has changed. Uncommitted changes are committed first. A conflict in one repository changes nothing in any, and names the files. On a terminal, the command then offers to move the card to its done column and to remove its worktree, unless the project does both: board projects edit --after-merge.",
+      "Merge a card's branch into another branch, in each repository that the card has changed. Uncommitted changes are committed first. If files conflict in one repository, the command changes nothing in any of them, and names the files. On a terminal, the command then offers to move the card to its done column and to remove its worktree, unless the project does both: board projects edit --after-merge.",
     )
     .option('--into <branch>', "target branch (default: the branch of the project's folder)")
     .option('--squash', 'squash into one commit')

@@ -24,7 +24,7 @@ export function registerVerbs(cards: Command): void {
     .command('move <cards...>')
     .summary('Move cards to a column, or within their column')
     .description(
-      'Move cards to a column, or within their column. Several cards keep the order in which they are named. Into an active column a card starts its agent; more than one are asked about. - reads ids from stdin.',
+      'Move cards to a column, or within their column. Several cards keep their order. In an active column, the agents of the cards start. The command prompts before it starts several agents. - reads IDs from stdin.',
     )
     .option('--to <column>', "name or ID of the column (default: the card's column)")
     .addOption(

@@ -25,7 +25,7 @@ export function registerVerbs(cards: Command): void {
     .command('ready')
     .summary('List cards that are ready to start')
     .description(
-      'List the cards that could start now, in the order in which they should: no card that they wait for is open, no agent is at work on them, and they are in a backlog column, or idle in an active one.',
+      'List the cards that can start now, in the order in which they should start: they are not blocked, no agent works on them, and they are in a backlog column, or idle in an active one.',
     )
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(100))
     .addOption(new Option('--all', 'show all cards').conflicts('limit'))
@@ -56,7 +56,7 @@ export function registerVerbs(cards: Command): void {
     .command('block <card>')
     .summary('Block a card by other cards')
     .description(
-      'Let a card wait for others: it does not start before all of them are done. In auto mode it starts by itself when the last one is. Without an option, show for which cards it waits.',
+      'Block a card by other cards: it does not start before all of them are done. In auto mode, it then starts automatically. Without an option, show the cards that block it.',
     )
     .option('--by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--remove <cards>', 'cards that no longer block it, separated by commas', cardIds)

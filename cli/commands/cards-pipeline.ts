@@ -26,7 +26,7 @@ export function registerVerbs(cards: Command): void {
   const pipeline = cards
     .command('pipeline <card>')
     .summary("Show or change a card's pipeline")
-    .description('Show or change the active columns that a card passes, with a prompt each.')
+    .description("Show or change the active columns of a card's pipeline, each with a prompt.")
     .option(
       '--set <file>',
       'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]',
@@ -52,7 +52,7 @@ export function registerVerbs(cards: Command): void {
     .usage('<cards...> <on|off> [options]')
     .summary('Turn auto mode on or off')
     .description(
-      'Switch auto mode on or off. In auto mode a card starts when nothing blocks it any more, and passes its pipeline by itself. The same as board cards edit --auto. - reads IDs from stdin.',
+      'Turn auto mode on or off. In auto mode, a card starts when nothing blocks it, and continues through its pipeline automatically. board cards edit --auto does the same. - reads IDs from stdin.',
     )
     .action(async (words: string[]) => {
       const [ids, wanted] = [words.slice(0, -1), words.at(-1)]

@@ -41,7 +41,7 @@ export function registerEdit(pr: Command): void {
       .command('edit <card>')
       .summary("Change a card's open pull request")
       .description(
-        "Change what a card's open pull request says on the forge, who is to review it, its labels, whether it is a draft, and whether and how it is merged by itself. The last line of its body names the card, whatever is said.",
+        "Change the text, reviewers, labels, draft state or automatic merge of a card's open pull request on the forge. The last line of its body always names the card.",
       ),
   )
     .option('-t, --title <title>', 'new title')

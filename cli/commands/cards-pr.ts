@@ -37,7 +37,7 @@ export function registerVerbs(cards: Command): void {
     .command('pr')
     .summary("Open, follow and merge cards' pull requests")
     .description(
-      "Open, follow and merge the pull requests of cards on the project's forge; merge requests on GitLab. Which forge that is: board projects forge.",
+      "Create, follow and merge pull requests of cards on the project's forge (merge requests on GitLab). board projects forge shows the forge.",
     )
     .helpCommand(false)
   registerCreate(pr)
@@ -55,7 +55,7 @@ function registerCreate(pr: Command): void {
       .command('create <card>')
       .summary("Open a card's pull request")
       .description(
-        "Push a card's branch and open a pull request for it. Its title is the card's, its body what the agent said and the repository's template, and its last line names the card. One that is open for the branch already is taken as it is.",
+        "Push a card's branch and create a pull request for it. The title is the card's title. The body is the last message of the agent and the repository's template, and its last line names the card. If the branch has an open pull request, the board uses it unchanged.",
       ),
   )
     .option('-t, --title <title>', 'title')
@@ -122,7 +122,7 @@ function registerView(pr: Command): void {
     pr
       .command('view <card>')
       .summary("Show a card's pull request")
-      .description("Show a card's newest pull request with its checks and reviews, as the board saw it last."),
+      .description("Show a card's newest pull request with its checks and reviews, as the board read it last."),
   )
     .option('-w, --web', 'open it on the forge; in a pipe, print the address')
     .action(async (id: string, { repository, web }: InRepository & { web?: boolean }) => {
@@ -151,7 +151,7 @@ function registerList(pr: Command): void {
   const list = pr
     .command('list')
     .summary("List a project's pull requests")
-    .description("List the pull requests of a project's cards, newest first, as the board saw them last.")
+    .description("List the pull requests of a project's cards as the board read them last, newest first.")
     .addOption(
       new Option('-s, --state <state>', 'only those').choices(['open', 'merged', 'closed', 'all']).default('open'),
     )
@@ -171,7 +171,7 @@ function registerMerge(pr: Command): void {
       .command('merge <card>')
       .summary("Merge a card's pull request")
       .description(
-        "Merge a card's pull request on the forge, at the commit that the board saw. What is missing, as checks that have not ended, is named, and nothing is merged then. How it is merged if nothing is said: as the project says.",
+        "Merge a card's pull request on the forge, at the commit that the board read last. If something is missing, for example the end of a check, the command names it and merges nothing. The default merge method is the project's.",
       ),
   )
     .addOption(new Option('-m, --merge', 'create a merge commit').conflicts(['squash', 'rebase']))
@@ -202,7 +202,7 @@ function registerContinue(pr: Command): void {
       .command('continue <card>')
       .summary('Resume agent work on a pull request')
       .description(
-        "Go on with a card's pull request that was left to people. Its agent is told again all that is still open there: checks that failed, changes that reviewers ask for. It works on that with your rights, costs what its work costs, and may be sent back to it as often as at the start (board projects forge --max-rounds).",
+        'Resume agent work on a pull request that was handed to people. The agent receives all failed checks and requested changes again. It works with your permissions, its work costs money, and its rounds start again (board projects forge --max-rounds).',
       ),
   ).action(async (id: string, { repository }: InRepository) => {
     const context = await openContext(goOn)
@@ -220,7 +220,7 @@ function registerClose(pr: Command): void {
     pr
       .command('close <card>')
       .summary("Close a card's pull request")
-      .description("Close a card's pull request on the forge, unmerged. Its branch stays."),
+      .description("Close a card's pull request on the forge without a merge. The branch remains."),
   )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (id: string, { repository, yes }: InRepository & { yes?: boolean }) => {

@@ -41,7 +41,7 @@ export function registerVerbs(cards: Command): void {
     .command('preview <card>')
     .summary("Serve a card's worktree while you look at it")
     .description(
-      "Run the project's preview command in a card's worktree, print an address once it takes connections, and keep it running until Ctrl-C. It runs in the sandbox of the project's agents. The address opens the preview once, within two minutes, in one browser. It is on the server's machine; on another machine, the command prints how to get there.",
+      "Run the project's preview command in a card's worktree, print its address once it accepts connections, and keep it running until Ctrl-C. The command runs in the sandbox of the project's agents. The address opens the preview once, within two minutes, in one browser. If the server is on another machine, the command prints how to reach it.",
     )
     .option('--open', 'open it in the browser')
     .addOption(new Option('--status', 'show its status, its address and its last output').conflicts('open'))

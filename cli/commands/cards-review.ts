@@ -59,7 +59,7 @@ export function registerVerbs(cards: Command): void {
     .command('review <card>')
     .summary("Review a card's work")
     .description(
-      "Show a card's reviews with their comments and what the agent answered. With a text or comments, add them to your draft, which the server keeps until you send it: as comments, as an approval, or asking for changes, which the card's agent then makes.",
+      "Show the reviews of a card with their comments and the agent's answers. With a text or comments, add them to your draft. The server keeps the draft until you send it as comments, as an approval, or as a request for changes to the card's agent.",
     )
     .option('-m, --message <text>', 'comment on the line, or without --file on the whole change')
     .option('--file <path>', 'path of the commented file in the diff')

@@ -28,7 +28,7 @@ export function registerVerbs(cards: Command): void {
     .command('run <cards...>')
     .summary('Start the agents of cards')
     .description(
-      "Start the agents of cards: for the first time, where they broke off, or anew. A card that is in no active column moves into its board's first one. - reads ids from stdin.",
+      'Start the agents of cards: for the first time, where they stopped, or again. A card outside an active column moves to the first active column of its board. - reads IDs from stdin.',
     )
     .option(
       '-w, --wait',
@@ -49,7 +49,7 @@ export function registerVerbs(cards: Command): void {
   const cancel = cards
     .command('cancel <cards...>')
     .summary('Cancel the agents of cards')
-    .description('Cancel the agents of cards; the files that they wrote stay. - reads ids from stdin.')
+    .description('Cancel the agents of cards. Their files remain. - reads IDs from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(cancel)
       await bulk(context, ids, id => inItsProject(context, id, place => cancelAgent(context, place)), {
@@ -66,7 +66,7 @@ function registerWait(cards: Command): void {
     .command('wait <cards...>')
     .summary('Wait until cards have a status')
     .description(
-      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. If nothing is running, queued or scheduled that could give a card such a status, the wait for it ends, and the command exits with 1. --timeout is the maximum wait; then the command exits with 8. - reads ids from stdin.',
+      'Wait until each card has one of the statuses, and print one line per card as it gets there. By default, wait until its agent has ended or waits for you. If nothing is running, queued or scheduled that could give a card such a status, the wait for it ends, and the command exits with 1. After --timeout, the command exits with 8. - reads IDs from stdin.',
     )
     .addOption(
       new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses),

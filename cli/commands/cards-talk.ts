@@ -44,7 +44,7 @@ export function registerVerbs(cards: Command): void {
     .command('comment <card> [text]')
     .summary("Write and read a card's comments")
     .description(
-      "Write a comment on a card, in Markdown. Without a text, print the card's comments, the newest last. Comments are for people: a card's agent is told something by agents send.",
+      "Write a comment on a card, in Markdown. Without a text, print the card's comments, newest last. Comments are for people. To send a message to the card's agent, use agents send.",
     )
     .option('--mention <people>', 'people to notify, separated by commas: me, a name, an ID', names)
     .addOption(new Option('--edit <id>', 'ID of your comment to replace with the text').conflicts('mention'))
@@ -67,7 +67,7 @@ export function registerVerbs(cards: Command): void {
   const activity = cards
     .command('activity <card>')
     .summary('List the activity of a card')
-    .description('List what happened on a card and who did it, the newest first.')
+    .description('List the activity of a card with the authors, newest first.')
     .action(async (id: string, options: NewestOptions) => {
       const context = await openContext(activity)
       await inItsProject(context, id, place =>

@@ -34,7 +34,7 @@ export function registerVerbs(cards: Command): void {
   const read = cards
     .command('read <cards...>')
     .summary('Mark cards as read')
-    .description('Mark cards as read. - reads ids from stdin.')
+    .description('Mark cards as read. - reads IDs from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(read)
       await bulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), {

@@ -25,7 +25,7 @@ export function registerVerbs(cards: Command): void {
     .command('worktree <card>')
     .summary("Show, attach, detach or remove a card's worktree")
     .description(
-      "Show a card's branch and worktree, or attach a worktree of your own. The folder of a worktree that the board made is shown where it is on this machine.",
+      "Show a card's branch and worktree, or attach your own worktree. The folder of the board's own worktree is shown only on the server's machine.",
     )
     .addOption(
       new Option('--attach <folder>', "a worktree of the project's repository, on the server").conflicts('detach'),
@@ -68,7 +68,7 @@ export function registerVerbs(cards: Command): void {
     .command('checkout <card>')
     .summary("Check a card's branch out, here")
     .description(
-      "Check a card's branch out in the repository of the working folder. A branch that is not there is fetched. Where its own worktree has it, the files are checked out without the branch. Local changes are never touched.",
+      "Check out a card's branch in the repository of the current folder. A missing branch is fetched. If the card's worktree has the branch, the files are checked out without it. Local changes are never overwritten.",
     )
     .action(async (id: string) => {
       const context = await openContext(checkout)

@@ -85,7 +85,7 @@ function registerCreate(columns: Command): void {
       .command('create <name>')
       .summary('Create a column')
       .description(
-        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs. With --limit it takes so many cards, and with --pull it takes the next ready one of the column before by itself when it has room.',
+        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs. --limit sets the maximum number of cards. With --pull, the column takes the next ready card of the previous column when there is capacity.',
       ),
   )
     .addOption(new Option('--type <type>', 'type of the column').choices(ColumnType.options).makeOptionMandatory())
@@ -126,7 +126,7 @@ function registerEdit(columns: Command): void {
       .command('edit <column>')
       .summary('Change a column')
       .description(
-        "Change a column's name, its prompt, how many cards it takes, whether it takes them by itself, which agent works in it and how, or where its cards go after their pull requests.",
+        'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns of its cards after their pull requests.',
       ),
   ).option('--name <name>', 'new name')
   const edit = addChoiceOptions(described, "the agent that works in it; none for the project's").action(
@@ -201,7 +201,7 @@ function registerDelete(columns: Command): void {
   const command = columns
     .command('delete <column>')
     .summary('Delete an empty column')
-    .description('Delete a column that holds no cards.')
+    .description('Delete a column without cards.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -216,7 +216,7 @@ function registerDelete(columns: Command): void {
     .command('clear <column>')
     .summary('Delete all cards of a column')
     .description(
-      'Delete all cards of a column, and those that were archived from it. They can be restored for 30 days.',
+      'Delete all cards of a column, including the cards that were archived from it. You can restore them for 30 days.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')
@@ -242,7 +242,7 @@ function registerReorder(columns: Command): void {
   const command = columns
     .command('reorder <columns...>')
     .summary("Put a board's columns in order")
-    .description("Put a board's columns in order: those that are named first, then the others as they stand.")
+    .description('Reorder the columns of a board: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { projectId, column } = await columnOf(context, wanted[0]!)

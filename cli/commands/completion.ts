@@ -40,7 +40,7 @@ const packageFolder = () => dirname(dirname(realpathSync(process.argv[1]!)))
 
 export function register(command: Command): void {
   command
-    .description('Print the completion of a shell, or put it where the shell looks for it.')
+    .description('Print the completion script of a shell, or install it.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .option('--install', 'install it into your completion folder')
     .action((name: string, { install }: { install?: boolean }) => {

@@ -38,7 +38,7 @@ ${ownCommands}`,
     command
       .command('list')
       .summary('List settings')
-      .description('List the settings of this command line, with what each does.'),
+      .description('List the settings of this command line with their descriptions.'),
     'board config list',
   ).action(() => list(command))
   example(
@@ -50,7 +50,7 @@ ${ownCommands}`,
   example(
     offerWords(keys, command.command('set <key> <value>'))
       .summary('Change a setting')
-      .description('Change a setting of this command line. An empty value unsets it.'),
+      .description('Change a setting of this command line. An empty value removes it.'),
     'board config set editor "code --wait"',
     'board config set pager ""',
   ).action((key: string, value: string) => set(command, key, value))
@@ -58,7 +58,7 @@ ${ownCommands}`,
     command
       .command('path')
       .summary('Show the path of the configuration file')
-      .description('Show where the conf file is.'),
+      .description('Show the path of the configuration file.'),
     'cat "$(board config path)"',
   ).action(() => createOutput(globalsOf(command)).out.line(configFile()))
 }

@@ -66,7 +66,7 @@ export function register(credentials: Command): void {
   const list = credentials
     .command('list')
     .summary('List your credentials')
-    .description('List your credentials for the providers that agents use.')
+    .description('List your credentials for model providers and forges.')
     .action(async () => {
       const context = await openUserContext(list)
       await context.out.list(await context.client.credentials.list(), columns, {
@@ -101,7 +101,7 @@ function registerAdd(credentials: Command): void {
     .command('add <name>')
     .summary('Add a credential')
     .description(
-      "Add a provider's API key, or authorize this server in your browser with --oauth. The server keeps it sealed.",
+      'Add the API key of a provider, or authorize the server in your browser with --oauth. The server stores the credential encrypted.',
     )
     .addOption(new Option('--provider <provider>', 'provider').choices(providers).makeOptionMandatory())
     .option('--api-key-stdin', 'read the API key from stdin')
@@ -200,7 +200,7 @@ function registerEdit(credentials: Command): void {
     .command('edit <credential>')
     .summary('Change a credential')
     .description(
-      "Change a credential's name, API key, headers or models. Headers and models that are given take the place of all before.",
+      'Change the name, the API key, the headers or the models of a credential. New headers and models replace all earlier ones.',
     )
     .option('--name <name>', 'new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
@@ -237,7 +237,7 @@ function registerDelete(credentials: Command): void {
   const command = credentials
     .command('delete <credential>')
     .summary('Delete a credential')
-    .description('Delete a credential. Projects, cards and organizations that used it have none then.')
+    .description('Delete a credential. Projects, cards and organizations that used it then have none.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
@@ -253,7 +253,7 @@ function registerVerify(credentials: Command): void {
   const verify = credentials
     .command('verify <credential>')
     .summary('Verify a credential with its provider')
-    .description('Ask the provider whether a credential is good. Exits 1 if it is not.')
+    .description('Verify a credential with its provider. The command exits with 1 if the credential is invalid.')
     .action(async (wanted: string) => {
       const context = await openUserContext(verify)
       const { id } = await resolveCredential(context, wanted)
@@ -273,7 +273,7 @@ function registerUsage(credentials: Command): void {
   const command = credentials
     .command('usage <credential>')
     .summary('Report the usage of agents')
-    .description('Show the sessions, tokens and cost of agents that used a credential, by day and in all.')
+    .description('Show the sessions, tokens and cost of agents that used a credential, by day and in total.')
     .action(async (wanted: string) => {
       const context = await openUserContext(command)
       const { byDay, ...total } = await context.client.credentials.usage({

@@ -34,7 +34,7 @@ export function register(command: Command): void {
     .command('move')
     .summary('Move the board to or from a libSQL server')
     .description(
-      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server may run on either. What it is copied from stays. The token of the libSQL server is in BOARD_DATABASE_TOKEN. Attachments stay where they are.',
+      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server must use either of them. The source is unchanged. BOARD_DATABASE_TOKEN is the token of the libSQL server. Attachments are not copied.',
     )
     .option('--to <url>', 'libSQL server to copy to', databaseOf)
     .option('--from <source>', 'libSQL server to copy from, or with --to a backup file')

@@ -30,7 +30,7 @@ export function register(command: Command): void {
   example(
     offerWords(['agents'], command.argument('[what]').argument('[agent...]'))
       .description(
-        'Look for what is wrong on this machine and with its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit 1 when something failed. With "agents": where each agent is installed, which version and whether the board was tried with it, whether it is signed in, which modes and models it offers, and how its last start on trial ended.',
+        'Check this machine and its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit with 1 if a check failed. With "agents", show for each agent the folder, the version and whether the board was tested with it, the sign-in, the modes and models, and the result of its last check.',
       )
       .addOption(new Option('--fix', 'fix problems that can be fixed automatically').conflicts(['start', 'greet']))
       .option(

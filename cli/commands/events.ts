@@ -33,7 +33,7 @@ export function register(command: Command): void {
   example(
     command
       .description(
-        'Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.',
+        'Follow the events of the project until Ctrl-C. In a pipe, each event is a line of JSON. On a terminal, notifications follow your settings: board settings get notifications.',
       )
       .option('--type <types>', 'event types, separated by commas, with *: card.*,board.created (repeatable)', collect)
       .option('--since <seq>', 'start after the event with this number')

@@ -10,7 +10,7 @@ import { requireOutput, saveDownload } from '../output/saveDownload.ts'
 export function register(command: Command): void {
   command
     .description(
-      'Save an organization with all its projects as JSON, and print the name of the file: boards, cards, what agents said, attachments, templates. Secrets are not in it. A single project: board projects export.',
+      'Export an organization with its projects, boards, cards, transcripts, attachments and templates to a JSON file, and print the name of the file. The file contains no secrets. To export one project: board projects export.',
     )
     .option(
       '-o, --output <file>',

@@ -34,7 +34,7 @@ export function register(fs: Command): void {
     .command('ls [path]')
     .summary('List a folder of the server')
     .description(
-      "List a folder on the server's machine: the folders of projects that you may see, and what is below them; for a super_admin also the browse root of the server. Without a path, those folders are listed. -q prints paths.",
+      "List a folder on the server: the folders of projects that you can view, and for a super_admin also the server's browse root. Without a path, list these top folders. -q prints paths.",
     )
     .action(async (path?: string) => list(await openUserContext(ls), path))
   example(
@@ -47,7 +47,7 @@ export function register(fs: Command): void {
     .command('cat <path>')
     .summary('Print a file of the server')
     .description(
-      "Print a file on the server's machine, or save it here. A file that is no text goes to a file or a pipe, not to a terminal.",
+      'Print or save a file of the server. A file that is not text goes to a file or a pipe, not to a terminal.',
     )
     .option('-o, --output <file>', 'file or folder to write, or - for stdout')
     .action(async (path: string, { output }: { output?: string }) => print(await openUserContext(cat), path, output))

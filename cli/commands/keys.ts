@@ -44,7 +44,7 @@ export function register(keys: Command): void {
   const list = keys
     .command('list')
     .summary('List your API keys')
-    .description('List your API keys. The keys themselves are never shown again.')
+    .description('List your API keys, without the keys themselves.')
     .addOption(new Option('--scope <scope>', 'show only keys of this scope').choices(scopes))
     .action(async ({ scope }: { scope?: Scope }) => {
       const context = await openUserContext(list)
@@ -65,7 +65,7 @@ function registerCreate(keys: Command): void {
   const create = keys
     .command('create <name>')
     .summary('Create an API key')
-    .description('Create an API key. It is shown once; --quiet prints nothing but the key.')
+    .description('Create an API key, and show it once. With --quiet, only the key is printed.')
     .addOption(
       new Option('--permission <permission>', 'what it may do; may be given several times')
         .choices(permissions)
@@ -126,7 +126,7 @@ function registerRotate(keys: Command): void {
     .command('rotate <key>')
     .summary('Replace an API key')
     .description(
-      'Replace an API key by a new one of the same name and rights. It is shown once; --quiet prints nothing but the key. The webhooks that the old one made go on with the new one only with --grace; without, they are disabled.',
+      'Replace an API key by a new one with the same name and permissions, and show it once. With --quiet, only the key is printed. With --grace, webhooks of the old key continue with the new one. Otherwise, they are disabled.',
     )
     .addOption(
       new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d')
@@ -148,7 +148,7 @@ function registerRevoke(keys: Command): void {
   const revoke = keys
     .command('revoke <key>')
     .summary('Revoke an API key')
-    .description('Revoke an API key at once.')
+    .description('Revoke an API key immediately.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(revoke)

@@ -40,7 +40,7 @@ export function register(logs: Command): void {
   example(
     logs
       .description(
-        "Show the server's log, the newest entries last. Administrators of the server may. Reads that went well are only in it while the server runs with --log-level info, and then only in its files.",
+        "Show the server's log, newest entries last (server admins only). Successful reads are logged only with --log-level info, and only in the log files.",
       )
       .option('-f, --follow', 'follow new entries until Ctrl-C')
       .addOption(new Option('--level <level>', 'lowest level of entries').choices(LogLevel.options))

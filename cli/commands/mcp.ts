@@ -11,7 +11,7 @@ export function register(command: Command): void {
   example(
     command
       .description(
-        'Give a program the board as tools of the Model Context Protocol, over stdin and stdout. The project is the current one, unless a call names another.',
+        'Serve the board as tools of the Model Context Protocol over stdin and stdout. Calls use the current project unless they name another one.',
       )
       .addOption(
         new Option('--tools <groups>', `offer only the tools of these groups: ${toolGroups.join(', ')}`).argParser(

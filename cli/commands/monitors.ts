@@ -34,7 +34,7 @@ export function register(monitors: Command): void {
     .command('list [card]')
     .summary('List monitors')
     .description(
-      "List a card's monitors with how their latest runs ended, or without a card those of the whole project. One with a request waits for a person's permission: board agents approve CARD --request REQUEST.",
+      "List the monitors of a card with the results of their latest runs, or without a card those of the project. A monitor with a request waits for a person's permission: board agents approve CARD --request REQUEST.",
     )
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
@@ -81,7 +81,7 @@ function registerAdd(monitors: Command): void {
     .command('add <card> <command>')
     .summary('Run a command on a schedule')
     .description(
-      "Run a shell command again and again while the card is active: on the server's machine, with the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it recovers. Your monitors run at once; a monitor of an agent in a sandbox waits for a person's permission, unless the project allows monitors (board projects sandbox --monitors).",
+      "Run a shell command on a schedule while the card is active: on the server, with the rights of the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it succeeds again. Your monitors run immediately. A monitor of a sandboxed agent waits for a person's permission, unless the project allows monitors (board projects sandbox --monitors).",
     )
     .addOption(
       new Option('--every <time>', 'how often, from 10s to 1d, for example 60, 5m or 1h')
@@ -118,7 +118,7 @@ function registerDelete(monitors: Command): void {
   const command = monitors
     .command('delete <card> <monitors...>')
     .summary('Delete monitors')
-    .description('Delete monitors of a card. A command that runs is ended with all that it has started.')
+    .description('Delete monitors of a card, and stop their commands with all processes that they started.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (cardId: string, given: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(command)

@@ -42,7 +42,7 @@ export function registerMember(orgs: Command): void {
   const add = member
     .command('add <organization> <email>')
     .summary('Add a member')
-    .description('Add somebody who has an account.')
+    .description('Add a person who has an account.')
     .addOption(
       new Option('--role <role>', 'role; an admin manages members and projects').choices(roles).default('member'),
     )
@@ -75,7 +75,7 @@ function registerRemove(member: Command): void {
   const remove = member
     .command('remove <organization> <member>')
     .summary('Remove a member')
-    .description('Remove a member; you may remove yourself.')
+    .description('Remove a member. You can remove yourself.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)

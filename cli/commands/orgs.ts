@@ -71,7 +71,7 @@ function registerDelete(orgs: Command): void {
   const command = orgs
     .command('delete <organization>')
     .summary('Delete an organization')
-    .description('Delete an organization that has no projects.')
+    .description('Delete an organization without projects.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
@@ -87,9 +87,7 @@ function registerCredential(orgs: Command): void {
   const credential = orgs
     .command('credential <organization> <credential>')
     .summary('Set the default credential')
-    .description(
-      "Choose which of your credentials an organization's projects use where they have none of their own; none takes it away.",
-    )
+    .description("Set the credential of an organization's projects that have none. With none, remove it.")
     .action(async (wanted: string, wantedCredential: string) => {
       const context = await openUserContext(credential)
       const { id } = await resolveOrganization(context, wanted)

@@ -59,7 +59,7 @@ export function register(presession: Command): void {
   const view = presession
     .command('view <session>')
     .summary('Show a pre-session')
-    .description('Show how a pre-session stands, with its prompt so far.')
+    .description('Show the status of a pre-session, and its current prompt.')
     .action(async (sessionId: string) => {
       const context = await openContext(view)
       const session = await atPreSession(context, sessionId, place => context.client.preSessions.get(place))
@@ -70,7 +70,7 @@ export function register(presession: Command): void {
   const messages = presession
     .command('messages <session>')
     .summary("Show a pre-session's messages")
-    .description('Show what was told in a pre-session, oldest first.')
+    .description('Show the messages of a pre-session, oldest first.')
     .action(async (sessionId: string) => {
       const context = await openContext(messages)
       await printList(
@@ -86,7 +86,7 @@ function registerTalk(presession: Command): void {
   const start = presession
     .command('start <card>')
     .summary("Start to refine a card's prompt")
-    .description("Start a planning agent that reads the project, asks what is unclear and refines a card's prompt.")
+    .description("Start a planning agent that reads the project, asks questions and refines a card's prompt.")
     .option('-w, --wait', waits)
     .addOption(reconnectOption())
     .action(async (id: string, { wait, reconnect }: WaitOptions) => {
@@ -109,7 +109,7 @@ function registerTalk(presession: Command): void {
       presession
         .command('send <session> [message]')
         .summary('Reply to the planning agent')
-        .description('Answer the planning agent.'),
+        .description('Reply to the planning agent.'),
       'message',
     ),
   )
@@ -164,7 +164,7 @@ function registerEnd(presession: Command): void {
   const accept = presession
     .command('accept <session>')
     .summary("Make the refined prompt the card's prompt")
-    .description("Make the refined prompt the card's prompt, and end the pre-session.")
+    .description("Accept the refined prompt as the card's prompt, and end the pre-session.")
     .action(async (sessionId: string) => {
       const context = await openContext(accept)
       const card = await atPreSession(context, sessionId, place => context.client.preSessions.accept(place))
@@ -176,7 +176,7 @@ function registerEnd(presession: Command): void {
   const cancel = presession
     .command('cancel <session>')
     .summary('Cancel a pre-session')
-    .description('End a pre-session; the card stays as it is.')
+    .description('Cancel a pre-session. The card is unchanged.')
     .action(async (sessionId: string) => {
       const context = await openContext(cancel)
       await atPreSession(context, sessionId, place => context.client.preSessions.cancel(place))

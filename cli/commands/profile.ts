@@ -31,25 +31,25 @@ const columns: Column<Row>[] = [
 
 export function register(command: Command): void {
   example(
-    command.command('list').summary('List profiles').description('List the profiles of the conf file.'),
+    command.command('list').summary('List profiles').description('List the profiles of the configuration file.'),
     'board profile list',
   ).action(() => list(command))
   example(
-    command.command('use <profile>').summary('Select a profile').description('Use a profile from now on.'),
+    command.command('use <profile>').summary('Select a profile').description('Select a profile.'),
     'board profile use work',
   ).action((name: string) => use(command, name))
   example(
     command
       .command('set <profile>')
       .summary('Create or change a profile')
-      .description('Make a profile, or change its server (--url) or its project (--project).'),
+      .description('Create a profile, or change its server (--url) or its project (--project).'),
     'board profile set work --url https://board.example.com --project api',
   ).action((name: string) => set(command, name))
   example(
     command
       .command('delete <profile>')
       .summary('Delete a profile and its token')
-      .description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
+      .description('Delete a profile and its token. The token stays valid. To revoke it, log out first.')
       .option('-y, --yes', 'skip the confirmation prompt'),
     'board profile delete work --yes',
   ).action((name: string, options: { yes?: boolean }) => remove(command, name, options))

@@ -20,7 +20,7 @@ export function registerCreate(projects: Command): void {
   const command = projects
     .command('create <name>')
     .summary('Create a project')
-    .description('Create a project of a folder, with its first board.')
+    .description('Create a project for a folder, with its first board.')
     .option('--path <folder>', 'folder on the server, created if its parent exists', '.')
     .option('--org <organization>', 'name or ID of the organization')
     .option('-y, --yes', 'skip the confirmation prompts, also if another project has this folder or name')

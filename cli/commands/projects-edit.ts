@@ -34,7 +34,7 @@ export function registerEdit(projects: Command): void {
   const described = projects
     .command('edit [project]')
     .summary('Change a project')
-    .description('Change a project, by default the current one.')
+    .description('Change a project (default: the current one).')
     .option('--name <name>', 'new name')
     .option('--path <folder>', 'folder on the server; set the current one to confirm a changed repository')
     .option('--org <organization>', 'name or ID of the organization; none: no organization')

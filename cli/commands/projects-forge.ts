@@ -64,7 +64,7 @@ export function registerForge(projects: Command): void {
     .command('forge [project]')
     .summary("Show or change where a project's work is reviewed and merged")
     .description(
-      "Show the forge of a project, by default of the current one, or change it: GitHub, GitLab, Gitea or Forgejo, found by the Git remote, or another by a command. Its token is a credential of yours (board credentials add --provider github), and is sent to the credential's own address only.",
+      "Show or change the forge of a project (default: the current one): GitHub, GitLab, Gitea or Forgejo, selected by the Git remote, or another one by a command. Its token is one of your credentials (board credentials add --provider github). The board sends it only to the credential's own address.",
     )
     .addOption(
       new Option('--kind <forge>', "which forge; auto: as the credential or the remote's address says").choices([

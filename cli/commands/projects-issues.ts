@@ -24,7 +24,7 @@ export function registerIssues(projects: Command): void {
     .command('issues [project]')
     .summary("List the cards that are issues on the project's forge")
     .description(
-      'List the cards of a project, by default of the current one, that were made from issues on its forge. Which issues become cards says board projects forge --issue-label. The forge is asked every few minutes, and told at once of what happens to cards.',
+      'List the cards of a project (default: the current one) that were created from issues on its forge. board projects forge --issue-label selects the issues. The board reads the forge every few minutes, and reports changes of cards to it immediately.',
     )
     .option('--sync', 'synchronize first')
     .action(async (wanted: string | undefined, { sync }: { sync?: boolean }) => {

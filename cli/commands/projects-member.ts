@@ -42,7 +42,7 @@ export function registerMember(projects: Command): void {
   const member = projects
     .command('member')
     .summary("Manage a project's members")
-    .description('Manage the members of the current project, and who is invited.')
+    .description('Manage the members of the current project, and invited people.')
     .helpCommand(false)
 
   registerList(member)
@@ -55,7 +55,7 @@ function registerList(member: Command): void {
   const list = member
     .command('list')
     .summary('List members')
-    .description('List the members of the current project, then who is invited. Its owner is none of them.')
+    .description('List the members of the current project, followed by invited people. The owner is not listed.')
     .action(async () => {
       const context = await openUserContext(list)
       const { id } = await context.project()
@@ -69,7 +69,7 @@ function registerAdd(member: Command): void {
     .command('add <email>')
     .summary('Add or invite a member')
     .description(
-      'Add somebody to the current project. An address without an account, or whose account has not shown it to be its own, is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
+      'Add a person to the current project. An address without an account, or with an unverified account, is invited: the command prints a link once, and the person who accepts it becomes a member.',
     )
     .option('--renew', 'create a new invitation link, and revoke the earlier one')
     .addOption(
@@ -130,7 +130,7 @@ function registerRemove(member: Command): void {
   const remove = member
     .command('remove <member>')
     .summary('Remove a member')
-    .description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
+    .description('Remove a member from the current project, or withdraw an invitation. You can remove yourself.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)

@@ -42,7 +42,7 @@ export function registerSandbox(projects: Command): void {
   const sandbox = addBoundOptions(projects.command('sandbox [project]'))
     .summary("Show or change what a project's agents are kept apart by")
     .description(
-      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it. Sessions that run keep what they started with. board doctor shows the default limits.',
+      "Show or change the sandbox of a project's agents (default: the current project). In the sandbox, an agent sees the system, the project and its own state, and can change only its worktree. Allowed monitors and scripts run outside. Running sessions keep their settings. board doctor shows the default limits.",
     )
     .addOption(
       new Option(

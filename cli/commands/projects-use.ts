@@ -13,7 +13,7 @@ export function registerUse(projects: Command): void {
     .command('use [project]')
     .summary('Select the current project')
     .description(
-      'Make a project the current one of the profile in use. It then counts in every folder, and commands report it in the folder of another project.',
+      'Select the current project of the selected profile. It applies in every folder. In the folder of another project, commands report it.',
     )
     .option('--clear', 'use the project of the current folder again')
     .action(async (wanted: string | undefined, { clear }: { clear?: boolean }) => {

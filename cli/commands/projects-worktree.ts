@@ -52,7 +52,7 @@ export function registerWorktree(projects: Command): void {
     .command('worktree [project]')
     .summary("Show or change how a project's worktrees are prepared")
     .description(
-      "Show what runs in the worktrees of a project's cards, by default of the current one, or change it. Each setting is the project's own, else that of board.json in its folder, once a member has agreed to this version of it. Commands run with sh in the sandbox of the agents, without their credentials.",
+      "Show or change the commands for worktrees of a project (default: the current one). Each setting is the project's own, or that of board.json in its folder after a member agreed to its version. Commands run with sh in the sandbox of the agents, without their credentials.",
     )
     .option(
       '--setup <command>',

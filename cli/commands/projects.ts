@@ -26,7 +26,7 @@ export function register(projects: Command): void {
   const list = projects
     .command('list')
     .summary('List projects')
-    .description('List the projects that you may see, in your order.')
+    .description('List the projects that you can view, in your order.')
     .option('--org <organization>', 'only of this organization (name or ID)')
     .action(async ({ org }: { org?: string }) => {
       const context = await openUserContext(list)
@@ -40,7 +40,7 @@ export function register(projects: Command): void {
   const view = projects
     .command('view [project]')
     .summary('Show a project')
-    .description('Show a project, by default the current one.')
+    .description('Show a project (default: the current one).')
     .option('--web', 'open the board in your browser; in a pipe, print the address')
     .action(async (wanted: string | undefined, { web }: { web?: boolean }) => {
       const context = await openContext(view)
@@ -77,7 +77,7 @@ function registerDelete(projects: Command): void {
   const command = projects
     .command('delete <project>')
     .summary('Delete a project')
-    .description('Delete a project with its boards, columns and cards. Its folder stays.')
+    .description('Delete a project with its boards, columns and cards. Its folder remains.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
@@ -97,7 +97,7 @@ function registerOrder(projects: Command): void {
   const reorder = projects
     .command('reorder <projects...>')
     .summary('Reorder your projects')
-    .description('Put your projects in order: those that are named first, then the others as they stand.')
+    .description('Reorder your projects: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
       const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
@@ -111,7 +111,7 @@ function registerOrder(projects: Command): void {
     .command('accept <project>')
     .summary('Accept a project in its folder')
     .description(
-      'Accept a project that somebody else has put you into: from then on it is the current one in its folder. Until then it is yours to see and to name with -P.',
+      'Accept a project to which another person added you. The project is then the current one in its folder. Before that, you can view it, and select it with -P.',
     )
     .action(async (wanted: string) => {
       const context = await openUserContext(accept)
@@ -127,7 +127,7 @@ function registerCredential(projects: Command): void {
   const credential = projects
     .command('credential <credential>')
     .summary("Choose the credential of a project's agents")
-    .description("Choose which of your credentials the current project's agents use; none takes it away.")
+    .description("Set the credential of the current project's agents. With none, remove it.")
     .action(async (wanted: string) => {
       const context = await openUserContext(credential)
       const { id, name } = await context.project()
@@ -162,7 +162,7 @@ function registerContents(projects: Command): void {
   const stats = projects
     .command('stats [project]')
     .summary("Count a project's cards")
-    .description("Count a project's cards by status and by column, and the tokens of its agents.")
+    .description("Show the number of a project's cards by status and column, and the tokens of its agents.")
     .action(async (wanted?: string) => {
       const context = await openContext(stats)
       const counted = await countCards(context, (await projectOf(context, wanted)).id)
@@ -186,7 +186,7 @@ function registerContents(projects: Command): void {
     .command('export [project]')
     .summary('Export a project to a JSON file')
     .description(
-      'Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.',
+      'Export a project with its boards, cards, transcripts and attachments to a JSON file, and print the name of the file. The file contains no secrets. To import it: board import board.',
     )
     .option(
       '-o, --output <file>',

@@ -34,7 +34,7 @@ export function register(schedules: Command): void {
   const list = schedules
     .command('list')
     .summary('List schedules')
-    .description("List a project's schedules, with when each ran last and runs next.")
+    .description('List the schedules of a project with their last and next runs.')
     .action(async () => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
@@ -54,7 +54,7 @@ function registerView(schedules: Command): void {
   const view = schedules
     .command('view <schedule>')
     .summary('Show a schedule')
-    .description('Show a schedule whole: what its cards are made from, its last run and its next three.')
+    .description('Show a schedule with the template of its cards, its last run and its next three runs.')
     .action(async (wanted: string) => {
       const context = await openContext(view)
       const { projectId, scheduleId } = await resolveSchedule(context, wanted)
@@ -70,7 +70,7 @@ function registerAdd(schedules: Command): void {
     .command('add <name>')
     .summary('Create a schedule')
     .description(
-      'Make a card again and again, with your rights: at the times of a cron expression, or at an interval. Prints the next three runs.',
+      'Create a schedule that adds cards with your permissions, at the times of a cron expression or at an interval. The command prints the next three runs.',
     )
     .option('-t, --title <title>', 'title of its cards; {date} is the day of the run (default: the name)')
   const add = addTemplateOptions(addTimingOptions(described))
@@ -114,7 +114,7 @@ function registerEdit(schedules: Command): void {
     .command('edit <schedule>')
     .summary('Change a schedule')
     .description(
-      'Change a schedule. Whoever changes more than its name, or enables it, makes it theirs: its cards are made with their rights.',
+      'Change a schedule. If you change more than its name, or enable it, you become its owner, and its cards are created with your permissions.',
     )
     .option('--name <name>', 'new name')
     .option('-t, --title <title>', 'title of its cards; {date} is the day of the run')
@@ -184,7 +184,7 @@ function registerRun(schedules: Command): void {
     .command('run <schedule>')
     .summary("Make a schedule's next card now")
     .description(
-      "Make a schedule's next card now, with your rights, whatever the last one is doing. When it runs next by itself does not change.",
+      'Create the next card of a schedule now, with your permissions, regardless of its last card. The next scheduled run is unchanged.',
     )
     .option('--force', 'ignore the limit of the column')
     .action(async (wanted: string, { force }: { force?: boolean }) => {
@@ -202,7 +202,7 @@ function registerDelete(schedules: Command): void {
   const command = schedules
     .command('delete <schedule>')
     .summary('Delete a schedule')
-    .description('Delete a schedule. The cards that it has made stay.')
+    .description('Delete a schedule. Its cards remain.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)

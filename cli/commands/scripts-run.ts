@@ -34,7 +34,7 @@ export function registerRun(scripts: Command): void {
   const run = scripts
     .command('run <script>')
     .summary('Run a script')
-    .description('Run a script, one run at a time. What it starts in the background is ended when it ends.')
+    .description('Run a script. A script has one run at a time. When it ends, its background processes are stopped.')
     .option(
       '-w, --wait',
       'print its output as it comes until it has ended, at most --timeout; Ctrl-C ends the waiting, not the script',
@@ -51,7 +51,7 @@ export function registerRun(scripts: Command): void {
   const cancel = scripts
     .command('cancel <script>')
     .summary("End a script's run")
-    .description("End a script's run with everything that it has started.")
+    .description('Stop the run of a script and all processes that it started.')
     .action(async (wanted: string) => {
       const context = await openContext(cancel)
       const place = await resolveScript(context, wanted)
@@ -63,7 +63,7 @@ export function registerRun(scripts: Command): void {
   const status = scripts
     .command('status [script]')
     .summary('Show the latest runs')
-    .description('Show the latest run of each script, or of one with the end of its output.')
+    .description('Show the latest run of each script, or of one script with its last output.')
     .option('-w, --watch', 'show the live runs until q or Ctrl-C')
     .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) =>
       shown(await openContext(status), wanted, watch),

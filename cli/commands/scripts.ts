@@ -29,7 +29,7 @@ export function register(scripts: Command): void {
   const list = scripts
     .command('list')
     .summary('List scripts')
-    .description("List a project's scripts in their order.")
+    .description('List the scripts of a project in their order.')
     .action(async () => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
@@ -48,7 +48,7 @@ function registerAdd(scripts: Command): void {
     .command('add <name> [command]')
     .summary('Add a script')
     .description(
-      "Keep a shell command that runs in the project's folder, on the server's machine and with the server's account.",
+      "Add a shell command that runs in the project's folder on the server, with the rights of the server's account.",
     )
     .option(...fileOption)
     .action(async (name: string, typed: string | undefined, { file }: { file?: string }) => {
@@ -68,7 +68,7 @@ function registerEdit(scripts: Command): void {
   const edit = scripts
     .command('edit <script>')
     .summary('Change a script')
-    .description("Change a script's name or command. A run that goes on is not changed.")
+    .description('Change the name or the command of a script. A current run is unchanged.')
     .option('--name <name>', 'new name')
     .option('--command <text>', 'new command')
     .option(...fileOption)
@@ -94,7 +94,7 @@ function registerDelete(scripts: Command): void {
   const command = scripts
     .command('delete <script>')
     .summary('Delete a script')
-    .description('Delete a script. A run that goes on is ended.')
+    .description('Delete a script, and stop its current run.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -110,7 +110,7 @@ function registerReorder(scripts: Command): void {
   const command = scripts
     .command('reorder <scripts...>')
     .summary('Reorder scripts')
-    .description("Put a project's scripts in order: those that are named first, then the others as they stand.")
+    .description('Reorder the scripts of a project: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
   example(command, 'board scripts reorder test deploy')
 }

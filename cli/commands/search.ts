@@ -28,7 +28,7 @@ export function register(command: Command): void {
         'Words of titles, prompts, labels, comments, last messages of agents, and names; the last word can be a prefix',
       )
       .description(
-        "Find cards, boards and projects in all projects that you can see, or in one project with -P. A card is found by its text, its comments and its agent's last message.",
+        'Search cards, boards and projects in all projects that you can view, or in one project with -P. The search covers the text and the comments of cards, and the last messages of their agents.',
       )
       .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(20)),
     'board search login',

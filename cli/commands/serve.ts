@@ -43,7 +43,9 @@ interface Flags {
 }
 
 export function register(command: Command): void {
-  command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
+  command.description(
+    'Run a server in the foreground until it receives SIGTERM or SIGINT. It then finishes its current requests.',
+  )
   addListening(command)
   addLimits(command)
   addAgents(command)

@@ -31,7 +31,7 @@ export function registerInstall(server: Command, program: string): void {
     .command('install [arguments...]')
     .summary('Install the server as a service')
     .description(
-      'Install a service for your account, which starts the server when you sign in, and again when it fails. What board serve takes stands behind --.',
+      'Install a service of your account that starts the server when you sign in, and restarts it after a failure. Options of board serve follow --.',
     )
     .option('--systemd', 'unit for systemd (default on Linux)')
     .option('--launchd', 'property list for launchd (default on macOS)')
@@ -58,7 +58,7 @@ export function registerInstall(server: Command, program: string): void {
   const uninstall = server
     .command('uninstall')
     .summary('Uninstall the service')
-    .description('Stop the service and remove its file. The data stays.')
+    .description('Stop the service and remove its file. The data remains.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async ({ yes }: { yes?: boolean }) => {
       const { out, mayAsk } = createOutput(globalsOf(uninstall))

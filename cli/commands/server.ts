@@ -59,7 +59,7 @@ export function register(server: Command): void {
     .command('start [arguments...]')
     .summary('Start a server in the background')
     .description(
-      'Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.',
+      'Start a server in the background, and wait until it answers. Options of board serve follow --. If a server already runs, nothing changes.',
     )
     .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
     .action(async (args: string[], { wait }: { wait: number | true }) =>
@@ -70,7 +70,7 @@ export function register(server: Command): void {
     .command('stop')
     .summary('Stop the server')
     .description(
-      'Stop the server of this account on this machine. It takes no new work, lets requests end, and asks agents to stop.',
+      'Stop the server of this account on this machine. It accepts no new work, finishes requests, and stops agents.',
     )
     .option('--timeout <seconds>', 'time limit', count, 20)
     .action(async (_: object, command: Command) => stopped(outOf(stop), timeoutOf(command)))
@@ -78,7 +78,7 @@ export function register(server: Command): void {
   const restart = server
     .command('restart')
     .summary('Restart the server')
-    .description('Stop the server and start it again, with what it was started with.')
+    .description('Restart the server with the same options.')
     .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
     .action(async ({ wait }: { wait: number | true }) => {
       const before = await findLocalServer()
@@ -92,7 +92,7 @@ export function register(server: Command): void {
     .command('status')
     .summary('Show the status of the server')
     .description(
-      'Show the server of this account on this machine, or that none runs; the exit code is 7 then, and when it does not answer.',
+      'Show the server of this account on this machine. If no server runs or answers, the command exits with 7.',
     )
     .option('--exit-status', 'accepted; this is always the case')
     .action(async () => showStatus(outOf(status), true))
@@ -101,7 +101,7 @@ export function register(server: Command): void {
     .command('logs')
     .summary("Print the end of the server's log files")
     .description(
-      'Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.',
+      'Print the last lines of the log files, also if the server does not run. board logs reads the log of a running server.',
     )
     .option('-n, --lines <number>', 'number of lines', count, 50)
     .action(({ lines }: { lines: number }) => printLogs(outOf(logs), lines))

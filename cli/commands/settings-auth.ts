@@ -22,7 +22,7 @@ export function registerAuth(settings: Command): void {
     .addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
     .summary('Turn authentication on or off')
     .description(
-      "Switch authentication on or off. Off, everybody on the server's machine acts as super_admin; a server that others can reach keeps it on.",
+      'Turn authentication on or off. Without authentication, the account that runs the server acts as super_admin. If others can reach the server, authentication stays on.',
     )
     .addOption(new Option('--registration <state>', 'registration of new accounts').choices(switches))
     .option('-y, --yes', 'skip the confirmation prompt')

@@ -47,7 +47,7 @@ export function registerLogExport(settings: Command): void {
     .command('log-export')
     .summary('Send the log to an OpenTelemetry receiver')
     .description(
-      "Show, set or try where the server's log is sent: an OpenTelemetry receiver that takes OTLP over HTTP as JSON. What is not named stays. The values of headers are kept sealed and never shown.",
+      "Show, change or test the export of the server's log to an OpenTelemetry receiver (OTLP over HTTP as JSON). Settings that you omit are unchanged. Header values are stored encrypted and never shown.",
     )
     .option('--on', 'start sending the log')
     .addOption(new Option('--off', 'stop sending the log').conflicts('on'))

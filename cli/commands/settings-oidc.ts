@@ -68,7 +68,7 @@ export function registerOidc(settings: Command): void {
     .command('oidc')
     .summary('Configure single sign-on')
     .description(
-      'Show, set, try or remove the OpenID Connect provider that signs people in. The redirect URI is what one registers there.',
+      'Show, set, test or remove the OpenID Connect provider for single sign-on. Register the redirect URI at the provider.',
     )
     .option('--set', 'change the settings, and prompt for missing values')
     .option('--issuer <url>', 'issuer URL, exactly as the provider writes it')

@@ -81,7 +81,7 @@ export function register(command: Command): void {
   example(
     offerWords(Object.keys(groups), command.command('set <group>'))
       .summary('Change settings')
-      .description('Change some settings of a group. What is not named stays.')
+      .description('Change settings of a group. Settings that you omit are unchanged.')
       .option(
         '-f, --field <key=value>',
         'a setting; true, false, numbers and JSON are understood (repeat it for more)',

@@ -43,7 +43,7 @@ export function register(command: Command): void {
     command
       .argument('[project]', 'the project, by name or id')
       .description(
-        'Show how many cards a project has in each column and status, how its work grew and was done, and how many cards had each status, day by day.',
+        "Show the number of a project's cards by column and status, its created and completed cards, and the cards by status for each day.",
       )
       .option('--since <time>', 'first day: 30d, or a date such as 2030-01-31 (default: 90d)', dayAgo)
       .addOption(new Option('--by <what>', 'statistics to show').choices(['column', 'status', 'day'])),

@@ -34,7 +34,7 @@ export function register(templates: Command): void {
   const list = templates
     .command('list')
     .summary('List board templates')
-    .description('List the board templates that you may use: built-in ones, shared ones, your own.')
+    .description('List the board templates that you can use: built-in, shared and your own.')
     .action(async () => {
       const context = await openUserContext(list)
       const found = await context.client.templates.list()
@@ -47,7 +47,7 @@ export function register(templates: Command): void {
       .command('create <name>')
       .summary('Create a board template')
       .description(
-        'Create a board template of your own. Its columns come in the order in which they are given. Others see it where an administrator shares it.',
+        'Create a board template with columns in the specified order. Other people can use it only if an admin shares it.',
       ),
   )
     .option('--shared', 'share it with all people (admins only)')
@@ -77,7 +77,9 @@ function registerEdit(templates: Command): void {
     templates
       .command('edit <template>')
       .summary('Change a board template')
-      .description("Change a board template's name or columns. Boards that were made from it stay as they are."),
+      .description(
+        'Change the name or the columns of a board template. Boards that were created from the template are unchanged.',
+      ),
   )
     .option('--name <name>', 'new name')
     .option('--shared', 'share it with all people (admins only)')
@@ -106,7 +108,7 @@ function registerDelete(templates: Command): void {
   const command = templates
     .command('delete <template>')
     .summary('Delete a board template')
-    .description('Delete a board template. Boards that were made from it stay.')
+    .description('Delete a board template. Boards that were created from it remain.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)

@@ -17,7 +17,7 @@ interface Options {
 export function register(command: Command): void {
   command
     .description(
-      'Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys, which ? shows, or with the mouse. Without a project, you choose one.',
+      'Open the live board in this terminal. Move, run, approve, edit and read cards with keys, which ? lists, or with the mouse. Without a project, select one.',
     )
     .option('-b, --board <board>', "name or ID of the board (default: the project's first board)")
     .option('--ascii', 'use only ASCII characters')

@@ -41,7 +41,7 @@ export function register(command: Command): void {
   example(
     command
       .description(
-        'Show what agents have used, in the projects that you see (with -P in that one): runs, tokens, cost and hours. UNKNOWN is how many runs told no cost, which are not in USD; ESTIMATED is the part of USD that comes from the price list. Days are those of UTC.',
+        'Report the usage of agents in the projects that you can view, or in the project of -P: runs, tokens, cost and hours. UNKNOWN is the number of runs without a cost, which USD does not include. ESTIMATED is the part of USD from the price list. Days are in UTC.',
       )
       .addOption(new Option('--by <what>', 'grouping of the report').choices(groups).default('card'))
       .addOption(new Option('--since <time>', 'first day: 30d, or a date such as 2030-01-31').argParser(dayAgo))

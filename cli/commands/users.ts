@@ -34,7 +34,7 @@ export function register(users: Command): void {
   const list = users
     .command('list')
     .summary('List accounts')
-    .description('List the accounts of the server, for administrators.')
+    .description('List the accounts of the server (admins only).')
     .option('--search <text>', 'show only accounts whose name or address contains this text')
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(50))
     .addOption(new Option('--all', 'show all accounts').conflicts('limit'))
@@ -47,7 +47,7 @@ export function register(users: Command): void {
     .command('search <text>')
     .summary('Search people')
     .description(
-      'Find at most 20 people by a part of their name or address. This is open to everybody who is signed in.',
+      'Search people by part of their name or address, up to 20 results. All people who are signed in can use it.',
     )
     .action(async (text: string) => {
       const context = await openUserContext(search)
@@ -85,7 +85,7 @@ function registerCreate(users: Command): void {
     .command('create <email>')
     .summary('Create an account')
     .description(
-      'Create an account with a generated password. It is shown once; --quiet prints nothing but the password.',
+      'Create an account with a generated password, and show the password once. With --quiet, only the password is printed.',
     )
     .option('--name <name>', 'name (default: the address before the @)')
     .addOption(roleOption('what it may do').default('user'))
@@ -122,7 +122,7 @@ function registerEdit(users: Command): void {
     .command('edit <user>')
     .summary('Change an account')
     .description(
-      "Change an account's name or role, or confirm that its address is its own. The account is named by its address or id.",
+      'Change the name or the role of an account, or confirm its address. Name the account by its address or ID.',
     )
     .option('--name <name>', 'new name')
     .addOption(roleOption('the new role'))
@@ -145,7 +145,7 @@ function registerDelete(users: Command): void {
   const command = users
     .command('delete <user>')
     .summary('Delete an account')
-    .description('Delete an account and end everything that is signed in with it. Its projects pass to a super_admin.')
+    .description('Delete an account, and end its sign-ins and keys. Its projects go to a super_admin.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted or transferred, without changing it')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
@@ -166,7 +166,7 @@ function registerReset(users: Command): void {
     .command('reset-password <user>')
     .summary('Change a password')
     .description(
-      "Replace an account's password by a generated one, which ends its sign-ins. It is shown once; --quiet prints nothing but the password.",
+      'Replace the password of an account by a generated one, and end its sign-ins. The password is shown once. With --quiet, only the password is printed.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {

@@ -39,7 +39,7 @@ export function registerDeliveries(webhooks: Command): void {
   const test = webhooks
     .command('test <webhook>')
     .summary('Send a test message')
-    .description('Send a webhook.test message, before everything that waits.')
+    .description('Send a webhook.test message before all waiting deliveries.')
     .option(
       '-w, --wait',
       'wait for the first attempt, for up to --timeout (default: 30); exit with 1 unless it succeeded',
@@ -57,7 +57,7 @@ export function registerDeliveries(webhooks: Command): void {
   const list = webhooks
     .command('deliveries <webhook>')
     .summary('List deliveries of a webhook')
-    .description("List a webhook's deliveries, newest first. They are kept for 30 days after their end.")
+    .description('List the deliveries of a webhook, newest first. The server keeps them for 30 days after their end.')
     .addOption(new Option('-s, --status <status>', 'show only those with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
       const context = await openContext(list)
@@ -79,7 +79,7 @@ export function registerDeliveries(webhooks: Command): void {
   const redeliver = webhooks
     .command('redeliver <webhook> <deliveries...>')
     .summary('Resend messages')
-    .description('Send messages once more, with the same webhook-id. - reads ids from stdin.')
+    .description('Resend messages with the same webhook-id. - reads IDs from stdin.')
     .action(async (wanted: string, ids: string[]) => {
       const context = await openContext(redeliver)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)

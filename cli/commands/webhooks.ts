@@ -74,7 +74,7 @@ function registerCreate(webhooks: Command): void {
     .command('create <url>')
     .summary('Send events to a URL')
     .description(
-      'Send events of a project to a URL, signed as Standard Webhooks says. The secret that verifies them is shown once; --quiet prints nothing but the secret.',
+      'Send events of a project to a URL, signed as Standard Webhooks specifies. The secret that verifies them is shown once. With --quiet, only the secret is printed.',
     )
     .addOption(eventOption('what to tell of; may be given several times').makeOptionMandatory())
     .option('--description <text>', 'description')
@@ -114,7 +114,7 @@ function registerEdit(webhooks: Command): void {
     .command('edit <webhook>')
     .summary('Change a webhook')
     .description(
-      'Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up. Whoever enables it, or changes its URL or events, becomes its maker: it sends what its maker may read.',
+      'Change the URL or the events of a webhook, or enable or disable it. Disabling discards its waiting deliveries. If you enable it, or change its URL or events, you become its owner, and it sends what you can read.',
     )
     .option('--target <url>', 'new URL')
     .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))
@@ -150,7 +150,7 @@ function registerDelete(webhooks: Command): void {
   const command = webhooks
     .command('delete <webhook>')
     .summary('Delete a webhook')
-    .description('Delete a webhook with its deliveries. What waits is not sent.')
+    .description('Delete a webhook with its deliveries. Waiting deliveries are not sent.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -167,7 +167,7 @@ function registerRotate(webhooks: Command): void {
     .command('rotate <webhook>')
     .summary('Replace the secret of a webhook')
     .description(
-      'Give a webhook a new secret, which signs everything from then on. It is shown once; --quiet prints nothing but the secret.',
+      'Replace the secret of a webhook. The new secret signs all later messages, and is shown once. With --quiet, only the secret is printed.',
     )
     .action(async (wanted: string) => {
       const context = await openContext(rotate)

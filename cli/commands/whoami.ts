@@ -33,7 +33,7 @@ const fields: Column<Me>[] = [
 
 export function register(command: Command): void {
   example(
-    command.description('Show whose the token is, of which kind, what it may, until when, and where it was found.'),
+    command.description('Show the owner, kind, permissions, expiration and source of the token.'),
     'board whoami',
     'board whoami --json --jq .token.permissions',
   ).action(async () => {

@@ -18,8 +18,8 @@ beforeAll(async () => {
     join(world.cli.home, 'editor'),
     `#!/bin/sh
 modes=$(stty -g); stty raw -echo
-printf '\\033[?1049h\\033[?2004h\\033[?1002h\\033[?25lTHE EDITOR'
 printf 'Typed in the editor' >> "$1"
+printf '\\033[?1049h\\033[?2004h\\033[?1002h\\033[?25lTHE EDITOR'
 dd bs=1 count=1 > "$1.key" 2> /dev/null; rm "$1.key"
 printf '\\033[?25h\\033[?1002l\\033[?2004l\\033[?1049l'; stty "$modes"
 `,
