@@ -1,13 +1,11 @@
 import { Command } from 'commander'
 import type { ServerProgram } from '../src/config/serverProgram.ts'
 
-/** Loaders that `bin/board.js` passes to the command line, so that most commands load neither the server nor ink. */
+/** Where the program is, and a loader of the server, which most commands do not need. `bin/board.js` passes both. */
 export interface Programs {
   /** The file that starts `board`. Services and background servers are started with it. */
   path: string
   server(): Promise<ServerProgram>
-  /** The lists of `--watch`, which ink draws. */
-  watching(): Promise<typeof import('./watch/watchList.ts')>
 }
 
 /** The root of the commands' tree. */

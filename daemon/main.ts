@@ -11,11 +11,10 @@ import { isLoopbackHost } from '../src/contract/networkHosts.ts'
 import type { ServeOptions } from '../src/config/serverProgram.ts'
 import { hasAnyProject } from '../src/store/projects.ts'
 import { createStderrLog } from './process/stderrLog.ts'
-import { setV8Flags } from './process/v8Flags.ts'
 import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
-const loadAfterMs = 1000
+const preloadAfterMs = 1000
 /** Longer than what is in progress may take (`drainMs`), and within the 15 s that a signal may take. */
 const maxStopMs = 14_000
 /** After a failed start, the process ends after this time even if handles are still open. */
@@ -45,28 +44,20 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   const server = await startUntilSignal(() =>
     startServer(config, boundedStderr(log, serverOutputFile(config.dataDir)), tellSetupCode),
   )
-  setV8Flags()
   noteCrash(server)
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(await nextSteps(server))
   tellSetupCode(server.app)
-  setTimeout(loadAhead, loadAfterMs).unref()
+  setTimeout(preloadArgon2, preloadAfterMs).unref()
   return server.url
 }
 
 /**
- * Loads, after the start, what nearly every server will need: for sign-ins, Git, outbound requests, attachments and metrics.
- * Otherwise each would be loaded at its first use, and a module that cannot be loaded then because no file descriptor is
- * free cannot be loaded later either.
+ * Loads the library for passwords after the start. It is not part of the server's file: at a sign-in while no file descriptor is
+ * free, loading it would fail, and Node would repeat that failure for the rest of the process.
  */
-function loadAhead(): void {
-  void Promise.allSettled([
-    import('@node-rs/argon2'),
-    import('execa'),
-    import('../src/client/undici.ts'),
-    import('file-type'),
-    import('../src/metrics/writer.ts'),
-  ])
+function preloadArgon2(): void {
+  import('@node-rs/argon2').catch(() => undefined)
 }
 
 function tellSetupCode({ config, identity }: App): void {

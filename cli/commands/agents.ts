@@ -161,7 +161,7 @@ async function listed(context: Context, watch: boolean | undefined): Promise<voi
   if (!watch) return context.out.list(await load(), activeColumns, { empty: 'No agent is at work.' })
   requireScreen(context)
   requireUser(context, 'agents list --watch')
-  const { watchList } = await context.programs.watching()
+  const { watchList } = await import('../watch/watchList.ts')
   await watchList<Active>(
     context,
     project.id,

@@ -118,7 +118,7 @@ export const showsColumns = ({ out, external }: Context): boolean => !out.quiet 
 async function watch(context: Context, project: Project, query: CardQuery): Promise<void> {
   requireScreen(context)
   requireUser(context, 'cards list --watch')
-  const { watchList } = await context.programs.watching()
+  const { watchList } = await import('../watch/watchList.ts')
   await watchList<Card>(
     context,
     project.id,

@@ -57,7 +57,7 @@ async function listed(context: Context, cardId: string | undefined, watch: boole
   requireScreen(context)
   requireUser(context, 'monitors list --watch')
   const { projectId, title, load } = await sourceOf(context, cardId)
-  const { watchList } = await context.programs.watching()
+  const { watchList } = await import('../watch/watchList.ts')
   await watchList<Monitor>(context, projectId, { title, noun: 'monitor', columns }, async () => ({
     rows: await load(),
     more: false,

@@ -124,7 +124,7 @@ async function shown(context: Context, wanted: string | undefined, watch: boolea
     return context.out.record(run!, statusColumns, { body: run!.output })
   }
   requireScreen(context)
-  const { watchList } = await context.programs.watching()
+  const { watchList } = await import('../watch/watchList.ts')
   await watchList<Row>(
     context,
     projectId,

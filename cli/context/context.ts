@@ -9,7 +9,6 @@ import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { nameOf } from '../parsing/commandPath.ts'
 import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
-import { programsOf, type Programs } from '../programs.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './currentProject.ts'
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -25,7 +24,6 @@ export interface Context {
   discovery: Discovery
   /** False: ask nothing (`--no-input`, or no terminal). */
   mayAsk: boolean
-  programs: Programs
   /**
    * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.
    * @throws Failure (usage) if there is none, (not found) if the server does not know it.
@@ -70,7 +68,6 @@ export async function openContext(command: Command, more: Globals = {}): Promise
     globals,
     discovery,
     mayAsk,
-    programs: programsOf(command),
     project: () => (project ??= candidates().then(async those => noted(context, await chooseProject(context, those)))),
     projects: async () => (await candidates()).projects,
   }

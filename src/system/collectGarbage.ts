@@ -1,15 +1,9 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { Session } from 'node:inspector'
 
-let collect: (() => void) | undefined
-
-/** Has V8 collect garbage at once. Does nothing in the build, which keeps code and lets no flags be set. */
+/** Collects the garbage of this process at once. */
 export function collectGarbage(): void {
-  if (!collect) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('globalThis.gc') as (() => void) | undefined
-    // V8 takes kept code under its own flags only.
-    setFlagsFromString('--no-expose-gc')
-  }
-  collect?.()
+  const session = new Session()
+  session.connect()
+  session.post('HeapProfiler.collectGarbage')
+  session.disconnect()
 }

@@ -1,5 +1,4 @@
 import { createStderrLog } from '../../daemon/process/stderrLog.ts'
-import { setV8Flags } from '../../daemon/process/v8Flags.ts'
 import { startServer } from '../../daemon/process/startServer.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
@@ -25,5 +24,4 @@ const server = await startServer(
   },
   createStderrLog('error'),
 )
-setV8Flags()
 serveParent(Number(new URL(server.url).port), { stop: () => server.stop() })

@@ -289,7 +289,7 @@ describe('the program', () => {
     expect(await run(process.execPath, [`${folder}/bin/board.js`, '--version'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'board is not built yet; run: npm ci\n',
+      stderr: 'board is not built; run: npm ci\n',
     })
   })
 

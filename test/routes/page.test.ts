@@ -90,7 +90,7 @@ test('what is no part of it is not found, however it is asked for', async () => 
   for (const name of [
     'none.js',
     '..%2findex.html',
-    '%2e%2e%2f%2e%2e%2fserver.cjs',
+    '%2e%2e%2f%2e%2e%2fserver.js',
     'main.js.br',
     '%00',
     '__proto__',

@@ -20,7 +20,6 @@ const allowed: Record<string, string> = {
   'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
   'src/recurrence/recurrence.ts: expressions': 'what an expression says, the same for every board',
   'src/recurrence/wallClock.ts: formats': 'what clocks show, the same for every board',
-  'src/system/collectGarbage.ts: collect': 'the garbage collector of this process',
   'src/store/hranaDecoding.ts: knownColumns': 'by what a database server says, the same for every board',
   'src/store/hranaEncoding.ts: writer': 'the room in which a message is written, in one go',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
@@ -30,7 +29,6 @@ const allowed: Record<string, string> = {
   'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',
   'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards may share',
   'daemon/peers/peers.ts: agents': 'by board',
-  'daemon/process/v8Flags.ts: areSet': 'the flags of this process',
   'daemon/documents/openapi.ts: made': 'the same document for every board',
 }
 

@@ -132,7 +132,7 @@ export function run(file: string, args: readonly string[], { input = '', env, cw
 export async function inTurn(cli: CommandLine, lines: readonly (readonly string[])[]): Promise<Ran[]> {
   const { code, stdout, stderr } = await run(
     process.execPath,
-    [resolve(import.meta.dirname, '../../fixtures/inTurn.cjs'), JSON.stringify(lines)],
+    [resolve(import.meta.dirname, '../../fixtures/inTurn.mjs'), JSON.stringify(lines)],
     { env: cli.env, cwd: cli.home },
   )
   if (code !== 0 || stderr !== '') throw new Error(`It ended with ${code}: ${stderr}`)

@@ -24,7 +24,7 @@ export async function runWarm(words: readonly string[], env: Record<string, stri
 }
 
 function startWorker(): Worker {
-  const child = fork(resolve(import.meta.dirname, '../../fixtures/commandWorker.cjs'), {
+  const child = fork(resolve(import.meta.dirname, '../../fixtures/commandWorker.mjs'), {
     execArgv: [],
     env: {},
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -5,5 +5,4 @@ import type { Programs } from '../../../cli/programs.ts'
 export const programs: Programs = {
   path: resolve(import.meta.dirname, '../../../bin/board.js'),
   server: () => import('../../../daemon/program.ts'),
-  watching: () => import('../../../cli/watch/watchList.ts'),
 }
