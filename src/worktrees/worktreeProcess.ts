@@ -78,6 +78,8 @@ export function startWorktreeProcess(
   const child = spawn(file!, args, {
     cwd: '/',
     env,
+    // It leads a group of processes, which `killGroup` kills.
+    detached: true,
     stdio: passDescriptors(['pipe', 'pipe', 'pipe', 'pipe', ...covered.slice(1)], descriptors),
   })
   const [stdin, stdout, stderr, programPipe] = child.stdio as unknown as [Writable, Readable, Readable, Writable]
@@ -86,8 +88,8 @@ export function startWorktreeProcess(
   let output = ''
   let isOver = false
   const fail = (cause?: unknown) => {
+    if (!isOver) killGroup(child)
     isOver = true
-    child.kill('SIGKILL')
     const error = new GitFailed('failed', `The process of the worktree ended. ${output}`.trim(), cause)
     for (const call of pending.values()) call.reject(error)
     pending.clear()
@@ -121,6 +123,16 @@ export function startWorktreeProcess(
         pending.delete(id)
       }
     },
+  }
+}
+
+/** Kills the process with its group. bubblewrap's first child waits for its parent, and forever if only the parent is killed then. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL')
+  } catch {
+    /* The process has ended. */
   }
 }
 
