@@ -72,7 +72,7 @@ const releaseTimeoutMs = 5000
  */
 export async function isFileReleased(path: string): Promise<boolean> {
   for (const giveUpAt = performance.now() + releaseTimeoutMs; performance.now() < giveUpAt; await delay(20)) {
-    collectGarbage()
+    await collectGarbage()
     // Handles are released some turns after their collection.
     for (let turn = 0; turn < 3; turn++) await setImmediate()
     if (!isOpenHere(path)) return true

@@ -1,9 +1,12 @@
-import { Session } from 'node:inspector'
+import { Session } from 'node:inspector/promises'
 
-/** Collects the garbage of this process at once. */
-export function collectGarbage(): void {
+/** Collects the garbage of this process. */
+export async function collectGarbage(): Promise<void> {
   const session = new Session()
   session.connect()
-  session.post('HeapProfiler.collectGarbage')
-  session.disconnect()
+  try {
+    await session.post('HeapProfiler.collectGarbage')
+  } finally {
+    session.disconnect()
+  }
 }

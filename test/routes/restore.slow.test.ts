@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { collectGarbage } from '../../src/system/collectGarbage.ts'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
@@ -29,13 +28,6 @@ const back = async () => (await board.client.backups.create()).filename
 const restore = (filename: string, token = board.token) =>
   board.request('POST', `/api/backups/${filename}/restore`, { token })
 const signIn = async () => (await board.as().auth.login({ email: 'root@example.org', password })).token
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString('--expose-gc')
-  for (let turn = 0; turn < 3; turn++) {
-    ;(runInNewContext('gc') as () => void)()
-    await new Promise(setImmediate)
-  }
-}
 const me = async (token: string) => (await board.request('GET', '/api/auth/me', { token })).status
 
 describe('a restore', () => {
