@@ -12,62 +12,12 @@
 import { build } from 'esbuild'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { folder, options, programs } from './daemon/programs.mjs'
 import { buildPage } from './daemon/web/build.mjs'
 import { buildClientPackage } from './src/client/buildPackage.mjs'
 import { licenseTexts } from './src/licenses/licenseTexts.mjs'
-import manifest from './package.json' with { type: 'json' }
 
-const folder = 'dist'
-const options = {
-  bundle: true,
-  platform: 'node',
-  target: 'node20.19',
-  jsx: 'automatic',
-  minify: true,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-  outdir: folder,
-  // listhen would watch and run sources with jiti and the watcher. They are not installed.
-  external: [...Object.keys(manifest.dependencies), 'jiti', '@parcel/watcher-wasm'],
-  define: { 'process.env.NODE_ENV': '"production"' },
-}
-const modules = {
-  ...options,
-  format: 'esm',
-  // Bundled CommonJS packages call require, which an ES module does not have.
-  banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
-}
-const commonJs = { ...options, format: 'cjs', outExtension: { '.js': '.cjs' } }
-
-const builds = await Promise.all([
-  // A command loads only the parts that it uses.
-  build({
-    ...modules,
-    entryPoints: { board: 'cli/main.ts' },
-    splitting: true,
-    chunkNames: 'parts/[name]-[hash]',
-    plugins: [{ name: 'without-ink-devtools', setup: emptyInkDevtools }],
-  }),
-  // One file: the server never loads a part later, when no file descriptor might be free.
-  build({ ...modules, entryPoints: { server: 'daemon/program.ts' } }),
-  // Each is complete in one file: the watchdog can outlive the folder of the board, and a sandbox contains no other file of it.
-  build({
-    ...commonJs,
-    entryPoints: { watchdog: 'src/process/watchdogProgram.ts', worktree: 'src/worktrees/worktreeProgram.ts' },
-  }),
-  // The server passes these programs to threads as text, which has no path. They resolve packages from the path of the server's file.
-  build({
-    ...commonJs,
-    entryPoints: {
-      archiver: 'src/backups/archiverProgram.ts',
-      markdown: 'src/transfers/formats/markdownProgram.ts',
-    },
-    define: { ...options.define, 'import.meta.url': 'moduleUrl' },
-    banner: { js: "const{moduleUrl}=require('node:worker_threads').workerData;(require=>{" },
-    footer: { js: "})(require('node:module').createRequire(moduleUrl))" },
-  }),
-])
+const builds = await Promise.all(programs.map(build))
 const client = await buildClientPackage(join(folder, 'client'), options)
 const page = await buildPage(join(folder, 'web'))
 
@@ -81,11 +31,6 @@ removeAllExcept([
   ...page.paths,
   ...(await writeManPages()),
 ])
-
-/** ink loads its developer tools if DEV is set. They require a package that is not installed. */
-function emptyInkDevtools({ onLoad }) {
-  onLoad({ filter: /\/ink\/build\/devtools\.js$/ }, () => ({ contents: '' }))
-}
 
 /** Writes the man pages from the tree of commands, and returns their paths. */
 async function writeManPages() {

@@ -14,13 +14,10 @@ export async function buildPage(outDir) {
   // Vite takes React's development build where this says anything else, as it does below a test run.
   process.env.NODE_ENV = 'production'
   const { output } = await build({
-    configFile: false,
-    root: import.meta.dirname,
+    ...pageOptions,
     base: './',
-    publicDir: false,
-    logLevel: 'warn',
     define: { __REACT_DEVTOOLS_GLOBAL_HOOK__: 'undefined' },
-    plugins: [forBrowsers, contractRows, webManifest],
+    plugins: [...pageOptions.plugins, webManifest],
     build: {
       outDir: resolve(outDir),
       emptyOutDir: false,
@@ -136,4 +133,13 @@ const webManifest = {
       assetOf('board.webmanifest', source)
     },
   },
+}
+
+/** The options of Vite that the build and `npm run dev` share. */
+export const pageOptions = {
+  configFile: false,
+  root: import.meta.dirname,
+  publicDir: false,
+  logLevel: 'warn',
+  plugins: [forBrowsers, contractRows],
 }
