@@ -182,11 +182,16 @@ test('what waits for a limit still waits after a restart', async () => {
   await before.client.projects.update({ id: before.projectId, usageLimits: { onLimit: 'wait' } })
   const { id } = await before.start('patient')
   await before.until(id, 'the wait', card => card.statusReason === 'usage_limit' && card.status === 'queued')
+  const place = { projectId: before.projectId, cardId: id }
+  const { limitEndsAt } = await before.client.agents.get(place)
   await before.server.stop()
   const after = await startBoard({ dataDir })
-  const place = { projectId: before.projectId, cardId: id }
-  expect(await after.client.agents.get(place)).toMatchObject({ status: 'queued', statusReason: 'usage_limit' })
-  await eventually('its end', async () => (await after.client.agents.get(place)).status === 'completed', 20_000)
+  const completed = await eventually('its end', async () => {
+    const session = await after.client.agents.get(place)
+    return session.status === 'completed' ? session : undefined
+  })
+  expect(Date.parse(completed.endedAt!)).toBeGreaterThan(Date.parse(limitEndsAt!))
+  expect(await after.client.agents.sessions(place)).toHaveLength(1)
   await after.close()
   await before.close()
 })

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LaunchFailed, type Exit } from '../../process/spawn.ts'
 import { AgentFailure, type AgentProcess, type FailureReason } from './agentLink.ts'
@@ -7,6 +9,8 @@ import type { StderrTail } from './stderrTail.ts'
 
 /** The exit status explains a broken connection, so it is awaited this long. */
 const exitTimeoutMs = 2000
+/** A process that the agent left behind can keep stderr open, so its end is awaited this long. */
+const stderrTimeoutMs = 500
 
 /** How a process ended, as part of a sentence. */
 export const describeExit = ({ code, signal }: Exit): string =>
@@ -33,6 +37,7 @@ export function createFailureExplainer(
   async function explainExit(fallback: FailureReason): Promise<AgentFailure> {
     const exit = await Promise.race([child.exited, delay(exitTimeoutMs, undefined, { ref: false })])
     if (!exit) return new AgentFailure('protocol_violation', 'The agent closed its output but went on running.')
+    await readRest(child.stderr)
     if (isGarbage())
       return new AgentFailure(
         'protocol_violation',
@@ -54,6 +59,10 @@ export function createFailureExplainer(
     },
   }
 }
+
+/** Waits for the end of stderr: its last lines can arrive after the exit. */
+const readRest = (stderr: Readable): Promise<void> =>
+  finished(stderr, { signal: AbortSignal.timeout(stderrTimeoutMs) }).catch(() => undefined)
 
 /** The end of the agent's output, as a sentence. */
 export function describeTail(tail: StderrTail): string {
