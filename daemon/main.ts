@@ -23,6 +23,7 @@ const maxFailureMs = 2000
 const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))
 
 const webRoot = fileURLToPath(new URL('web', import.meta.url))
+const docsRoot = fileURLToPath(new URL('../docs', import.meta.url))
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
@@ -87,6 +88,7 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
     pricesFile: given.pricesFile === undefined ? undefined : resolve(given.pricesFile),
     watchdogProgram,
     webRoot,
+    docsRoot,
     projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),
     browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
     ...(database !== undefined && {

@@ -5,7 +5,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 
-const documents = { docs: '/api/docs', openapi: '/api/openapi.json' }
+const documents = { docs: '/docs', api: '/api/docs', openapi: '/api/openapi.json' }
 const pages = ['home', 'board', 'card', 'diff', ...Object.keys(documents)] as const
 type PageName = 'home' | 'board' | 'card' | 'diff' | keyof typeof documents
 
@@ -15,7 +15,7 @@ export function register(command: Command): void {
       .addArgument(new Argument('[page]', 'which page').choices(pages).default('home'))
       .argument('[card]', 'the card, for card and diff')
       .description(
-        'Open the page in your browser, with your current sign-in: your inbox (home), the board of the current project, a card, the diff of a card, or the documentation of the API.',
+        'Open the page in your browser, with your current sign-in: your inbox (home), the board of the current project, a card, the diff of a card, the documentation (docs), or the description of the API (api, openapi).',
       )
       .option('--print', 'print the address without opening it'),
     'board browse',
@@ -26,7 +26,7 @@ export function register(command: Command): void {
     if ((page === 'card' || page === 'diff') !== (card !== undefined))
       throw usage(card === undefined ? `${page} needs a card: board browse ${page} 12` : `${page} takes no card`)
     const context = await openContext(command)
-    if (page === 'docs' || page === 'openapi') return showDocument(context, documents[page], print)
+    if (page === 'docs' || page === 'api' || page === 'openapi') return showDocument(context, documents[page], print)
     await showPage(context, await pathOf(context, page, card ?? ''), print)
   })
 }

@@ -156,7 +156,7 @@ export const whereToLook: Record<string, string> = {
   SESSION_NOT_FOUND: 'board agents sessions <card>',
   MEMBER_NOT_FOUND: 'board projects member list',
   FILE_NOT_FOUND: 'board fs ls',
-  NOT_FOUND: 'board browse docs',
+  NOT_FOUND: 'board browse api',
   BACKUP_NOT_FOUND: 'board backups list',
   BACKUP_EXISTS: 'board backups list',
   AGENT_UNAVAILABLE: 'board agents providers',

@@ -21,5 +21,5 @@ function render(part: Part): string {
 }
 
 /** The content security policy of a page that has this style, loads nothing else and runs nothing. */
-export const policyFor = (style: string): string =>
-  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`
+export const policyFor = (style: string, formAction: string): string =>
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action ${formAction}`

@@ -9,6 +9,7 @@ import type { Handlers } from '../http/handlers.ts'
 import { namesOwnHost } from '../http/hostOriginGuard.ts'
 import { cachedResponse } from '../files/cachedResponse.ts'
 import { createPageFiles } from '../files/pageFiles.ts'
+import type { Manual } from '../documents/manual.ts'
 
 const minMsBetweenWrites = 1000
 
@@ -24,6 +25,7 @@ const documentPage = cachedResponse(async () => {
 export const serverRoutes = (app: App): Handlers<Contract['server']> => {
   const provesWrite = writeProof(app)
   const files = createPageFiles(app.config.webRoot)
+  const manual = manualReader(app.config.docsRoot)
   return {
     health: async (_, { request }) => ({ status: 'ok', ...(namesOwnHost(app, request) && { version }) }),
     ready: async () => {
@@ -39,10 +41,26 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
     asset: ({ filename }, { request }) => files.asset(request, filename),
     openapi: (_, { request }) => document(request),
     docs: (_, { request }) => documentPage(request),
+    documentation: async ({ q }) => (await manual()).index(q),
+    documentationPage: async ({ filename }) => (await manual()).page(filename),
     socket: async () => {
       throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.')
     },
   }
+}
+
+/** Creates a function that reads the documentation when it is called first. @throws Problem NOT_FOUND if the server has none */
+function manualReader(folder: string | undefined): () => Promise<Manual> {
+  let manual: Promise<Manual> | undefined
+  const read = async () => {
+    if (folder === undefined) throw new Problem('NOT_FOUND')
+    return (await import('../documents/manual.ts')).readManual(folder)
+  }
+  return () =>
+    (manual ??= read().catch((error: unknown) => {
+      manual = undefined
+      throw error
+    }))
 }
 
 /** Makes a function that checks the database by writing to it. Calls within a second share a result. */

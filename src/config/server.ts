@@ -75,6 +75,8 @@ export interface ServerConfig {
   watchdogProgram?: string
   /** The folder of the built page (`daemon/web`). Without it there is none. */
   webRoot?: string
+  /** The folder of the documentation (`docs`). Undefined for a server without documentation. */
+  docsRoot?: string
   /** How long a run of a monitor may take. */
   monitorTimeoutMs: number
   /** How long a preview of a card's worktree runs after somebody has looked at it. */

@@ -72,6 +72,21 @@ export const server = {
     transfer: 'raw',
     answers: { 200: { description: 'A page', type: 'text/html' }, 304: { description: 'The client has the page' } },
   }),
+  documentation: get('/docs', {
+    who: anyone,
+    summary: 'The documentation as pages, or the sections that contain all words of a query',
+    fails: ['NOT_FOUND'],
+    input: v.strictObject({ q: v.optional(text(0, 200)) }),
+    transfer: 'raw',
+    answers: { 200: { description: 'A page', type: 'text/html' } },
+  }),
+  documentationPage: get('/docs/{filename}', {
+    who: anyone,
+    notFound: { filename: 'NOT_FOUND' },
+    summary: 'A page of the documentation',
+    transfer: 'raw',
+    answers: { 200: { description: 'A page', type: 'text/html' } },
+  }),
   socket: get('/api/ws', {
     who: anyone,
     fails: ['NOT_FOUND'],

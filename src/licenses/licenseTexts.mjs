@@ -16,7 +16,7 @@ const fullText = {
   MIT: /Permission is hereby granted, free of charge/,
   Unlicense: /This is free and unencumbered software/,
 }
-const isLicense = name => /^(?:licen[cs]e|notice|copying|third-party-licenses)(?:[.-].*)?$/i.test(name)
+const isLicense = name => /^(?:(?:un)?licen[cs]e|notice|copying|third-party-licenses)(?:[.-].*)?$/i.test(name)
 
 /**
  * Returns one text with the licenses and notices of all packages that the input files belong to.

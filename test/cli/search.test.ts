@@ -86,7 +86,7 @@ test('the burn-up chart has a curve for all cards and one for those that are don
 })
 
 test('a document of the server is opened with the browser that the environment names, or its address printed', async () => {
-  const docs = `${server.url}/api/docs`
+  const docs = `${server.url}/docs`
   expect(await cli.ok(['browse', 'docs', '--print'])).toBe(`${docs}\n`)
   expect(await cli.ok(['browse', 'docs'], { env: { BROWSER: 'true' } })).toBe(`${docs}\n`)
   const terminal = { BOARD_FORCE_TTY: '100' }

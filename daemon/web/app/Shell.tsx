@@ -110,6 +110,7 @@ function Account({ me }: { me: Me }) {
   const name = me.displayName || me.email
   const items = [
     { label: 'Settings', run: () => navigate({ name: 'me' }) },
+    { label: 'Documentation', run: () => void window.open('docs', '_blank', 'noopener') },
     { label: 'Keyboard shortcuts', run: () => navigate({ name: 'me', section: 'shortcuts' }) },
     { label: 'Sign out', run: signOut, separator: true },
   ]

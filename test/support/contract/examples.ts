@@ -70,6 +70,8 @@ export const examples = (seed: Seed): Examples => {
       asset: { filename: readdirSync('dist/web/assets')[0]! },
       openapi: {},
       docs: {},
+      documentation: { q: 'sandbox' },
+      documentationPage: { filename: 'sandbox' },
       socket: {},
     },
     oauth: {

@@ -75,6 +75,7 @@ export async function startBoard(
       logLevel: 'error',
       allowPrivateWebhooks: true,
       webRoot: resolve('dist/web'),
+      docsRoot: resolve('docs'),
       ...config,
       ...(shared && { database: { url: shared.url, host: 'one' } }),
       dataDir,
