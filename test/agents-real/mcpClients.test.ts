@@ -76,7 +76,7 @@ function plan({ call, projectId, first = [] }: Client, title: string): Turn[] {
     { calls: [call('wait_for_card', made)] },
     { calls: [call('read_diff', made)] },
     { calls: [call('complete_card', made)] },
-    { text: 'The roof is mended.' },
+    { text: 'The roof is fixed.' },
   ]
 }
 
@@ -84,7 +84,7 @@ function plan({ call, projectId, first = [] }: Client, title: string): Turn[] {
 async function work(home: Home, client: Client, title: string, options?: Parameters<Home['run']>[1]) {
   const from = model.asked.length
   model.play(...plan(client, title))
-  expect(await home.ok(client.ask, options)).toContain('The roof is mended.')
+  expect(await home.ok(client.ask, options)).toContain('The roof is fixed.')
   const asked = model.asked.slice(from).filter(({ offersTools }) => offersTools)
   expect(asked.flatMap(({ body }) => refusedTools(body))).toEqual([])
   const told = JSON.stringify(asked.at(-1)!.body).replaceAll('\\', '')
@@ -121,7 +121,7 @@ describe('finds, makes, starts and finishes a card', () => {
       })
       const [, line] = documentedFor('Connect', 'Claude Code', board.url)
       await home.ok(line!, here)
-      const ask = `${documentedFor('Without questions', 'Claude Code', board.url)[0]} 'Mend the roof.'`
+      const ask = `${documentedFor('Without questions', 'Claude Code', board.url)[0]} 'Fix the roof.'`
       const { done } = await work(home, { call: underscored, ask }, 'Roof, by Claude', here)
       expect(done).toEqual(lifeBy('user ada'))
     },
@@ -132,7 +132,7 @@ describe('finds, makes, starts and finishes a card', () => {
     const env = { BOARD_TOKEN: await newKey('of codex') }
     await home.ok(documentedFor('With a key', 'Codex', board.url)[0]!, { env })
     const allow = documentedFor('Without questions', 'Codex', board.url).at(-1)!
-    const ask = codexExec(model.url, 'Mend the roof.', allow)
+    const ask = codexExec(model.url, 'Fix the roof.', allow)
     const { done } = await work(home, { call: dotted, projectId: board.projectId, ask }, 'Roof, by Codex', { env })
     expect(done).toEqual(lifeBy('key of codex'))
   })
@@ -145,7 +145,7 @@ describe('finds, makes, starts and finishes a card', () => {
       call: underscored,
       projectId: board.projectId,
       first: [{ name: 'tool_search', input: { query: 'card' } }],
-      ask: "qwen -p 'Mend the roof.' --auth-type openai",
+      ask: "qwen -p 'Fix the roof.' --auth-type openai",
     }
     const { done } = await work(home, client, 'Roof, by Qwen', { env })
     expect(done).toEqual(lifeBy('key of qwen'))

@@ -138,7 +138,7 @@ describe('cancelling', () => {
 })
 
 describe('a permission request', () => {
-  test('tells of its tool call first, and lets the agent go on as it was answered', async () => {
+  test('reports its tool call first, and continues the agent with the selected answer', async () => {
     const link = await started('permission-first')
     const turn = link.prompt('go')
     const request = await eventually('a question', () => room.heard.permissions[0])
@@ -196,10 +196,10 @@ describe('a permission request', () => {
 describe('a session', () => {
   test.each([
     ['session/load', {}],
-    ['session/load with a replay that goes on after the response', { FIXTURE_LATE: '1' }],
+    ['session/load with a replay that continues after the response', { FIXTURE_LATE: '1' }],
     ['session/resume', { FIXTURE_RESUME: '1' }],
     ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }],
-  ])('goes on by %s, and nothing of its past is told again', async (_, env) => {
+  ])('continues with %s without repeating its history', async (_, env) => {
     const sessions = { FIXTURE_STATE: room.cwd, ...env }
     const first = await room.open('resumable', sessions)
     expect(first.capabilities.resume).toBe(true)
@@ -213,7 +213,7 @@ describe('a session', () => {
     expect(room.heard.text()).toBe('Noted. You said 2 things, the first was: remember the milk')
   })
 
-  test('that the agent no longer knows is opened anew', async () => {
+  test('is replaced by a new session if the agent no longer has it', async () => {
     const link = await room.open('resumable', { FIXTURE_STATE: room.cwd })
     const { sessionId, resumed } = await link.start('gone')
     expect([resumed, sessionId === 'gone']).toEqual([false, false])
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect(room.heard.text()).toContain('You said 1 things')
   })
 
-  test('signs in with the credential of its environment when the agent wants that, and else says what is missing', async () => {
+  test('signs in with the credential in its environment if the agent requires that, and otherwise reports what is missing', async () => {
     const link = await started('wants-sign-in', { FIXTURE_KEY: 'k' }, { authMethods: ['other', 'api-key'] })
     expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
     const without = await failure(started('wants-sign-in'))

@@ -56,12 +56,12 @@ describe('a failure', () => {
     ['endless', 'protocol_violation', 'more than 16 MiB'],
     ['exit', 'protocol_violation', 'usage: agent [options]'],
     ['html', 'protocol_violation', '502 Bad Gateway'],
-  ])('of the protocol is told from a crash: %s', async (kind, reason, words) => {
+  ])('of the protocol is distinguished from a crash: %s', async (kind, reason, words) => {
     const { reason: found, message } = await failure(room.open('rubbish', { FIXTURE_RUBBISH: kind }))
     expect([found, message]).toEqual([reason, expect.stringContaining(words)])
   })
 
-  test('is not what an agent prints now and then among its messages', async () => {
+  test("is not caused by occasional other output between the agent's messages", async () => {
     const link = await started('rubbish', { FIXTURE_RUBBISH: 'banner' })
     expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
     expect(link.stderrTail()).toContain('Welcome to the agent!')
@@ -91,7 +91,7 @@ describe('a failure', () => {
       'usage_limit',
       'The agent ended with exit code 3 in the middle of its turn. It wrote: Claude AI usage limit reached|1753077600',
     ],
-  ])('in a turn is told by the exit: %j', async (env, reason, message) => {
+  ])('in a turn is reported from the exit status: %j', async (env, reason, message) => {
     const link = await started('crash-in-turn', env as Record<string, string>)
     const before = performance.now()
     const found = await failure(link.prompt('go'))
@@ -100,7 +100,7 @@ describe('a failure', () => {
     expect((await failure(link.prompt('again'))).reason).toBe(reason)
   })
 
-  test('of an agent whose tools hold its output open is told soon', async () => {
+  test('of an agent whose tools hold its output open is reported within 2 seconds', async () => {
     const link = await started('dies-with-heirs')
     const before = performance.now()
     expect((await failure(link.prompt('go'))).message).toContain('SIGKILL')
@@ -117,7 +117,7 @@ describe('a failure', () => {
     [{ FIXTURE_LIMIT: 'auth' }, 'launch_failed', 'Authentication required'],
     [{ FIXTURE_LIMIT: 'overloaded' }, 'crashed', 'something broke'],
     [{ FIXTURE_LIMIT: 'made_up' }, 'protocol_violation', 'unknown reason (made_up)'],
-  ])('of an agent that goes on living is told by its answer: %j', async (env, reason, words) => {
+  ])('of an agent that keeps running is reported from its response: %j', async (env, reason, words) => {
     const found = await failure((await started('usage-limited', env)).prompt('go'))
     expect([found.reason, found.message]).toEqual([reason, expect.stringContaining(words)])
   })
@@ -135,7 +135,7 @@ describe('a failure', () => {
     expect(session.message).toBe('The agent did not answer session/new within 0.4 seconds.')
   })
 
-  test('to keep what an agent says ends its turn', async () => {
+  test("to store an agent's message ends its turn", async () => {
     const link = await started('forever', { FIXTURE_EVERY_MS: '5' })
     room.keeping = async () => {
       throw new Error('The disk is full.')

@@ -206,7 +206,7 @@ test('a plan is refused with feedback, which is the next message', async () => {
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: false, feedback: 'Test it first.' })
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('I was told: Test it first.')
+  expect(await lastWords(id)).toBe('I received: Test it first.')
 })
 
 test('an option is one of those that the agent offers, and means what is said', async () => {

@@ -72,7 +72,7 @@ const copies = () =>
   readdirSync(join(board.dataDir, 'agents', 'none', 'tmp')).filter(name => name.startsWith('board-attachments-'))
 
 describe('what is given with a message', () => {
-  test('is shown to an agent that takes pictures and texts: a picture as it is, a text as text, all else as a link', async () => {
+  test('is sent to an agent that accepts images and text: an image unchanged, a text as text, and others as a link', async () => {
     const { id, release } = await held('sees')
     const ids = [
       await attach(id, 'screen.png', png),
@@ -131,7 +131,7 @@ describe('what is given with a message', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test('has a name of a file, whatever it was sent as', async () => {
+  test('has a safe file name, regardless of the sent name', async () => {
     const { id, release } = await held('plain')
     const names = ['../../../evil.sh', '-rf', '.bashrc', 'a\nb; rm -rf $HOME.png', '🦊'.repeat(63) + '.txt', '..']
     const ids = []
@@ -148,7 +148,7 @@ describe('what is given with a message', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test('must be of the card: nothing is sent with what is not, and nothing with too much', async () => {
+  test('must be of the card: an invalid or too large set of attachments sends nothing', async () => {
     const [one, other] = [await board.start('plain', { columnId: board.columns.backlog }), await held('plain')]
     const foreign = await attach(other.id, 'foreign.txt', 'x')
     const send = (attachmentIds: string[]) =>
@@ -165,7 +165,7 @@ describe('what is given with a message', () => {
     other.release()
   })
 
-  test('is not there any more when it was deleted before the turn, and the agent is told so', async () => {
+  test('is missing if it was deleted before the turn, and the agent is notified', async () => {
     const { id, release } = await held('plain')
     const [gone, kept] = [await attach(id, 'gone.txt', 'gone'), await attach(id, 'kept.txt', 'kept')]
     await board.client.agents.send({ ...ref(id), content: 'Look.', attachmentIds: [gone, kept] })
@@ -183,12 +183,12 @@ describe('what is given with a message', () => {
 })
 
 test("a card's own attachments are named to an agent that begins on it, and to the one that takes over", async () => {
-  const card = await board.start('sees', { columnId: board.columns.backlog, prompt: 'Mend what the picture shows.' })
+  const card = await board.start('sees', { columnId: board.columns.backlog, prompt: 'Fix what the picture shows.' })
   const shot = await attach(card.id, 'screen.png', png)
   await board.client.cards.move({ ...ref(card.id), columnId: board.columns.active, position: 0 })
   const [blocks] = await untilTurns(card.id, 1)
   expect(blocks).toMatchObject([
-    { type: 'text', text: 'Mend what the picture shows.' },
+    { type: 'text', text: 'Fix what the picture shows.' },
     { type: 'resource_link', name: 'screen.png', mimeType: 'image/png' },
   ])
   expect(Buffer.from(blocks![1]!.file!, 'latin1')).toEqual(png)
@@ -203,7 +203,7 @@ test("a card's own attachments are named to an agent that begins on it, and to t
   await board.untilStatus(card.id, 'completed')
 })
 
-test("a command of the agent's own is a prompt by itself, with nothing before it", async () => {
+test('a command of the agent is sent as a prompt without preceding text', async () => {
   const { id, release } = await held('plain')
   const say = (content: string) => board.client.agents.send({ ...ref(id), content })
   await say('/review src')
@@ -218,7 +218,7 @@ test("a command of the agent's own is a prompt by itself, with nothing before it
   expect(command).toEqual([{ type: 'text', text: '/compact' }])
 })
 
-test('a planning agent and the assistant get what is given too', async () => {
+test('a planning agent and the assistant get attachments also', async () => {
   const card = await board.start('sees', { columnId: board.columns.backlog })
   const shot = await attach(card.id, 'screen.png', png)
   const { sessionId } = await board.client.preSessions.start(ref(card.id))
@@ -236,11 +236,11 @@ test('a planning agent and the assistant get what is given too', async () => {
   expect((await answers())[1]!.map(({ type }) => type)).toContain('image')
 })
 
-test('files that a new card gets on the command line are there when its agent starts', async () => {
+test('attachments of a new card on the command line are available when its agent starts', async () => {
   const cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
   writeFileSync(join(cli.home, 'shot.png'), png)
   writeFileSync(join(cli.home, 'note.txt'), 'Noted.')
-  const add = ['cards', 'add', 'Mend it', '--prompt', 'As shown.', '--agent', 'plain', '-q', '--attach']
+  const add = ['cards', 'add', 'Fix it', '--prompt', 'As shown.', '--agent', 'plain', '-q', '--attach']
   const id = (await cli.ok([...add, 'shot.png', 'note.txt', '--run'])).trim()
   const [blocks] = await untilTurns(id, 1)
   expect(blocks).toMatchObject([

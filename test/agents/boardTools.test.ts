@@ -72,7 +72,7 @@ const ownTools: Record<string, Asked> = {
   },
 }
 
-/** What a model could do to be taken for a tool of the board. */
+/** Calls that a model could craft to look like a tool of the board. */
 const lookAlikes: Record<string, Asked> = {
   'a command of Codex that is named like a tool': {
     agent: 'codex',
@@ -153,7 +153,7 @@ const lastWords = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')?.content
 
 test.each(Object.entries(ownTools))(
-  'the question of %s about a harmless tool of the board reaches nobody',
+  'the question of %s about a harmless tool of the board is answered automatically',
   async (_, asked) => {
     const id = await ask(asked)
     await board.untilStatus(id, 'completed')

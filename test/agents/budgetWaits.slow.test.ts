@@ -23,7 +23,7 @@ const bound = (scope: 'project' | 'card', scopeId: string, limit: number) =>
 const raise = (id: string, limit: number) => board.client.budgets.update({ id, limit })
 const untilWaitingFor = (cardId: string, status: 'waiting' | 'queued', reason: 'budget' | 'slots') =>
   board.until(cardId, `the wait for ${reason}`, card => card.status === status && card.statusReason === reason)
-/** What a budget had paused keeps that as its reason. */
+/** A session that a budget paused keeps the budget as its reason. */
 const untilWaitingForSlot = (cardId: string) =>
   board.until(
     cardId,
@@ -47,7 +47,7 @@ test('a card that waits for a slot while the budget is used up waits for the bud
   expect((await board.card(second.id)).lastAgentAction!.detail).toContain('is used up')
   expect(timesSpent()).toBeLessThanOrEqual(3)
 
-  // The agent of the first may still be ending: its place is kept.
+  // The agent of the first session might still be stopping and hold its slot.
   await raise(budgetId, 5)
   await board.untilStatus(first.id, 'running')
   await untilWaitingForSlot(second.id)
@@ -59,7 +59,7 @@ test('a card that waits for a slot while the budget is used up waits for the bud
   expect(timesSpent()).toBe(8)
 })
 
-test('one that a budget has paused has no slot, and waits for one when it may go on', async () => {
+test('a session that a budget paused has no slot, and waits for one when it can resume', async () => {
   board = await startFolderBoard(agents)
   await board.client.projects.update({ id: board.projectId, agentSlots: 1 })
   const paused = await board.start('stepping')
@@ -86,7 +86,7 @@ test('one that a budget has paused has no slot, and waits for one when it may go
   expect(await sessions(paused.id)).toBe(1)
 })
 
-test('what a schedule makes and what starts at a time wait for a budget that is used up, say so, and go on once it is raised', async () => {
+test('scheduled cards and cards with a start time wait for an exhausted budget, report it, and start once it is raised', async () => {
   let nowMs = start
   board = await startFolderBoard(agents, { clock: () => new Date(nowMs) })
   const { client, projectId, columns } = board

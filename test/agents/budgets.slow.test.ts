@@ -12,7 +12,7 @@ const spending = (env: Record<string, string> = {}): FixtureAgent => ({
   fixture: 'spending',
   env: { FIXTURE_EVERY_MS: '20', ...env },
 })
-/** One that spends the next time once what it has spent is booked. */
+/** An agent that spends again once its previous cost is recorded. */
 const stepping = (env: Record<string, string> = {}) => spending({ FIXTURE_STEPS: '1', ...env })
 const at = (cardId: string) => ({ projectId: board.projectId, cardId })
 type NewBudget = Parameters<AgentBoard['client']['budgets']['create']>[0]
@@ -26,7 +26,7 @@ const bound = (budget: Partial<NewBudget> = {}) =>
     ...budget,
   })
 const read = async (id: string) => (await board.client.budgets.list({})).find(each => each.id === id)!
-/** What agents have spent by their own account, also what was in flight when they were stopped. */
+/** How often agents have spent by their own count, including costs in flight when they were stopped. */
 const timesSpent = () => {
   const file = join(fixtureState(board.server.app.config.dataDir), 'spent')
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0
@@ -57,7 +57,7 @@ const code = (promise: Promise<unknown>) =>
   )
 const usageOf = async (groupBy: 'card' | 'model' | 'user' = 'card') => (await board.client.usage.list({ groupBy }))[0]!
 
-test('$0.50 at 5 cents a time stops at no more than $0.55, and goes on where it stopped when it is raised', async () => {
+test('a budget of $0.50 at 5 cents per step stops at $0.55 or less, and the session resumes when it is raised', async () => {
   board = await startFolderBoard({ spender: stepping({ FIXTURE_UNTIL: '70' }) })
   const { id: budgetId } = await bound()
   const { id } = await board.start('spender')
@@ -79,14 +79,14 @@ test('$0.50 at 5 cents a time stops at no more than $0.55, and goes on where it 
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.sessions(at(id))).toHaveLength(1)
   const told = (await board.messages(id)).filter(({ role }) => role === 'agent').map(({ content }) => content)
-  expect(told.join('\n')).toContain('I was told: Go on with your task where you left off.')
+  expect(told.join('\n')).toContain('I received: Go on with your task where you left off.')
   expect((await read(budgetId)).spent).toBeCloseTo(0.7, 6)
   const row = await usageOf()
   expect(row).toMatchObject({ key: id, name: 'Work', runs: 1, unknownRuns: 0, estimatedUsd: 0 })
   expect(row.costUsd).toBeCloseTo(0.7, 6)
 })
 
-test('over it nothing starts, relaunches or is messaged, and what the board does by itself waits and goes on in order', async () => {
+test('an exhausted budget rejects starts, relaunches and messages, and automatic work waits and resumes in order', async () => {
   board = await startFolderBoard({ spender: spending({ FIXTURE_UNTIL: '5' }) })
   const { client, projectId, columns } = board
   const { id } = await board.start('spender')
@@ -94,7 +94,7 @@ test('over it nothing starts, relaunches or is messaged, and what the board does
   const first = await board.start('spender', { columnId: columns.backlog })
   const second = await board.start('spender', { columnId: columns.backlog, autoMode: true, blockedBy: [first.id] })
   const third = await board.start('spender', { columnId: columns.backlog, autoMode: true, blockedBy: [first.id] })
-  // What was used before the budget was made counts.
+  // Usage before the creation of the budget counts.
   const budget = await bound({ limit: 0.05 })
   expect(budget).toMatchObject({ spent: 0.05, state: 'exhausted' })
   for (const refused of [
@@ -132,7 +132,7 @@ test('four at once overshoot by no more than what the four had in flight', async
   )
   await board.untilNoneRuns()
   expect(spentByAgents()).toBeLessThanOrEqual(0.55 + 4 * 0.05)
-  // What was in flight is on the account, too.
+  // Costs in flight are booked also.
   await eventually('all of it', async () => Math.abs((await read(budgetId)).spent - spentByAgents()) < 1e-6)
 })
 
@@ -174,7 +174,7 @@ test('an agent that reports tokens and no cost is priced by the list, while it r
   expect(other).toMatchObject({ key: 'home-made', costUsd: null, inputTokens: 200_000 })
 })
 
-test('at 80 % people are told once a period, with the figures', async () => {
+test('at 80 % users are notified once per period, with the amounts', async () => {
   board = await startFolderBoard({ spender: stepping() })
   const { id: budgetId } = await bound({ period: 'month' })
   const { id } = await board.start('spender')
@@ -193,7 +193,7 @@ test('at 80 % people are told once a period, with the figures', async () => {
   ])
 })
 
-test('hours run by the monotonic clock, and a new day by the wall clock goes on by itself', async () => {
+test('hours use the monotonic clock, and a new day of the wall clock resumes work automatically', async () => {
   let offsetMs = Date.parse('2026-05-10T06:00:00.000Z') - Date.now()
   const clock = () => new Date(Date.now() + offsetMs)
   board = await startFolderBoard({ spender: stepping() }, { clock })
@@ -213,7 +213,7 @@ test('hours run by the monotonic clock, and a new day by the wall clock goes on 
   expect((await read(day.id)).spent).toBeCloseTo(0.3, 6)
 })
 
-test('a bound in hours pauses what has run as long', async () => {
+test('a limit in hours pauses sessions that have run that long', async () => {
   board = await startFolderBoard({ spender: spending() })
   const { id: budgetId } = await bound({ unit: 'hours', limit: 2 / 3600 })
   await untilPaused((await board.start('spender')).id)

@@ -146,7 +146,7 @@ test('a credential goes to no agent that does not take it, and nothing starts in
   })
 })
 
-test('the models of a credential may be chosen beside those that the agent offers, on every level that uses it', async () => {
+test('models of a credential can be selected in addition to those of the agent, on every level that uses it', async () => {
   const { client, projectId } = board
   const { id: credentialId } = await client.credentials.create({
     name: 'Own models',

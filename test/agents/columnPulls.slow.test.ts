@@ -33,7 +33,7 @@ const until = (column: keyof AgentBoard['columns'], expected: string[]) =>
   })
 const runs = async (cardId: string) => (await board.client.agents.history(at(cardId))).length
 
-test('a column that pulls takes the next ready card of the one before, in its order, whenever there is room', async () => {
+test('a column that pulls takes the next ready card of the previous column, in order, when there is capacity', async () => {
   await start({ forever: { fixture: 'forever' } })
   const [a, b, c, d, e, f] = [
     await add('a'),
@@ -101,7 +101,7 @@ test('out of an active column it takes what ended well and waits for no approval
   await client.agents.cancel(at(running.id))
 })
 
-test('a step in auto mode waits its turn before a full column, and goes on when there is room', async () => {
+test('a step in auto mode waits in line for a full column, and continues when there is capacity', async () => {
   await start({ well: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } })
   await limit('done', { wipLimit: 1 })
   const [first, second, third] = [
@@ -114,7 +114,7 @@ test('a step in auto mode waits its turn before a full column, and goes on when 
   const [done] = await board.client.cards.list({ projectId: board.projectId, columnId: board.columns.done })
   const waiting = [first, second, third].filter(({ id }) => id !== done!.id)
   for (const { id } of waiting)
-    await board.until(id, 'waiting for room', card =>
+    await board.until(id, 'the wait for capacity', card =>
       Boolean(card.lastAgentAction?.detail?.startsWith('Waits for room in the column Done, which takes one card')),
     )
   await moveTo(waiting[1]!.id, 'active', { position: 0 })
@@ -126,7 +126,7 @@ test('a step in auto mode waits its turn before a full column, and goes on when 
   for (const { id } of waiting) expect(await runs(id)).toBe(1)
 })
 
-test('a card that becomes ready in auto mode waits for room in its first step, unless its auto mode is switched off', async () => {
+test('a card that becomes ready in auto mode waits for capacity in its first step, unless auto mode is switched off', async () => {
   await start({ well: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } })
   const busy = await board.start('forever')
   await limit('active', { wipLimit: 1 })
@@ -140,11 +140,15 @@ test('a card that becomes ready in auto mode waits for room in its first step, u
     expect((await board.card(id)).lastAgentAction?.detail).toContain('Waits for room in the column In Progress')
   await board.client.cards.setAutoMode({ ...at(stays.id), enabled: false })
   await board.client.cards.complete(at(busy.id))
-  await board.until(goes.id, 'done by itself', card => card.columnType === 'done' && card.status === 'completed')
+  await board.until(
+    goes.id,
+    'its automatic completion',
+    card => card.columnType === 'done' && card.status === 'completed',
+  )
   expect(await board.card(stays.id)).toMatchObject({ columnType: 'backlog', status: 'idle' })
 })
 
-test('what somebody made, moved or rewrote who may not start agents is pulled once it is activated', async () => {
+test('a card that a user without the right to start agents created, moved or edited is pulled once it is activated', async () => {
   await start({ forever: { fixture: 'forever' } })
   const { client, projectId } = board
   const keyed = async (...permissions: Permission[]) =>

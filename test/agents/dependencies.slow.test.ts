@@ -22,7 +22,7 @@ const moveTo = (cardId: string, column: keyof AgentBoard['columns'], more: objec
   board.client.cards.move({ ...at(cardId), columnId: board.columns[column], ...more })
 const never = async (cardId: string) => (await board.client.agents.history(at(cardId))).length
 
-test('a blocked card starts for nobody, on no way in, unless it is forced', async () => {
+test('a blocked card cannot be started by any user or route, unless it is forced', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const { client } = board
   const { id: blocker } = await add('first')
@@ -55,7 +55,7 @@ test('a blocked card starts for nobody, on no way in, unless it is forced', asyn
   await board.untilStatus(third, 'completed')
 })
 
-test('in auto mode a card starts by itself when the last one is done; without, it waits for a person', async () => {
+test('in auto mode a card starts automatically when its last blocker is done; otherwise it waits for a user', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const [a, b] = [await add('a'), await add('b')]
   const blockedBy = [a.id, b.id]
@@ -66,7 +66,7 @@ test('in auto mode a card starts by itself when the last one is done; without, i
   expect([await never(backlog.id), await never(active.id)]).toEqual([0, 0])
   await board.client.cards.complete(at(b.id))
   for (const { id } of [backlog, active])
-    await board.until(id, 'done by itself', card => card.columnType === 'done' && card.status === 'completed')
+    await board.until(id, 'its automatic completion', card => card.columnType === 'done' && card.status === 'completed')
   expect(await board.card(manual.id)).toMatchObject({ status: 'idle', ready: true, columnType: 'active' })
   expect([await never(backlog.id), await never(active.id), await never(manual.id)]).toEqual([1, 1, 0])
 })
@@ -76,7 +76,7 @@ test('a card that has run does not start again when a blocker is done a second t
   const a = await add('a')
   const { id } = await add('waiting', { autoMode: true, blockedBy: [a.id] })
   await moveTo(a.id, 'done')
-  await board.until(id, 'done by itself', card => card.columnType === 'done' && card.status === 'completed')
+  await board.until(id, 'its automatic completion', card => card.columnType === 'done' && card.status === 'completed')
   await moveTo(id, 'backlog')
   await moveTo(a.id, 'backlog')
   await moveTo(a.id, 'done')
@@ -99,12 +99,12 @@ test('a chain of cards in auto mode is worked off in its order', async () => {
   expect([...starts, ended.startedAt!]).toEqual([...starts, ended.startedAt!].toSorted())
 })
 
-test('taking away what it waits for starts it, too, and what has begun goes on when a blocker is moved back', async () => {
+test('removing a blocker starts the card, and a running card continues when a blocker is moved back', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const [a, b] = [await add('a'), await add('b')]
   const waiting = await add('waiting', { autoMode: true, blockedBy: [a.id] })
   await board.client.cards.update({ ...at(waiting.id), blockedBy: [] })
-  await board.until(waiting.id, 'done by itself', card => card.columnType === 'done')
+  await board.until(waiting.id, 'its automatic completion', card => card.columnType === 'done')
 
   const begun = await add('begun', { blockedBy: [b.id] })
   await moveTo(b.id, 'done')

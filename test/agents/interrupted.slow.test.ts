@@ -112,7 +112,7 @@ test('stopping the server ends its agents within 15 seconds, and tells that they
     })
 })
 
-test('after a kill nothing is left ten seconds into the next start, and what was open is interrupted', async () => {
+test('ten seconds after a restart, no process of a killed server is left, and its open sessions are interrupted', async () => {
   const cards = [await create('deaf'), await create('setsid'), await create('asking'), await create('forever')]
   for (const { id } of cards.slice(0, 2)) await spoken(id)
   await untilStatus(cards[2]!.id, 'waiting')
@@ -121,7 +121,7 @@ test('after a kill nothing is left ten seconds into the next start, and what was
   await start()
   await eventually('the end of every process', () => processesWith(mark).length === 0, 10_000)
   expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
-  // What waits at a shared database starts now: others may have asked for it while the server was away.
+  // A card that waits at a shared database starts now: another client might have requested it while the server was offline.
   if (onLibsqlServer) await spoken(cards.pop()!.id)
   for (const { id } of cards) {
     await untilStatus(id, 'interrupted')
@@ -150,7 +150,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)('a queued card that got a blocker sti
   await untilStatus(id, 'completed')
 })
 
-test('an interrupted session goes on when it is asked to', async () => {
+test('an interrupted session continues on request', async () => {
   const { id } = await create('resumable')
   await untilStatus(id, 'completed')
   const asking = await create('asking')
@@ -201,13 +201,13 @@ test('a file that waits with its message is given after a kill, and the copies t
   await eventually('the end of the copies', () => copies().length === 0)
 })
 
-test('what an agent had not answered when its server was killed it is told once more', async () => {
+test('an agent receives the unanswered message again after its server was killed', async () => {
   const { id } = await create('resumable')
   const place = { projectId, cardId: id }
   await untilStatus(id, 'completed')
   await client.agents.send({ ...place, content: 'Be still.' })
   const state = fixtureState(dataDir)
-  await eventually('an agent that is told', () => existsSync(join(state, 'still')))
+  await eventually('the message at the agent', () => existsSync(join(state, 'still')))
   await end('SIGKILL')
   await start()
   await untilStatus(id, 'interrupted')
@@ -269,7 +269,7 @@ test('a question of ask_person survives a sleep of the machine', async () => {
   expect(await lastMessage(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
 })
 
-test('an agent that cannot resume is told anew what it was told when its server was killed, however often that is', async () => {
+test('an agent that cannot resume receives its last message again after its server was killed, also repeatedly', async () => {
   const { id } = await create('forgetful')
   const place = { projectId, cardId: id }
   await untilStatus(id, 'completed')
@@ -277,14 +277,14 @@ test('an agent that cannot resume is told anew what it was told when its server 
   rmSync(still, { force: true })
   await client.agents.send({ ...place, content: 'Be still.' })
   for (const _ of [1, 2]) {
-    await eventually('an agent that is told', () => existsSync(still), 15_000)
+    await eventually('the message at the agent', () => existsSync(still), 15_000)
     rmSync(still)
     await end('SIGKILL')
     await start()
     await untilStatus(id, 'interrupted')
     await client.agents.retry(place)
   }
-  await eventually('an agent that is told', () => existsSync(still), 15_000)
+  await eventually('the message at the agent', () => existsSync(still), 15_000)
   const { sessions } = await card(id)
   const told = await Promise.all(
     sessions.map(

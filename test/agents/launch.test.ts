@@ -73,7 +73,7 @@ const credential = (
 const gateway = { headers: { 'X-Team': 'blue' }, models: ['big', 'small'] }
 
 describe('the environment of an agent', () => {
-  test("holds what is listed and nothing else of the server's", async () => {
+  test('holds the listed variables and no others of the server', async () => {
     const { env } = await launch({ author: { name: 'Ada', email: 'ada@example.com' } })
     expect(env).toEqual({
       PATH: `/usr/bin:${process.env.PATH}`,
@@ -291,7 +291,7 @@ describe('the environment of an agent', () => {
     expect(secrets).toContain('blue')
   })
 
-  test('is not made with a credential whose headers or models the agent cannot be given', () => {
+  test('is not created with a credential whose headers or models the agent cannot receive', () => {
     const problem = (id: string, provider: AgentCredential['provider'], rest: Partial<AgentCredential>) =>
       credentialProblem(agent(id), credential(provider, null, rest))
     expect(problem('qwen', 'openai', gateway)).toBe(
@@ -341,7 +341,7 @@ describe('the environment of an agent', () => {
   })
 })
 
-test("Qwen Code is told that the board's tools need no question, where it has them", async () => {
+test("Qwen Code receives the board's tools that need no question, if it has a token", async () => {
   const argv = async (token: string | null) =>
     (await launch({ provider: agent('qwen'), board: { ...board, token } })).argv
   expect([await argv('svc_at_token'), await argv(null)]).toEqual([
@@ -350,7 +350,7 @@ test("Qwen Code is told that the board's tools need no question, where it has th
   ])
 })
 
-test('Qwen Code sends no usage statistics from a home of its own, and keeps what is set there', async () => {
+test('Qwen Code sends no usage statistics from its own home folder, and keeps existing settings there', async () => {
   const start = () =>
     launch({ provider: agent('qwen'), credential: credential('custom', 'http://127.0.0.1:1', { id: 8 }) })
   const settings = join((await start()).env.HOME!, '.qwen/settings.json')

@@ -64,7 +64,7 @@ test('a well-behaved agent works in the worktree and completes its card', async 
   await board.untilNoneRuns()
 })
 
-test('every change of status is told on the socket, with the card', async () => {
+test('every change of status is sent on the socket, with the card', async () => {
   const { id } = await board.start('well')
   await board.untilStatus(id, 'completed')
   const statuses = () =>
@@ -80,7 +80,7 @@ test('every change of status is told on the socket, with the card', async () => 
   const versions = board.socket.messages
     .filter(({ type, data }) => type.startsWith('card.') && data.id === id && data.version)
     .map(({ data }) => data.version)
-  // Where its worktree is, is told as well: no version is left out.
+  // An event reports the worktree's path also, so no version is skipped.
   expect(versions).toEqual(versions.map((_, at) => versions[0]! + at))
 })
 
@@ -105,7 +105,7 @@ test('cancelling ends an agent that would work for ever, and keeps its card', as
   })
 })
 
-test('whatever ends the agent of one card lets that of another one work on, with its token', async () => {
+test('ending the agent of one card keeps the agent of another one and its token working', async () => {
   const { projectId } = board
   const { id: other } = await board.start('forever')
   await board.until(other, 'the other agent', card => card.status === 'running')
@@ -156,7 +156,7 @@ test('a card that was put off starts when it is activated in an active column, a
 
 test.each([
   ['deaf', 'that hears no signal'],
-  ['setsid', 'with tools in sessions of their own'],
+  ['setsid', 'with tools in separate process sessions'],
 ])('cancelling the agent %s, %s, leaves no process', async agent => {
   const { id } = await board.start(agent)
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
@@ -177,7 +177,7 @@ test.each([
   ['stillborn', 'launch_failed', /Cannot find module/],
   ['limited', 'usage_limit', /hit your limit/],
   ['refusing', 'refused', /refused/],
-])('the failure of the agent %s is told as %s', async (agent, statusReason, words) => {
+])('the failure of the agent %s is reported as %s', async (agent, statusReason, words) => {
   const { id } = await board.start(agent, { autoMode: true })
   const card = await board.untilStatus(id, 'failed')
   expect(card).toMatchObject({
@@ -238,7 +238,7 @@ test.each([
   await board.untilNoneRuns()
 })
 
-test('a card whose agent is not installed moves all the same, and says what is missing', async () => {
+test('a card whose agent is not installed moves anyway, and reports the missing program', async () => {
   const { id } = await board.start('claude', { columnId: board.columns.backlog })
   const moved = await board.client.cards.move({
     projectId: board.projectId,

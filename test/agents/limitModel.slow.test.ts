@@ -8,14 +8,14 @@ const runs = Number(process.env.BOARD_TEST_ROUNDS ?? 40)
 type Column = 'backlog' | 'active' | 'done'
 const columnNames: readonly Column[] = ['backlog', 'active', 'done']
 
-/** A card as the rules say that it is. What has been started stays queued: the server has no slot. */
+/** A card as the model of the rules predicts it. A started card stays queued: the server has no slot. */
 interface ModelCard {
   id: string
   column: Column
   isArchived: boolean
   isDeleted: boolean
   isAuto: boolean
-  /** It waits for room in the active column. */
+  /** Whether the card waits for capacity in the active column. */
   waits: boolean
   status: 'idle' | 'queued' | 'cancelled' | 'completed'
   starts: number
@@ -92,7 +92,7 @@ let board: AgentBoard
 beforeAll(async () => void (board = await startFolderBoard({ well: { fixture: 'well-behaved' } }, { agentSlots: 0 })))
 afterAll(() => board.close())
 
-test('whatever is moved, blocked, deleted and bounded: nothing blocked starts, nothing that is pulled stays, nothing starts twice, and no limit is exceeded but by force', async () => {
+test('for any moves, blockers, deletions and limits, no blocked card starts, no pulled card stays, no card starts twice, and only force exceeds a limit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), steps, async (autos, taken) => {
       const { id: projectId } = await board.client.projects.create({ name: 'p', path: board.folder('p') })
@@ -137,7 +137,7 @@ const isBlocked = ({ blockers }: ModelCard) => [...blockers].some(({ column }) =
 const isFull = ({ order, limit }: Model, column: Column) =>
   limit[column] !== null && order[column].length >= limit[column]!
 
-/** Takes a step on the server and in the model. What does not apply is not asked for. */
+/** Takes a step on the server and in the model. Skips a step that does not apply. */
 async function take(projectId: string, columns: Record<Column, string>, model: Model, each: Step): Promise<void> {
   const { client } = board
   if (each.do === 'limit') {
@@ -215,7 +215,7 @@ async function burst(
   const moving = model.cards.filter(card => !isOut(card) && card.column !== to && card.column !== 'active')
   const before = model.order[to].length
   const room = model.limit[to] === null ? Infinity : Math.max(0, model.limit[to] - before)
-  // Nothing goes in by itself meanwhile.
+  // No card is pulled automatically until then.
   if (model.pulls || model.cards.some(({ waits }) => waits)) return
   const codes = await Promise.all(
     moving.map(card => codeOf(board.client.cards.move({ projectId, cardId: card.id, columnId: columns[to] }))),
@@ -269,7 +269,7 @@ function start(card: ModelCard): void {
   card.waits = false
 }
 
-/** What the board does by itself with a card in auto mode that nothing blocks any more. */
+/** The board's automatic start of a card in auto mode that is no longer blocked. */
 function startReady(model: Model, card: ModelCard): void {
   if (isBlocked(card) || isOut(card) || !card.isAuto || card.status !== 'idle' || card.column === 'done') return
   if (card.column === 'active') start(card)
@@ -284,7 +284,7 @@ function goIn(model: Model, card: ModelCard): void {
   start(card)
 }
 
-/** What goes into the active column by itself while it has room. */
+/** Moves cards into the active column automatically while it has capacity. */
 function fill(model: Model): void {
   while (!isFull(model, 'active')) {
     const next = model.order.backlog.find(
@@ -319,5 +319,7 @@ async function untilSame(projectId: string, columns: Record<Column, string>, mod
     }
     return found.join('; ') === expected.join('; ')
   }
-  await eventually('the same on the server as in the model', isSame, 5000).catch(() => expect(found).toEqual(expected))
+  await eventually('equal states on the server and in the model', isSame, 5000).catch(() =>
+    expect(found).toEqual(expected),
+  )
 }

@@ -13,8 +13,8 @@ const told = (cardId: string) =>
     .list({ search: `"cardId ${cardId}"` })
     .then(entries => entries.filter(({ source }) => source === 'agents').reverse())
 
-test('the log tells when an agent starts and how it ends, and nothing of what it was told', async () => {
-  const { id } = await board.start('well', { prompt: "A prompt that is nobody's business" })
+test("the log records an agent's start and end, and none of its instructions", async () => {
+  const { id } = await board.start('well', { prompt: 'A prompt that is private' })
   await board.untilStatus(id, 'completed')
   const entries = await eventually('both entries', async () => {
     const found = await told(id)

@@ -22,7 +22,7 @@ const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
 const said = async (cardId: string, role: string) =>
   (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
 
-test('a message to a session that has ended goes on with it where the agent can resume', async () => {
+test('a message to an ended session continues it if the agent can resume', async () => {
   const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.send({ ...ref(id), content: 'Second thing.' })).toMatchObject({
@@ -65,13 +65,13 @@ test.each([
   expect((await board.card(id)).sessions).toHaveLength(1)
 })
 
-test('an agent is told the title of a card whose prompt is blank', async () => {
+test('an agent gets the title of a card whose prompt is blank', async () => {
   const { id } = await board.start('resumable', { prompt: ' \n', useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await said(id, 'user')).toEqual([(await board.card(id)).title])
 })
 
-test('a session goes on beside an open talk about the prompt, and the talk beside an agent at work', async () => {
+test('a session continues next to an open pre-session, and a pre-session next to a running agent', async () => {
   const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   const change = (agent: string) => board.client.cards.update({ ...ref(id), agent })
@@ -138,7 +138,7 @@ test("a message during a turn waits for the turn's end", async () => {
   expect((await board.card(id)).sessions).toHaveLength(1)
 })
 
-test('retry goes on with the latest session, and relaunch starts anew', async () => {
+test('retry continues the latest session, and relaunch starts a new one', async () => {
   const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   await board.client.agents.retry(ref(id))
@@ -206,7 +206,7 @@ test('a message that follows a cancel at once reaches a fresh turn', async () =>
   await board.untilNoneRuns()
 })
 
-test('a card that automation has put off goes on with its session when it is told to, and is put off no more', async () => {
+test('a message to a card that automation has deferred continues its session and ends the deferral', async () => {
   const { projectId, columns, client } = board
   const { key } = await client.keys.create({
     name: 'Automation',
@@ -223,6 +223,6 @@ test('a card that automation has put off goes on with its session when it is tol
     })
   expect(await board.card(cardId)).toMatchObject({ deferred: true, hasActiveAgent: false })
   await client.agents.send({ projectId, cardId, content: 'Second thing.' })
-  await board.until(cardId, 'the session that goes on', ({ deferred, status }) => !deferred && status === 'completed')
+  await board.until(cardId, 'the continued session', ({ deferred, status }) => !deferred && status === 'completed')
   expect(await client.agents.sessions({ projectId, cardId })).toHaveLength(1)
 })

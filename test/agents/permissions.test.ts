@@ -19,13 +19,13 @@ const ownTools: Record<string, Call> = {
     told: { title: 'mcp.board.report_progress', kind: 'execute', _meta: { is_mcp_tool_call: true } },
   },
 }
-/** Questions that a person must answer, whatever they look like, and how they are put. */
+/** Questions that a user must answer, regardless of their appearance, and the form in which they are asked. */
 const otherTools: Record<string, Call> = {
-  'a title made up by the model': {
+  'a title invented by the model': {
     call: { title: 'mcp__board__report_progress' },
     question: 'mcp__board__report_progress',
   },
-  'an input made up by the model': {
+  'an input invented by the model': {
     call: {
       title: 'Run',
       rawInput: {
@@ -142,7 +142,7 @@ test('a permission that is refused is refused to the agent', async () => {
   })
 })
 
-test('a plan that is refused with feedback is made again with it, and carried out when it is approved', async () => {
+test('a plan that is rejected with feedback is revised with it, and executed when it is approved', async () => {
   const { id } = await board.start('planning')
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: false, feedback: 'Test it first.' })
@@ -157,7 +157,7 @@ test('a plan that is refused with feedback is made again with it, and carried ou
   expect(existsSync(fileOf('plan.txt'))).toBe(true)
 })
 
-test('an answer is for the question that it names: the one behind it goes on waiting', async () => {
+test('an answer applies only to the question that it names: the next one stays open', async () => {
   const { id } = await board.start('double')
   const questions = await eventually('two questions', async () => {
     const open = (await board.client.agents.get(ref(id))).questions

@@ -34,7 +34,7 @@ const told = (cardId: string) =>
 test('with auto mode a card goes through its steps by itself, up to the first done column', async () => {
   const { id } = await board.start('well', {
     title: 'All steps',
-    prompt: 'Mend the roof.',
+    prompt: 'Fix the roof.',
     columnId: columns.plan,
     autoMode: true,
   })
@@ -48,7 +48,7 @@ test('with auto mode a card goes through its steps by itself, up to the first do
 })
 
 test("the step's prompt, or else the column's, comes before the card's prompt", async () => {
-  const { id } = await board.start('well', { prompt: 'Mend the roof.', columnId: columns.plan })
+  const { id } = await board.start('well', { prompt: 'Fix the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   expect(told(id)).toBe('Make a plan.\n\nMend the roof.')
   await board.client.cards.setPipeline({
@@ -63,7 +63,7 @@ test("the step's prompt, or else the column's, comes before the card's prompt", 
 })
 
 test("the next step's agent learns how the step before it ended", async () => {
-  const { id } = await board.start('well', { prompt: 'Mend the roof.', columnId: columns.plan })
+  const { id } = await board.start('well', { prompt: 'Fix the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   await board.client.agents.approveAuto({ projectId: board.projectId, cardId: id })
   await board.until(

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const create = (agent: string, prompt = 'Mend the roof.') =>
+const create = (agent: string, prompt = 'Fix the roof.') =>
   board.client.cards.create({ projectId: board.projectId, title: 'Roof', prompt, agent })
 const messages = (sessionId: string) => board.client.preSessions.messages({ projectId: board.projectId, sessionId })
 const answers = (sessionId: string, count: number) =>
@@ -32,7 +32,7 @@ test('a prompt is refined in a talk with a planning agent, and accepted', async 
   await answers(sessionId, 2)
   await eventually('the end of the turn', async () => (await board.card(card.id)).locks.length === 0)
   const accepted = await board.client.preSessions.accept({ projectId: board.projectId, sessionId })
-  expect(accepted.prompt).toBe('Mend the roof, round 2:\nWith tiles.')
+  expect(accepted.prompt).toBe('Fix the roof, round 2:\nWith tiles.')
   expect(await board.messages(card.id)).toEqual([])
   await expect(
     board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'More?' }),
@@ -40,7 +40,7 @@ test('a prompt is refined in a talk with a planning agent, and accepted', async 
   await board.untilNoneRuns()
 })
 
-test('a pre-session that is cancelled leaves the card as it is', async () => {
+test('a pre-session that is cancelled leaves the card unchanged', async () => {
   const card = await create('forever')
   const { sessionId } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
   await eventually('the planning agent', () => board.processes().length > 0)
@@ -53,7 +53,7 @@ test('a pre-session that is cancelled leaves the card as it is', async () => {
   })
   await board.client.preSessions.cancel({ projectId: board.projectId, sessionId })
   await board.untilNoneRuns()
-  expect(await board.card(card.id)).toMatchObject({ prompt: 'Mend the roof.', status: 'idle', locks: [] })
+  expect(await board.card(card.id)).toMatchObject({ prompt: 'Fix the roof.', status: 'idle', locks: [] })
 })
 
 test('deleting a card ends its pre-session', async () => {

@@ -13,7 +13,7 @@ const file = (content: unknown) => {
 }
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 }
 
-test('a model is known by its name, whatever stands around it; another one has no price', async () => {
+test('a known model name has a price, regardless of prefixes and suffixes; an unknown model has none', async () => {
   const { costOf } = await readPriceList(undefined)
   for (const name of [
     'claude-opus-4.5',
@@ -31,7 +31,7 @@ test('a model is known by its name, whatever stands around it; another one has n
   expect(costOf(null, million)).toBeNull()
 })
 
-test("the operator's file goes before the list that ships, and what is wrong in it is named", async () => {
+test("the operator's file overrides the bundled list, and errors in it are reported", async () => {
   const own = {
     models: [
       { model: 'claude-opus-4-5', input: 1, output: 1 },

@@ -20,7 +20,7 @@ afterAll(async () => {
 const told = async ({ id }: Card) =>
   (await board.messages(id)).filter(({ role, content }) => role === 'user' && content.includes('conflicts with it'))
 
-test('what others have pushed and conflicts is tried once, and again where one of both has changed or a person goes on', async () => {
+test('a conflict with the pushes of others is tried once, and again when one side changes or a user resumes it', async () => {
   const { forge, client, projectId, git } = board
   const card = await board.opened()
   const stops = () => board.untilPull(card, 'its stop', ({ stopped }) => /conflicts in work\.txt/.test(stopped ?? ''))

@@ -55,7 +55,7 @@ describe('rounds', () => {
     expect(await headOf(card)).toBe(head)
   })
 
-  test('wait until all checks have ended, and a check that passes when it is restarted is no failure', async () => {
+  test('wait until all checks have ended, and a check that passes after a restart is not a failure', async () => {
     const card = await board.opened()
     const head = await headOf(card)
     board.forge.setCheck(head, 'slow', 'running')
@@ -80,7 +80,7 @@ describe('rounds', () => {
 })
 
 describe('somebody else', () => {
-  test('who replaces the branch is told of, and nothing is overwritten', async () => {
+  test('a force-push stops the work with a notice, and no commit is overwritten', async () => {
     const card = await board.opened()
     const forced = board.forge.forcePush(card.gitBranch!)
     await stopped(card, /replaced its branch/)
@@ -103,7 +103,7 @@ describe('somebody else', () => {
     expect(board.forge.repository.contains(next, theirs)).toBe(true)
   })
 
-  test('who deletes the branch closes the request, and the card goes where its column says', async () => {
+  test('deleting the branch closes the pull request, and the card moves as its column specifies', async () => {
     const { active, backlog } = board.columns
     await board.client.columns.update({
       projectId: board.projectId,
@@ -118,7 +118,7 @@ describe('somebody else', () => {
 })
 
 describe('a request that is merged', () => {
-  test('by itself waits for what the forge demands', async () => {
+  test('automatically waits for the requirements of the forge', async () => {
     board.forge.protect({ approvals: 1, checks: ['build'] })
     const card = await board.opened('requested', { autoMerge: true })
     const head = await headOf(card)
@@ -133,7 +133,7 @@ describe('a request that is merged', () => {
     board.forge.protect({ approvals: 0, checks: [] })
   })
 
-  test('waits before a full column, and goes on by itself when there is room', async () => {
+  test('waits for a full column, and moves automatically when there is capacity', async () => {
     const { projectId, client } = board
     const limit = (wipLimit: number | null) =>
       client.columns.update({ projectId, columnId: board.columns.done, wipLimit })
@@ -162,7 +162,7 @@ describe('a forge', () => {
     await board.untilPull(card, 'the check', ({ checks, problem }) => checks.includes('success') && problem === null)
   })
 
-  test('that has had enough of requests is asked for nothing until it says, and then the work goes on', async () => {
+  test('that rate-limits requests gets none until the limit ends, and then the work continues', async () => {
     const card = await board.opened()
     const head = await headOf(card)
     board.forge.fail({ match: /\/pulls\//, limit: { kind: 'secondary', seconds: 4 } })
@@ -177,7 +177,7 @@ describe('a forge', () => {
     await board.nextHead(card, head)
   })
 
-  test('that answers a look late does not open anew what was closed since', async () => {
+  test('that answers a poll late does not reopen a pull request that was closed since', async () => {
     const { forge, client } = board
     const card = await board.opened()
     const number = await numberOf(card)
@@ -188,7 +188,7 @@ describe('a forge', () => {
     forge.fail({ match, answerAfter: new Promise(resolve => (answer = resolve)) })
     const before = looks()
     await eventually('a look that is not answered', () => looks() > before || undefined)
-    // What the board reads after it has closed the request comes later still.
+    // The board's poll after closing the pull request returns even later.
     forge.fail({ match, delayMs: 300 })
     const closing = client.pullRequests.close(place(card))
     await board.untilPull(card, 'its end', ({ state }) => state === 'closed')
@@ -201,7 +201,7 @@ describe('a forge', () => {
     ])
   })
 
-  test('whose token is set right goes on at once, not after the pause of the failures', async () => {
+  test('whose token is corrected is used immediately, not after the backoff', async () => {
     const { forge, client } = board
     const card = await board.opened()
     forge.revoke(forge.token)

@@ -36,7 +36,7 @@ const nextHead = (forge: FakeForge, before: string) =>
     return headSha === before ? undefined : headSha
   })
 
-test('a card has a request in each repository that it touches: its agent mends both, and it is done when the last is merged', async () => {
+test('a card has a pull request in each repository it changes: its agent fixes both, and it is done when the last is merged', async () => {
   const { forge, projectId, client } = board
   const card = await board.opened('both')
   const place = { projectId, cardId: card.id }
@@ -48,7 +48,7 @@ test('a card has a request in each repository that it touches: its agent mends b
   ])
   const [home, beside] = [forge.pull().headSha, lib.pull().headSha]
   lib.setCheck(beside, 'build', 'failure', 'error: no roof\n')
-  // What the agent was told of in one repository it has mended in both.
+  // The agent fixed the feedback of one repository in both.
   const [homeNext, besideNext] = await Promise.all([nextHead(forge, home), nextHead(lib, beside)])
   expect(forge.repository.read(homeNext, 'work.txt')).toBe('one\nfixed')
   expect(lib.repository.read(besideNext, 'work.txt')).toBe('one\nfixed')

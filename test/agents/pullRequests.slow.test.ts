@@ -101,7 +101,7 @@ describe('a pull request', () => {
     expect((await board.client.pullRequests.draft(place(card))).exists).toBe(true)
   })
 
-  test('says what somebody wrote instead, for whom, and into what', async () => {
+  test('uses the given title, body and base instead of the defaults', async () => {
     forge.repository.write('next', { next: 'next\n' }, 'Next')
     const card = await worked()
     const pull = await created(card, {
@@ -135,10 +135,10 @@ describe('a pull request', () => {
     expect(body).toMatch(/^I put the roof on\.\n\nOne\[31m two\nthree\n\nMade from/)
   })
 
-  test('is never made twice, whatever is lost', async () => {
+  test('is never created twice, even if responses are lost', async () => {
     const card = await worked()
     forge.fail({ match: /^POST .*\/pulls$/, loseAnswer: true })
-    // The forge made it, and nobody heard.
+    // The forge created the pull request, and the response was lost.
     expect(await created(card)).toMatchObject({ number: 1, state: 'open' })
     const other = await worked()
     forge.fail({ match: /^POST .*\/pulls$/, status: 502 })
@@ -160,7 +160,7 @@ describe('a pull request', () => {
     expect(await failure(get(card))).toMatchObject({ code: 'PULL_REQUEST_NOT_FOUND' })
   })
 
-  test('that a person has opened is taken as it is', async () => {
+  test('that a person has opened is adopted unchanged', async () => {
     const card = await worked()
     await board.client.branches.push(place(card))
     forge.openPull({ head: card.gitBranch!, title: 'By hand' })
@@ -196,7 +196,7 @@ describe('an open one', () => {
     [{ addReviewers: ['an n'] }, 'addReviewers.0 must be a name on the forge'],
     [{ removeLabels: [''] }, 'removeLabels.0 must not be empty'],
     [{ addReviewers: Array.from({ length: 16 }, (_, at) => `a${at}`) }, 'addReviewers must have at most 15 names'],
-  ])('takes %j for what it is', async (change, message) => {
+  ])('reports %j correctly', async (change, message) => {
     const card = await worked()
     await created(card, { reviewers: ['ann'] })
     expect(await failure(update(card, change))).toEqual({ code: 'VALIDATION_FAILED', message })
@@ -236,7 +236,7 @@ describe('a merge', () => {
     expect(await failure(board.client.pullRequests.merge(place(card)))).toMatchObject({ code: 'CONFLICT' })
   })
 
-  test('does not happen at a commit that nobody has seen', async () => {
+  test('is rejected at a commit that the user has not seen', async () => {
     const card = await worked()
     await created(card)
     forge.push(card.gitBranch!, { theirs: 'theirs\n' })
@@ -248,7 +248,7 @@ describe('a merge', () => {
     expect(await board.client.pullRequests.merge(place(card))).toMatchObject({ state: 'merged' })
   })
 
-  test('goes without checks by force, and by itself once the forge lets it', async () => {
+  test('succeeds without checks by force, and automatically once the forge allows it', async () => {
     const card = await worked()
     const { headCommit } = await created(card)
     forge.setCheck(headCommit!, 'build', 'failure')
@@ -268,7 +268,7 @@ describe('a merge', () => {
   })
 })
 
-test('closing leaves the branch, and another one may follow', async () => {
+test('closing leaves the branch, and another pull request can follow', async () => {
   const card = await worked()
   await created(card)
   await board.client.pullRequests.close(place(card))

@@ -35,7 +35,7 @@ test('the settings of the relay have their defaults, and what is changed stays',
 })
 
 test('a session whose context passes the threshold hands over to a fresh one by itself', async () => {
-  const { id } = await board.start('filling', { prompt: 'Mend the roof.' })
+  const { id } = await board.start('filling', { prompt: 'Fix the roof.' })
   const card = await board.until(
     id,
     'the second session',
@@ -44,13 +44,13 @@ test('a session whose context passes the threshold hands over to a fresh one by 
   expect(card.sessions.map(({ status }) => status)).toEqual(['completed', 'completed'])
   const [prompt] = await told(id, card.sessions[1]!.id)
   expect(prompt).toContain('HANDOFF: half is done.')
-  expect(prompt).toContain('Mend the roof.')
+  expect(prompt).toContain('Fix the roof.')
   expect(prompt!.length).toBeLessThan(1000)
   await board.untilNoneRuns()
 })
 
 test('a person can have a session hand over, with the messages that wait', async () => {
-  const { id } = await board.start('forever', { prompt: 'Mend the roof.' })
+  const { id } = await board.start('forever', { prompt: 'Fix the roof.' })
   await eventually('the agent at work', async () => (await board.client.agents.get(ref(id))).usage?.contextUsed)
   await board.client.agents.send({ ...ref(id), content: 'And the door.' })
   await board.client.agents.relay(ref(id))

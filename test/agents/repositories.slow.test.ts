@@ -122,7 +122,7 @@ describe('the repositories of a project', () => {
       message: expect.stringContaining('must be at most 20'),
     })
     expect((await board.client.projects.get({ id: projectId })).repositories).toEqual(repositories)
-    // Neither may the home move into one of them.
+    // The main repository must not move into one of the others either.
     expect(await failure(board.client.projects.update({ id: projectId, path: join(lib, 'below') }))).toMatchObject({
       message: expect.stringContaining('must be apart from the project itself'),
     })
@@ -251,7 +251,7 @@ describe('a card', () => {
     })
     expect(gitIn(path, 'rev-parse', 'main')).toBe(before[0])
     gitIn(lib, 'reset', '-q', '--hard', before[1]!)
-    // What could not be written over, too, is found before anything is merged.
+    // A file that the merge cannot overwrite is also found before any merge.
     writeFileSync(join(lib, 'more'), 'somebody else has this file here\n')
     expect(await failure(board.client.agents.merge(of(made)))).toMatchObject({ code: 'WORKTREE_DIRTY' })
     expect(gitIn(path, 'rev-parse', 'main')).toBe(before[0])
@@ -379,7 +379,7 @@ describe('a card', () => {
     expect(readdirSync(join(board.dataDir, 'patches')).some(name => name.startsWith(`card-${made.id}-lib-`))).toBe(true)
   })
 
-  test('has its worktrees whole again where the server was killed while they were made', async () => {
+  test('has complete worktrees again if the server was killed while creating them', async () => {
     const { lib, docs, card, of, worktree, list } = await newProject()
     const made = await card('idle')
     const branch = made.gitBranch!
@@ -419,7 +419,7 @@ const run = (name: string) =>
   jobs(board.server.app)
     .find(each => each.name.startsWith(name))!
     .run(new AbortController().signal)
-/** What is in the trash for a day, and agents that are over. */
+/** Removes cards that were in the trash for a day, and ended agents. */
 async function removeDeleted(): Promise<void> {
   await board.server.app.db.transaction(async tx => {
     await tx.run(`UPDATE cards SET deleted_at = '2026-01-01T00:00:00.000Z' WHERE deleted_at IS NOT NULL`)

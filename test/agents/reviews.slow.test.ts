@@ -33,7 +33,7 @@ async function worked(): Promise<string> {
 }
 
 let trees = 0
-/** A card with a worktree of its own that is attached, in which files of every kind differ from `main`. */
+/** A card with a separate, attached worktree, in which files of every kind differ from `main`. */
 async function attached(change: (folder: string) => void): Promise<{ id: string; folder: string }> {
   const folder = `${board.path}-worktree-${++trees}`
   git(board.path, 'worktree', 'add', '-q', '-b', `own-${trees}`, folder)
@@ -78,7 +78,7 @@ test('a review that asks for changes becomes the next message of the agent, whic
   expect(await board.card(id)).toMatchObject({ reviewState: 'approved', reviewRound: 1 })
 })
 
-test('a file is read as it was, as it is, and as it was at a review; one that is not there is named so', async () => {
+test('a file can be read in its old, current and reviewed version, and a missing one is reported by name', async () => {
   const { id, folder } = await attached(there => writeFileSync(join(there, 'README'), Buffer.from([0, 255, 1])))
   const read = async (input: Partial<Sent<Contract['reviews']['changedFile']>>) =>
     Buffer.from((await board.client.reviews.changedFile({ ...ref(id), path: 'README', ...input })).content, 'base64')
@@ -88,7 +88,7 @@ test('a file is read as it was, as it is, and as it was at a review; one that is
   writeFileSync(join(folder, 'README'), 'Other.\n')
   expect([...(await read({ side: 'old', since: Number(since) }))]).toEqual([0, 255, 1])
   expect((await read({})).toString()).toBe('Other.\n')
-  // What a card has not changed is nobody's to read here.
+  // Files that the card has not changed cannot be read here.
   writeFileSync(join(folder, 'README'), 'A repository.\n')
   for (const path of ['README', 'none', '../README', '/etc/passwd', '.git/config', ''])
     await expect(read({ path }), path).rejects.toThrow(/no such file|path/)
@@ -114,14 +114,14 @@ test('the reviews of a card, which are listed at once, have an end', async () =>
   expect((await board.client.reviews.list(ref(id))).length).toBe(33)
 })
 
-test('what is done after an approval awaits a review anew', async () => {
+test('a change after an approval requires another review', async () => {
   const id = await worked()
   await review(id, { verdict: 'approve' })
   await board.client.agents.send({ ...ref(id), content: 'One thing more.' })
   expect((await board.until(id, 'a new look', ({ reviewState }) => reviewState === 'pending')).status).toBe('completed')
 })
 
-test('a draft is kept for whoever wrote it, and sent by a review without body and comments', async () => {
+test('a draft is kept for its author, and sent by a review without body and comments', async () => {
   const id = await worked()
   const comment = {
     repository: '',
@@ -146,7 +146,7 @@ test('a draft is kept for whoever wrote it, and sent by a review without body an
   expect((await board.client.reviews.list(ref(id))).map(({ body }) => body)).toEqual(['Apart from it.', 'So far.'])
 })
 
-test('a comment names lines that the diff shows, whatever became of the file, and else the comment that does not is named', async () => {
+test('a comment names lines that the diff shows, even of moved or deleted files, and is otherwise rejected by name', async () => {
   const { id } = await attached(folder => {
     const long = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`)
     for (const name of ['long', 'gone', 'before']) writeFileSync(join(folder, name), `${long.join('\n')}\n`)
@@ -219,7 +219,7 @@ test('a comment names lines that the diff shows, whatever became of the file, an
 test.each<[string, object]>([
   ['a verdict that there is not', { verdict: 'merge' }],
   ['a comment without a text', { verdict: 'comment', comments: [{ path: 'a', line: 1, body: '' }] }],
-  ['a comment that nobody sees', { verdict: 'comment', comments: [{ path: 'a', line: 1, body: '\u200b' }] }],
+  ['a comment of invisible characters', { verdict: 'comment', comments: [{ path: 'a', line: 1, body: '\u200b' }] }],
   ['a line before the first', { verdict: 'comment', comments: [{ path: 'a', line: 0, body: 'x' }] }],
   ['half a line', { verdict: 'comment', comments: [{ path: 'a', line: 1.5, body: 'x' }] }],
   ['a path with NUL', { verdict: 'comment', comments: [{ path: 'a\0b', line: 1, body: 'x' }] }],
@@ -265,7 +265,7 @@ test('an API key comments with cards.update, asks for changes with agents.run on
   expect((await board.client.reviews.list(ref(id))).map(({ verdict }) => verdict)).toEqual(['comment', 'approve'])
 })
 
-test('a review is told of live and stands in the audit log, and one that cannot be sent to an agent is not there', async () => {
+test('a review is sent as an event and logged in the audit log, and a review that cannot be sent to an agent is not stored', async () => {
   const id = await worked()
   const { id: reviewId } = await review(id, { verdict: 'approve', body: 'Good.' })
   const { data } = await board.socket.message('review.submitted', ({ data: each }) => each.cardId === id)
@@ -277,7 +277,7 @@ test('a review is told of live and stands in the audit log, and one that cannot 
   expect(await board.client.reviews.list(ref(id))).toHaveLength(1)
 })
 
-test('the diff since a review knows what was not committed then, after the repository was cleaned up too', async () => {
+test('the diff since a review includes the changes uncommitted at that time, also after garbage collection', async () => {
   const { id, folder } = await attached(place => writeFileSync(join(place, 'draft'), 'one\n'))
   const { id: since } = await review(id, { verdict: 'comment', body: 'So far.' })
   expect((await board.client.agents.diff({ ...ref(id), since })).stats.filesChanged).toBe(0)

@@ -6,7 +6,7 @@ let board: AgentBoard
 afterEach(() => board.close())
 const messages = async (cardId: string) => (await board.messages(cardId)).map(({ content }) => content).join('\n')
 
-test('a command of one’s own is put around agents and terminal cards, with where they work and what they may change', async () => {
+test('a custom command wraps agents and terminal cards, with their folder and writable paths', async () => {
   board = await startAgentBoard(
     { well: { fixture: 'well-behaved' } },
     { sandbox: 'require', sandboxCommand: 'env WALL={folder} WORKS_IN={cwd} {command}' },
@@ -16,12 +16,12 @@ test('a command of one’s own is put around agents and terminal cards, with whe
     projectId: board.projectId,
     title: 'Shell',
     kind: 'terminal',
-    command: 'echo "wall $WALL, works in $WORKS_IN"; echo "with spaces and  $((1 + 1))"',
+    command: 'echo "sandbox $WALL, works in $WORKS_IN"; echo "with spaces and  $((1 + 1))"',
     columnId: board.columns.active,
   })
   await board.untilStatus(id, 'completed')
   const folder = join(board.dataDir, 'worktrees', board.projectId, id)
-  expect(await messages(id)).toContain(`wall ${folder}, works in ${folder}\nwith spaces and  2`)
+  expect(await messages(id)).toContain(`sandbox ${folder}, works in ${folder}\nwith spaces and  2`)
   expect(await board.client.agents.get({ projectId: board.projectId, cardId: id })).toMatchObject({
     sandbox: { kind: 'command', network: 'full' },
   })

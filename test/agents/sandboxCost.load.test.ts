@@ -16,10 +16,10 @@ const sides = {
   listed: { walls: 'server', network: 'listed' },
 } as const
 type Side = keyof typeof sides
-/** How many milliseconds more a session may take than one without the sandbox on a machine that has nothing else to do. */
+/** Maximum milliseconds that the sandbox adds to a session on an idle machine. */
 const maxExtraMs = { full: 60, listed: 90 }
 const maxKiB = 10 * 1024
-/** What troubles the machine only adds: the best of enough rounds is what a session takes. On a quiet machine few are enough. */
+/** Load on the machine only adds time: the best of enough rounds is the cost of a session. On an idle machine few rounds are enough. */
 const rounds = { least: 8, most: 40 }
 const pollMs = 25
 
@@ -85,7 +85,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
       await board.client.agents.cancel({ projectId, cardId })
       await eventually('its end', () => keepersOf(board.pid).length === 0)
     }
-    process.stdout.write(`a session's walls take ${kiB[0]} KiB, and ${kiB[1]} with a network of their own\n`)
+    process.stdout.write(`a session's sandbox uses ${kiB[0]} KiB, and ${kiB[1]} with a separate network\n`)
     for (const each of kiB) expect(each).toBeGreaterThan(0)
     expect(Math.max(...kiB)).toBeLessThan(maxKiB)
   })
@@ -102,6 +102,6 @@ function keepersOf(serverPid: number): number[] {
     .map(([pid]) => pid)
 }
 
-/** The memory of a process, what it shares counted by its part. */
+/** The memory of a process with its proportional share of shared pages. */
 const sharedKiB = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(readProcessFile(pid, 'smaps_rollup'))?.[1] ?? 0)

@@ -102,7 +102,7 @@ test('an agent that waits for its model is shown to, and speaks again', async ()
   await patient.untilStatus(id, 'completed')
 })
 
-test('what an agent says of its own retries is shown while it goes on', async () => {
+test("an agent's own retries are shown while it continues", async () => {
   const { id } = await patient.start('codex')
   await eventually('the retry', async () => (await sessionOf(patient, id)).retrying)
   expect((await sessionOf(patient, id)).retrying).toMatch(/^Reconnecting\.\.\. 1\/5 \(exceeded retry limit/)
@@ -111,7 +111,7 @@ test('what an agent says of its own retries is shown while it goes on', async ()
   expect(await sessionOf(patient, id)).toMatchObject({ retrying: null, silentSince: null })
 })
 
-test('an agent that shows no sign of life waits as silent, is told of once, and goes on when it speaks', async () => {
+test('a silent agent gets the status waiting and one notification, and continues when it sends output', async () => {
   const { id } = await board.start('recovers')
   const card = await untilSilent(id)
   expect(card).toMatchObject({
@@ -133,7 +133,7 @@ test('an agent that shows no sign of life waits as silent, is told of once, and 
     kind: 'agentWaiting',
     message: expect.stringMatching(/^The agent has said nothing since 20.* UTC, and its processes do nothing\.$/),
   })
-  // A second card is told meanwhile: had the first one been told anew, that would have come before.
+  // A second card notifies later: a repeated notification of the first card would have come before.
   const later = await board.start('silent')
   await eventually('the other notification', () => told(later.id).length > 0)
   expect(told(id)).toHaveLength(1)
@@ -206,7 +206,7 @@ test('a planning agent that is silent is still in its turn', async () => {
   expect(told(cardId)).toEqual([])
 })
 
-test('a turn whose agent names a known reason for its retries ends with that, whatever the project says of silence', async () => {
+test("a turn whose agent names a known reason for its retries ends with that reason, regardless of the project's silence setting", async () => {
   const [stderr, codex] = await Promise.all(
     ['stderr', 'codex'].map(async agent => {
       const { id } = await board.start(agent)
@@ -245,7 +245,7 @@ test('a plain command that has named a limit ends with that, where the project e
   await onSilence('wait')
 })
 
-test('a silent turn ends where the project says so, also one that was told before', async () => {
+test('a silent turn ends if the project is set to end it, also after an earlier notification', async () => {
   const before = await board.start('late')
   await untilSilent(before.id)
   await onSilence('end')
@@ -266,7 +266,7 @@ test('a silent turn ends where the project says so, also one that was told befor
   await onSilence('wait')
 })
 
-test('a silence that was told is not told again after a restart of the server', async () => {
+test('a silence is not notified again after a restart of the server', async () => {
   const dataDir = join(folder, 'data')
   const config = { dataDir, agentSilenceMs: silenceMs }
   const before = await startFolderBoard({ silent: waits('silent') }, config)

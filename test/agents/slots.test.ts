@@ -51,8 +51,8 @@ test("a project's slots bound its agents only, and what waits starts in its orde
   await untilRunning(fourth)
 })
 
-test('an agent, a credential and the server have slots, too, and one that lacks them holds up no other', async () => {
-  // More than this machine may have by itself: whoever waits for one of those is told of nothing else.
+test('an agent, a credential and the server also have slots, and a card without one does not delay others', async () => {
+  // More than this machine allows by default: a card that waits for a machine slot reports no other reason.
   const keyed = { fixture: 'forever', credentials: { openai: { key: 'OPENAI_API_KEY' } } }
   board = await startFolderBoard({ ...agents, keyed }, { agentSlots: 10 })
   const { client } = board
@@ -87,7 +87,7 @@ test('an agent, a credential and the server have slots, too, and one that lacks 
     })
 })
 
-test('whoever waits in the queue is told of no more than what it waits for', async () => {
+test('a queued card reports only the slot that it waits for', async () => {
   board = await startFolderBoard(agents, { agentSlots: 1 })
   const { client, projectId } = board
   await client.projects.update({ id: projectId, agentSlots: 1 })

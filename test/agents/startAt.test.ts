@@ -39,7 +39,7 @@ const code = (promise: Promise<unknown>) =>
 const isReady = async (id: string) =>
   (await board.client.cards.list({ projectId: board.projectId, ready: true })).some(card => card.id === id)
 
-test('a card with a time to start starts for nobody before, says why, and then once by itself', async () => {
+test('a card with a start time cannot be started earlier, states the reason, and then starts once automatically', async () => {
   const startAt = timeAt(2)
   const { id } = await add('later', { startAt: '2026-11-23T11:30:00.000+01:00' })
   expect(await board.card(id)).toMatchObject({ startAt, ready: false, blocked: false })
@@ -67,7 +67,7 @@ test('force starts it before, and its time then starts nothing', async () => {
   expect(await runs(id)).toBe(1)
 })
 
-test('in the backlog its time makes it ready, and starts it in auto mode only', async () => {
+test('in the backlog a start time makes the card ready, and starts it in auto mode only', async () => {
   const [plain, auto] = [
     await add('plain', { startAt: timeAt(2) }),
     await add('auto', { startAt: timeAt(2), autoMode: true }),
@@ -91,7 +91,7 @@ test('it can be changed and taken away; a time that is past holds nothing', asyn
   await board.untilStatus(past.id, 'completed')
 })
 
-test('a card that is blocked at its time says so, and starts when its blocker is done', async () => {
+test('a card that is blocked at its start time reports it, and starts when its blocker is done', async () => {
   const blocker = await add('first')
   const { id } = await add('second', { startAt: timeAt(2), blockedBy: [blocker.id], columnId: board.columns.active })
   await goTo(start + 2 * hourMs)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** What only an agent at work can tell of; every other row is held to its events where the contract is walked. */
+/** Events that only a running agent can cause; the walk through the contract checks the events of every other row. */
 test.each([
   { name: 'relay', agent: 'filling', status: 'running', path: 'agent/relay', body: undefined },
   {
@@ -22,7 +22,7 @@ test.each([
     path: 'agent/plan-approve',
     body: { approved: true, feedback: 'Mind the tests' },
   },
-] as const)('agents.$name tells of what the contract says', async ({ name, agent, status, path, body }) => {
+] as const)('agents.$name sends the events that the contract lists', async ({ name, agent, status, path, body }) => {
   const { id } = await board.start(agent)
   await board.untilStatus(id, status)
   const isTold = (since: number) =>

@@ -100,7 +100,7 @@ describe('when nothing can be written', () => {
     expect(failures).toBeLessThan(0)
   })
 
-  it('because the session is gone, the agent is told so', async () => {
+  it('because the session is deleted, the agent gets the error', async () => {
     const session = await newSession(board, card)
     const transcript = openTranscript(board.server.app.db, session)
     await board.server.app.db.transaction(tx => tx.run('DELETE FROM agent_sessions WHERE id = ?', [session.id]))

@@ -45,10 +45,10 @@ const messages = ({ id, cardId }: TranscriptSession, limit = 1000) =>
   queryMessages(board.server.app.db, { cardId, sessionId: id, limit })
 const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
 
-describe('what an agent says', () => {
+describe("an agent's message", () => {
   it('is written at once after a silence, and then in batches', async () => {
     const { session, transcript } = await open()
-    // What was to be written before is written then.
+    // Waits until all earlier writes are finished.
     const written = async () => {
       await board.server.app.db.transaction(async () => {})
       return said(await messages(session))
@@ -92,7 +92,7 @@ describe('what an agent says', () => {
     expect(said(await tell(say('Go', 'user_message_chunk'))).at(-1)).toEqual(['user', 'Go'])
   })
 
-  it('begins anew where the agent names another message', async () => {
+  it('starts a new entry if the agent names another message', async () => {
     const { tell } = await open()
     expect(
       said(
@@ -112,7 +112,7 @@ describe('what an agent says', () => {
     expect((await readSession(board.server.app.db, session.id))!.messages).toBe(1)
   })
 
-  it('goes on in another message when one gets very long, and loses nothing', async () => {
+  it('continues in another entry if it gets very long, without loss', async () => {
     const { tell } = await open()
     const text = '0123456789 \u{1f600} '.repeat(15_000)
     const all = await tell(say('x'), say(text), say('the end'))
@@ -121,7 +121,7 @@ describe('what an agent says', () => {
     expect(Math.max(...all.map(({ content }) => content.length))).toBeLessThanOrEqual(65_536)
   })
 
-  it('tells of images, links and files by a word', async () => {
+  it('shows images, links and files as a word', async () => {
     const { tell } = await open()
     const block = (content: object): RawUpdate => ({ sessionUpdate: 'agent_message_chunk', content })
     const [message] = await tell(
@@ -176,7 +176,7 @@ describe('what an agent says', () => {
     expect(await readSession(board.server.app.db, session.id)).toMatchObject({ messages: 2, toolCalls: 2 })
   })
 
-  it('may be updated before it begins, as by a request for permission', async () => {
+  it('can be updated before it begins, as by a permission request', async () => {
     const { tell } = await open()
     const all = await tell(
       toolUpdate('c1', { title: 'Write a file', kind: 'edit', status: 'pending' }),
@@ -186,7 +186,7 @@ describe('what an agent says', () => {
     expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([['Write x', 'completed']])
   })
 
-  it('is another one when its id is used again, and the same when it is only updated in a later turn', async () => {
+  it('is a new entry when its id is reused, and the same entry when it is only updated in a later turn', async () => {
     const { tell } = await open()
     await tell(toolCall('call_0', { title: 'First' }), toolUpdate('call_0', { status: 'completed' }))
     await tell(toolCall('call_0', { title: 'Second' }))
@@ -210,7 +210,7 @@ describe('what an agent says', () => {
     expect(second!.tool!.input).toBe('[nested too deeply to be kept]')
   })
 
-  it('without a title is called by its tool, its kind or its id, and never by its input', async () => {
+  it('without a title is named by its tool, its kind or its id, and never by its input', async () => {
     const { tell } = await open()
     const all = await tell(
       toolUpdate('c1', { status: 'failed', _meta: { toolName: 'run_shell_command' } }),
@@ -231,7 +231,7 @@ describe('what an agent says', () => {
   })
 })
 
-describe('what else an agent tells', () => {
+describe('another update of an agent', () => {
   it('is a plan, which each update replaces within a turn', async () => {
     const { tell } = await open()
     const plan = (...statuses: string[]): RawUpdate => ({
@@ -245,7 +245,7 @@ describe('what else an agent tells', () => {
     expect(said(await tell(plan('pending')))).toHaveLength(3)
   })
 
-  it('is how full its context is, which the session shows and an event tells', async () => {
+  it('reports how full its context is, which the session shows and an event contains', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     const { session, transcript } = await open()
     await transcript.add({
@@ -278,7 +278,7 @@ describe('what else an agent tells', () => {
     live.close()
   })
 
-  it('is its commands, its mode, and things that nobody has heard of', async () => {
+  it('can be its commands, its mode, or an unknown type', async () => {
     const { session, tell } = await open()
     const all = await tell(
       {
@@ -295,7 +295,7 @@ describe('what else an agent tells', () => {
     expect(JSON.parse(commands!.commands)).toEqual([{ name: 'review', description: 'Review it' }])
   })
 
-  it('is never believed: nonsense in any field neither throws nor is kept', async () => {
+  it('is never trusted: invalid values in any field neither throw nor are kept', async () => {
     const { tell } = await open()
     const nonsense = [
       null,
@@ -350,7 +350,7 @@ describe('what else an agent tells', () => {
 })
 
 describe('events', () => {
-  it('tell every message as it is, once a batch, and the last of them as it is read', async () => {
+  it('contain every message verbatim, once per batch, and the final text of the last one', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     const { session, tell } = await open()
     const mine = () =>
@@ -379,7 +379,7 @@ describe('events', () => {
     live.close()
   })
 
-  it("tell of a person's message in the transaction that keeps it", async () => {
+  it("contain a user's message in the transaction that stores it", async () => {
     const { session } = await open()
     const live = await follow(board.url, board.token, card.projectId)
     const view = await board.server.app.db.transaction(tx => addMessage(tx, session, 'user', 'Go on'))
@@ -394,7 +394,7 @@ describe('events', () => {
 })
 
 describe('reading', () => {
-  it('goes from a time or a message on, or back from one, oldest first', async () => {
+  it('starts at a time or a message in either direction, and returns the oldest first', async () => {
     const { session, transcript } = await open()
     const db = board.server.app.db
     for (const text of ['1', '2', '3', '4', '5']) {
@@ -421,11 +421,11 @@ describe('reading', () => {
   })
 })
 
-describe('what a command writes, as Codex sends it beside its call,', () => {
+describe('the output of a command, as Codex sends it next to its call,', () => {
   const writes = (data: string, more: object = {}) =>
     toolUpdate('run', { _meta: { terminal_output_delta: { data, terminal_id: 'run' } }, ...more })
 
-  it('is the output of the call, in pieces and across writes, with an exit code that tells of a failure', async () => {
+  it('is the output of the call, in pieces and across writes, with an exit code that reports a failure', async () => {
     const { tell } = await open()
     const begins = toolCall('run', { content: [{ type: 'terminal', terminalId: 'run' }] })
     const [first] = await tell(begins, writes('one\n'), writes('two\n'))
@@ -436,7 +436,7 @@ describe('what a command writes, as Codex sends it beside its call,', () => {
     expect(last!.tool!.status).toBe('completed')
   })
 
-  it('is cut where it is long', async () => {
+  it('is truncated if it is long', async () => {
     const { tell } = await open()
     const [only] = await tell(toolCall('run'), ...Array.from({ length: 40 }, () => writes('x'.repeat(10_000))))
     expect(String(only!.tool!.output)).toHaveLength(65_536 + '\n[the rest was left out]'.length)

@@ -118,7 +118,7 @@ describe('Copilot, whose program says its errors as its agent,', () => {
       'model_error: Error: Failed',
     ],
     ['its own remark', [says('Done.'), says('Info: /path/of/a/file')], paid, 'end_turn'],
-    ['a model about errors, in pieces', [says('Error: '), says('is what it said; I mended it.')], paid, 'unclear: '],
+    ['a model about errors, in pieces', [says('Error: '), says('is what it said; I fixed it.')], paid, 'unclear: '],
   ])('is known by its last words: %s', (_, updates, response, verdict) => {
     expect(judged('copilot', updates, response)).toContain(verdict)
   })
@@ -136,7 +136,7 @@ describe('Any agent', () => {
     ],
     ['after calls', [says('I look.'), calls, says('Internal error: it broke')], paid, 'unclear: '],
     ['with words after its last call', [says('Error: none'), calls, says('All is well.')], paid, 'end_turn'],
-    ['in the midst of a long answer', [says(`Error: one\n${'I mended it.\n'.repeat(100)}`)], paid, 'end_turn'],
+    ['in the midst of a long answer', [says(`Error: one\n${'I fixed it.\n'.repeat(100)}`)], paid, 'end_turn'],
     ['that speaks about errors', [says('Errors are handled now: see README.')], ended, 'end_turn'],
     ['that says it made no error', [says('Error handling is done.')], ended, 'end_turn'],
     ['at the end of a limit', [says("You've hit your limit · resets 4pm")], ended, 'usage_limit: '],

@@ -54,7 +54,7 @@ const waiting = (cardId: string) =>
   board.until(cardId, 'the wait for the limit', card => card.status === 'queued' && card.statusReason === 'usage_limit')
 const hoursFromNow = (time: string | null) => (Date.parse(time!) - Date.now()) / 3_600_000
 
-test('a card waits until the end that its agent names, goes on by itself, and auto mode goes on after it', async () => {
+test('a card waits until the time that its agent names, resumes automatically, and then auto mode continues', async () => {
   await say({ onLimit: 'wait' })
   const { id } = await board.start('short', { autoMode: true })
   const put = await waiting(id)
@@ -88,7 +88,7 @@ test('a card waits until the end that its agent names, goes on by itself, and au
   expect(items.filter(({ target }) => target?.id === id)).not.toEqual([])
 })
 
-test('an agent that can resume goes on in its own session, and gets the message that it could not answer again', async () => {
+test('an agent that can resume continues its own session, and gets the unanswered message again', async () => {
   await say({ onLimit: 'wait' })
   const { id } = await board.start('resumed')
   await board.untilStatus(id, 'completed')
@@ -97,18 +97,18 @@ test('an agent that can resume goes on in its own session, and gets the message 
   await board.client.agents.send({ projectId: board.projectId, cardId: id, content: 'And that.' })
   await board.untilStatus(id, 'completed')
   expect(await sessionsOf(id)).toHaveLength(1)
-  // On a slow machine the wait may be over before the second message: then that is a turn of its own.
+  // On a slow machine the wait might end before the second message: then that is a separate turn.
   expect((await words(id, 'agent')).join('\n')).toMatch(/I did: Do this too\.[^]*And that\. with/)
 })
 
-test('where nobody knows the end it tries again after a pause that doubles', async () => {
+test('if the end is unknown it retries after a pause that doubles', async () => {
   await say({ onLimit: 'wait' })
   const { id } = await board.start('silent')
   await board.untilStatus(id, 'completed')
   expect((await words(id, 'system')).filter(text => text.includes('is not known'))).toHaveLength(2)
 })
 
-test('a person may retry at once or cancel, and a project that says nothing stops', async () => {
+test('a user can retry immediately or cancel, and a project without a setting stops', async () => {
   await say({ onLimit: 'wait' })
   const [retried, cancelled] = [await board.start('long'), await board.start('cancelled')]
   await Promise.all([waiting(retried.id), waiting(cancelled.id)])
@@ -133,7 +133,7 @@ test('a limit that never ends fails the card after twenty waits', async () => {
   expect(await sessionsOf(id)).toHaveLength(1)
 })
 
-test('the next agent that has not reached its own limit goes on, also for new cards, and after the last one the card waits', async () => {
+test('the next agent below its limit continues, also for new cards, and after the last one the card waits', async () => {
   await say({ onLimit: 'next', next: [{ agent: 'second' }, { agent: 'third' }] })
   const { id } = await board.start('first')
   await board.untilStatus(id, 'completed')

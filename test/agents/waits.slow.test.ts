@@ -14,7 +14,7 @@ const wait = (cardId: string, timeoutSecs: number) =>
   board.client.agents.wait({ projectId: board.projectId, cardId, timeoutSecs })
 const waiting = () => board.server.app.cardWaits.count()
 
-test('a wait ends with the time, and when the agent does, though nobody asks again', async () => {
+test('a wait ends on timeout, and when the agent ends, even if no further request comes', async () => {
   const { id: cardId } = await board.start('forever')
   await board.untilStatus(cardId, 'running')
   expect(await wait(cardId, 1)).toMatchObject({ outcome: 'timeout', status: 'running' })
@@ -25,7 +25,7 @@ test('a wait ends with the time, and when the agent does, though nobody asks aga
   expect(waiting()).toBe(0)
 })
 
-test('a card that asks and one that never began are told at once', async () => {
+test('a waiting card and a card that never started return immediately', async () => {
   const { id: asking } = await board.start('asking')
   const asked = await wait(asking, 50)
   expect([asked.outcome, asked.questions.length]).toEqual(['waiting', 1])
@@ -35,7 +35,7 @@ test('a card that asks and one that never began are told at once', async () => {
   await expect(wait(idle, 51)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
 })
 
-test('a caller waits for so many cards at once, and no more once it has gone', async () => {
+test('a caller waits for a limited number of cards at once, and frees them when it disconnects', async () => {
   const { id: cardId } = await board.start('forever')
   await board.untilStatus(cardId, 'running')
   const gone = new AbortController()
@@ -53,7 +53,7 @@ test('a caller waits for so many cards at once, and no more once it has gone', a
   await board.client.agents.cancel({ projectId: board.projectId, cardId })
 })
 
-test('a tool that starts a card says where nothing was started', async () => {
+test('a tool that starts a card reports if no agent was started', async () => {
   const { projectId } = board
   const make = async (columnId: string) =>
     (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
@@ -70,7 +70,7 @@ test('a tool that starts a card says where nothing was started', async () => {
 })
 
 test.each([
-  // What is not answered by itself is cut off after ten seconds.
+  // A request without an automatic response is cut off after ten seconds.
   ['that stops', (own: AgentBoard): Promise<unknown> => own.server.stop()],
   // `onLibsqlServer` reports why it restores no backup.
   ...(onLibsqlServer ? [] : [['that puts a backup back', restoreOne] as const]),
@@ -93,7 +93,7 @@ test.each([
   })
   await eventually('both waits', () => own.server.app.cardWaits.count() === 2)
   const ending = end(own)
-  // The end of all agents may come first.
+  // The end of all agents can come first.
   const answer = { outcome: expect.stringMatching(/^(timeout|ended)$/) }
   expect(await told).toMatchObject([answer, answer])
   await ending

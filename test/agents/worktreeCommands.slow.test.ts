@@ -76,7 +76,7 @@ describe('the commands of a project around its agents', () => {
     await board.untilNoneRuns()
   })
 
-  test('an afterRun that fails is told, and the card is completed all the same', async () => {
+  test('an afterRun that fails is reported, and the card is completed anyway', async () => {
     board = await startFolderBoard({ well: printing('true') })
     await set({ afterRun: 'echo wrong; false' })
     const { id } = await board.start('well')
@@ -103,7 +103,7 @@ describe('the commands of a project around its agents', () => {
     expect(await portOf(one.id)).toBe(first)
   })
 
-  test('cards have other ports than those of other boards, which nothing may listen on now', async () => {
+  test('cards have different ports than those of other boards, and no port in use', async () => {
     const ports = new Set<string>()
     for (let left = 4; left > 0; left--) {
       board = await startFolderBoard({ tells: printing('echo $BOARD_PORT') })
@@ -113,11 +113,11 @@ describe('the commands of a project around its agents', () => {
       ports.add((await said(id, 'agent')).join().trim())
       if (left > 1) await board.close()
     }
-    // Two of them may begin at one place, but not all.
+    // Two of them can start at one port, but not all.
     expect(ports.size).toBeGreaterThan(1)
   })
 
-  test('agents work in the subfolder of the project, and one that is not there or leads out is told', async () => {
+  test('agents work in the subfolder of the project, and a missing or escaping subfolder is reported', async () => {
     board = await startAgentBoard({ tells: printing('pwd') })
     mkdirSync(join(board.path, 'packages', 'web'), { recursive: true })
     await set({ subfolder: 'packages/web' })
@@ -162,7 +162,7 @@ describe('board.json', () => {
     const next = await board.start('well')
     await board.untilStatus(next.id, 'completed')
     expect(readFileSync(worktreeOf(next.id, 'made'), 'utf8')).toBe('from the file\n')
-    // Written otherwise, it says the same.
+    // The file has a different format and equal settings.
     boardFile('{\n  "ports": 1,\n  "setup": "echo from the file > made"\n}')
     expect((await read()).boardFile!.agreed).not.toBe(null)
     const seen = (await read()).boardFile!.version!

@@ -52,7 +52,7 @@ const run = async (command: string, projectId = board.projectId, columnId = boar
 }
 const below = (projectId: string, cardId: string) => join(root(), projectId, cardId)
 
-test('cards work below the root of worktrees, which nobody sees who browses the folder that it is in', async () => {
+test('cards work below the worktree root, which is hidden from users who browse its parent folder', async () => {
   const cardId = await run('echo made > made; pwd > where')
   expect(readFileSync(join(below(board.projectId, cardId), 'made'), 'utf8')).toBe('made\n')
   expect(readFileSync(join(below(board.projectId, cardId), 'where'), 'utf8').trim()).toBe(
@@ -67,7 +67,7 @@ test('cards work below the root of worktrees, which nobody sees who browses the 
 })
 
 describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
-  test("a project's folder that holds the data folder and worktrees shows neither, and a worktree none beside it", async () => {
+  test("a project's folder that holds the data folder and worktrees shows neither, and a worktree shows no other worktree", async () => {
     const first = await run('echo secret > theirs')
     const { id } = await board.client.projects.create({ name: 'Around', path: folder })
     const active = (await board.client.columns.list({ projectId: id }))[1]!.id

@@ -131,7 +131,7 @@ export async function seedProject(tx: Transaction, cards: number, path: string):
   for (let number = 0; number < cards; number++) {
     const id = await insertCard(tx, {
       ...card,
-      title: `Card ${String(number).padStart(6, '0')}: mend what the customer saw`,
+      title: `Card ${String(number).padStart(6, '0')}: fix what the customer saw`,
     })
     await order.insertCard(tx, columnId, id)
     firstCardId ||= id
@@ -139,4 +139,4 @@ export async function seedProject(tx: Transaction, cards: number, path: string):
   return { cards, projectId, boardId, columnId, activeColumnId, firstCardId }
 }
 
-const prompt = 'Read the report, find the cause, write a test that fails, mend it, and say what you changed. '
+const prompt = 'Read the report, find the cause, write a test that fails, fix it, and say what you changed. '

@@ -107,7 +107,7 @@ const statsWork = (project: SeededProject): Work =>
 
 /** A word that all cards have, one that few have, beginnings of both, two words, and one that there is not. */
 const searchWork = (project: SeededProject): Work => {
-  const queries = ['customer', 'Card 042137', 'custo', '0421', 'mend customer', 'no-such-word', 'find the cause']
+  const queries = ['customer', 'Card 042137', 'custo', '0421', 'fix customer', 'no-such-word', 'find the cause']
   let at = 0
   return work('search', 'sign-in', project, `search ${grouped(project.cards)} cards`, ['raw'], () => ({
     method: 'GET',
@@ -133,7 +133,7 @@ const moveWork = (project: SeededProject, via: Via): Work =>
 
 const createWork = (project: SeededProject, via: Via): Work => {
   let number = 0
-  const card = () => ({ title: `Card ${++number}`, prompt: 'Find the cause and mend it.' })
+  const card = () => ({ title: `Card ${++number}`, prompt: 'Find the cause and fix it.' })
   return work('create', via, project, `create a card beside ${grouped(project.cards)}`, ['raw', 'statement'], () =>
     isExternal(via)
       ? { method: 'POST', path: cardsOf(project, via), body: card() }

@@ -11,7 +11,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     board = await startFolderBoard({
       spender: { fixture: 'spending', env: { FIXTURE_EVERY_MS: '50', FIXTURE_CENTS: '50', FIXTURE_UNTIL: '400' } },
     })
-    cardId = (await board.start('spender', { title: 'Mend the roof' })).id
+    cardId = (await board.start('spender', { title: 'Fix the roof' })).id
     await board.untilStatus(cardId, 'completed')
   })
   afterAll(() => board.close())
@@ -21,7 +21,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
       at: `#/projects/${board.projectId}/settings/budgets`,
     })
     await page.getByText('No budgets.').waitFor()
-    await page.getByRole('row', { name: /Mend the roof 1 unknown unknown \$4\.00/ }).waitFor()
+    await page.getByRole('row', { name: /Fix the roof 1 unknown unknown \$4\.00/ }).waitFor()
     await page.getByRole('button', { name: 'New budget' }).click()
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('4.5')
     await page.getByRole('button', { name: 'Make the budget' }).click()

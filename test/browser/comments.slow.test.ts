@@ -23,7 +23,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
   }
 
   test('are written with a mention by the keyboard, changed, and deleted', async () => {
-    const { cardId, at } = await add('Mend the roof')
+    const { cardId, at } = await add('Fix the roof')
     const { page, axeViolations, settled } = await visit(board, { at })
     await page.getByRole('tab', { name: 'Comments' }).click()
     await page.getByText('made it in Backlog').waitFor()

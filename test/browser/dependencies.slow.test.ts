@@ -15,7 +15,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     board.client.cards.create({ projectId, title, ...order })
 
   test('is told what it waits for, and is free when that is done', async () => {
-    const [tiles, roof] = [await add('Buy tiles'), await add('Mend the roof')]
+    const [tiles, roof] = [await add('Buy tiles'), await add('Fix the roof')]
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
     await page.getByRole('textbox', { name: 'Wait for card' }).fill(`#${tiles.id}`)
     await page.keyboard.press('Enter')

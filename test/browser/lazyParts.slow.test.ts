@@ -11,7 +11,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     board = await startBoard()
     const { id: projectId } = await board.client.projects.create({ name: 'roof', path: board.folder('roof') })
     const [column] = await board.client.columns.list({ projectId })
-    await board.client.cards.create({ projectId, columnId: column!.id, title: 'Mend the roof' })
+    await board.client.cards.create({ projectId, columnId: column!.id, title: 'Fix the roof' })
     at = `#/projects/${projectId}`
   })
   afterAll(() => board.close())
@@ -48,7 +48,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     const { page, settled } = await visit(board, { at })
     await settled()
     await page.route('**/*.js', route => route.abort())
-    await page.getByText('Mend the roof').click()
+    await page.getByText('Fix the roof').click()
     await page.getByRole('alert').filter({ hasText: 'could not be loaded' }).waitFor()
     await page.getByRole('button', { name: 'Reload the page' }).waitFor()
     await expect.poll(() => cardsShown(page), { timeout: 20_000 }).toBe(1)

@@ -24,7 +24,7 @@ describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browse
   afterAll(() => board.close())
 
   test('is set on the card, and told', async () => {
-    const { id: cardId } = await ada.cards.create({ projectId, title: 'Mend the roof', assigneeNames: ['Zoe'] })
+    const { id: cardId } = await ada.cards.create({ projectId, title: 'Fix the roof', assigneeNames: ['Zoe'] })
     const { page, axeViolations, settled } = await visit(
       { url: board.url, token },
       { at: `#/projects/${projectId}/cards/${cardId}` },
@@ -76,7 +76,7 @@ describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browse
     expect(await page.locator('.card .card-title').allTextContents()).toEqual(expect.arrayContaining(['Late']))
     expect(await tile('Finished').count()).toBe(0)
     await page.getByLabel('Filter the cards').fill('@bob !high')
-    await tile('Mend the roof').waitFor({ state: 'detached' })
+    await tile('Fix the roof').waitFor({ state: 'detached' })
     expect(await page.locator('.card .card-title').allTextContents()).toEqual(['Late'])
   })
 })

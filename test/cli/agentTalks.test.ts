@@ -42,7 +42,7 @@ test('a prompt is refined, shown and accepted in a pre-session', async () => {
     async () => (await cli.json<{ status: string }>(['presession', 'view', session])).status === 'waiting',
     15_000,
   )
-  expect(await cli.ok(['presession', 'view', session])).toContain('Mend the roof, round 1:')
+  expect(await cli.ok(['presession', 'view', session])).toContain('Fix the roof, round 1:')
   const answer = await cli.json<Array<{ role: string; content: string }>>([
     'presession',
     'send',
@@ -53,12 +53,12 @@ test('a prompt is refined, shown and accepted in a pre-session', async () => {
   expect(answer).toEqual([
     expect.objectContaining({
       role: 'agent',
-      content: expect.stringContaining('Mend the roof, round 2:\nThe one of the shed.'),
+      content: expect.stringContaining('Fix the roof, round 2:\nThe one of the shed.'),
     }),
   ])
   expect(await cli.json(['presession', 'accept', session])).toMatchObject({
     id,
-    prompt: expect.stringContaining('Mend the roof, round 2'),
+    prompt: expect.stringContaining('Fix the roof, round 2'),
   })
   expect(await cli.json(['presession', 'view', session])).toMatchObject({ status: 'accepted', cardId: id })
   expect(await cli.ok(['presession', 'list'])).toMatch(

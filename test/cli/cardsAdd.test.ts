@@ -37,8 +37,8 @@ test('a template gives title, prompt, column and labels, and flags win over it',
 })
 
 test("a commit's message from stdin is a title and a prompt", async () => {
-  const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Mend the gate\n\nIt was open.\n' })).trim()
-  expect(await card(id)).toMatchObject({ title: 'Mend the gate', prompt: 'It was open.' })
+  const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Fix the gate\n\nIt was open.\n' })).trim()
+  expect(await card(id)).toMatchObject({ title: 'Fix the gate', prompt: 'It was open.' })
 })
 
 test('many cards come from lines of JSON, in their order, one line of output each', async () => {

@@ -64,9 +64,9 @@ test('where its name is taken in the repository it gets the next one', async () 
 
 test('a branch that came to be meanwhile is not taken for the card', async () => {
   const card = await project.card()
-  git(project.path, 'branch', `board/${card.id}-mend-the-door`)
+  git(project.path, 'branch', `board/${card.id}-fix-the-door`)
   git(project.path, 'pack-refs', '--all')
-  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+  expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
 test('Git itself adds it where the repository has a list of what is checked out', async () => {
@@ -88,19 +88,19 @@ test('a list of worktrees that is a link has nothing written where it leads', as
 test("refs that are packed in another repository's file are found as Git finds them", async () => {
   const own = await projects.project('linked-refs')
   const card = await own.card()
-  git(own.path, 'branch', `board/${card.id}-mend-the-door`)
+  git(own.path, 'branch', `board/${card.id}-fix-the-door`)
   git(own.path, 'pack-refs', '--all')
   renameSync(join(own.path, '.git/packed-refs'), join(own.path, 'packed'))
   symlinkSync('../packed', join(own.path, '.git/packed-refs'))
-  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+  expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
 test('a link in the place of a branch is not taken for a free name', async () => {
   const own = await projects.project('linked-branch')
   const card = await own.card()
   mkdirSync(join(own.path, '.git/refs/heads/board'), { recursive: true })
-  symlinkSync(git(own.path, 'symbolic-ref', 'HEAD'), join(own.path, `.git/refs/heads/board/${card.id}-mend-the-door`))
-  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+  symlinkSync(git(own.path, 'symbolic-ref', 'HEAD'), join(own.path, `.git/refs/heads/board/${card.id}-fix-the-door`))
+  expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
 test('a repository with ids of SHA-256 gets its worktree, too', async () => {

@@ -142,7 +142,7 @@ export async function openProjects(): Promise<{
           projectId: id,
           boardId,
           columnId,
-          title: 'Mend the door',
+          title: 'Fix the door',
           prompt: '',
           labels: '[]',
           pipeline: '[]',

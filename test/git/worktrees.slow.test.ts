@@ -37,7 +37,7 @@ test('the first start makes a worktree below the data folder, from the commit th
     cwd: place.worktreePath,
     worktreePath: join(project.dataDir, 'worktrees', String((await card.row()).projectId), String(card.id)),
     isManaged: true,
-    branch: `board/${card.id}-mend-the-door`,
+    branch: `board/${card.id}-fix-the-door`,
     baseCommit: base,
   })
   expect(readFileSync(join(place.cwd, 'src/a'), 'utf8')).toBe('a\n')
@@ -181,13 +181,13 @@ test('a branch that is checked out elsewhere is told, and nothing is lost', asyn
 
 test('a name that is taken, by a branch or by a branch in the way, gives way to another one', async () => {
   const [one, other] = [await project.card(), await project.card()]
-  git(project.path, 'branch', `board/${one.id}-mend-the-door`)
-  expect((await one.start()).branch).toBe(`board/${one.id}-mend-the-door-2`)
+  git(project.path, 'branch', `board/${one.id}-fix-the-door`)
+  expect((await one.start()).branch).toBe(`board/${one.id}-fix-the-door-2`)
   rmSync((await one.row()).worktreePath!, { recursive: true })
   git(project.path, 'worktree', 'prune')
-  git(project.path, 'branch', '-D', `board/${one.id}-mend-the-door`, `board/${one.id}-mend-the-door-2`)
+  git(project.path, 'branch', '-D', `board/${one.id}-fix-the-door`, `board/${one.id}-fix-the-door-2`)
   git(project.path, 'branch', 'board')
-  expect((await other.start()).branch).toBe(`board-${other.id}-mend-the-door`)
+  expect((await other.start()).branch).toBe(`board-${other.id}-fix-the-door`)
 })
 
 test.each([

@@ -26,7 +26,7 @@ const add = async (title: string, card: NewCard = {}) => {
 }
 const list = async (ref: { projectId: string; cardId: string }) =>
   (await board.client.activity.list({ ...ref, limit: 500 })).items
-/** What happened after the card was made, oldest first. */
+/** The card's activity since its creation, oldest first. */
 const since = async (ref: { projectId: string; cardId: string }) =>
   (await list(ref))
     .toReversed()
@@ -47,7 +47,7 @@ describe('the activity of a card', () => {
     ])
   })
 
-  test('says what was changed from what to what, and of long texts only that they were', async () => {
+  test('lists the old and new value of each changed field, but only the field name for long texts', async () => {
     const [other, ref] = [await add('other'), await add('a', { prompt: 'old secret', labels: ['x'] })]
     const { cards } = board.client
     await cards.update({ ...ref, title: 'b', prompt: 'new secret', labels: ['x', 'y'], groupId: 'g' })

@@ -139,7 +139,7 @@ describe('sessions', () => {
     expect(await read(card, 'agent/history')).toHaveLength(2)
   })
 
-  it('and who is at work on the card stand on the card itself, for keys as well, and not in lists', async () => {
+  it("and the active agent are in the card's detail, also for API keys, but not in card lists", async () => {
     const card = await newCard(board)
     const [first, second] = [await newSession(board, card), await newSession(board, card, { agent: 'other' })]
     await change(first, { status: 'completed', startedAt, endedAt, summary: 'Done' })
@@ -168,7 +168,7 @@ describe('sessions', () => {
     expect(JSON.stringify(await board.client.cards.list({ projectId: card.projectId }))).not.toMatch(/sessions|locks/)
   })
 
-  it("count into the project's statistics, and stay counted when their card is gone", async () => {
+  it("count in the project's statistics, also after their card is deleted", async () => {
     const card = await newCard(board)
     const stats = async () => (await board.client.projects.stats({ id: card.projectId })).tokens
     expect(await stats()).toEqual({ total: 0, sessions: 0 })
@@ -211,7 +211,7 @@ describe('sessions', () => {
     ])
     expect(await usage('2026-02-02')).toEqual([later])
     await board.server.app.db.transaction(async tx => {
-      // What another agent's session cost is told later, and once more.
+      // The cost of another agent's session is reported later, and then a second time.
       for (const cost of [0.25, 0.75])
         await tx.run('UPDATE agent_sessions SET cost_usd = ? WHERE id = ?', [cost, other.id])
       await tx.run('DELETE FROM cards WHERE id = ?', [Number(card.cardId)])
@@ -305,7 +305,7 @@ describe('access', () => {
 })
 
 describe('providers', () => {
-  it('are listed with how to get them, and whether they are here; a broken configuration is told', async () => {
+  it('are listed with their installation command and availability, and a broken configuration is reported', async () => {
     const dataDir = board.folder('plain')
     writeFileSync(join(dataDir, 'config.json'), '{}')
     const plain = await startBoard({ dataDir })

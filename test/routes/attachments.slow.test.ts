@@ -119,14 +119,17 @@ test.each([
   ['x.__proto__', 'text', 'application/octet-stream'],
   ['program', Buffer.from('7f454c4602010100', 'hex'), 'application/octet-stream'],
   ['module.wasm', Buffer.from('0061736d01000000', 'hex'), 'application/octet-stream'],
-])('%s is told as what it is, whatever the client says', async (filename, body, contentType) => {
-  await uploads.freshCard()
-  const made = (await uploads.upload(filename, body, 'text/html')).body.data
-  expect(made.contentType).toBe(contentType)
-  expect((await uploads.download(made.id)).headers.get('content-type')).toBe(contentType)
-})
+])(
+  '%s gets the content type of its bytes, regardless of the type that the client sends',
+  async (filename, body, contentType) => {
+    await uploads.freshCard()
+    const made = (await uploads.upload(filename, body, 'text/html')).body.data
+    expect(made.contentType).toBe(contentType)
+    expect((await uploads.download(made.id)).headers.get('content-type')).toBe(contentType)
+  },
+)
 
-test('text is told as text when its name ends like a source, a script or a configuration', async () => {
+test('text gets a text type if its name ends like a source, script or configuration file', async () => {
   await uploads.freshCard()
   const endings =
     'txt text log diff patch ini conf cfg env toml rst adoc tex html htm xhtml xml svg css js mjs cjs jsx ts tsx mts py rb go rs java kt c h cc cpp hpp cs php pl swift scala lua r sh bash zsh fish ps1 bat sql graphql proto vue svelte'.split(
@@ -263,7 +266,7 @@ test('a body that was cut, swollen or bent anywhere is taken or refused at once'
   )
 })
 
-test('a file may be as large as allowed and not a byte larger, told beforehand or not', async () => {
+test('a file can have exactly the maximum size and not a byte more, with or without a Content-Length', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk().length
   expect((await uploads.upload('full.bin', Buffer.alloc(maxAttachmentBytes))).status).toBe(201)

@@ -28,27 +28,27 @@ const login = (email: string, secret = password, headers: Record<string, string>
 
 /** Changes of which the audit log says nothing, and why. A new route that changes something is audited, or stands here. */
 const unaudited: Record<string, string[]> = {
-  'An app that nobody has allowed may nothing. What somebody allows is audited, and so is what ends it.': [
+  'An app that is not authorized has no permissions. Its authorization and the end of that are audited.': [
     'oauth.register, oauth.token, oauth.revoke',
   ],
-  'They ask, and allow nothing.': ['oauth.request, oauth.refuse'],
-  'They change the board and nobody’s rights; the card’s activity and the events tell of them.': [
+  'They request access and grant nothing.': ['oauth.request, oauth.refuse'],
+  'They change the board and not the rights of a user. The card’s activity and the events report them.': [
     'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update',
     'cards.update, cards.restore, cards.view, cards.setWatching, cards.archive, cards.unarchive, cards.complete, cards.setAutoMode, cards.setPipeline',
     'external.archive, projects.reorder, projects.opened, projects.markAllRead, scripts.reorder, attachments.create, comments.create, comments.update',
     'preSessions.accept, panelStates.set, panelStates.delete, templates.create, templates.update, organizations.update',
   ],
-  'They end work, or ask what goes on already.': [
+  'They stop work or query work that is already running.': [
     'agents.cancel, external.cancelAgent, preSessions.cancel, scripts.cancel, agents.summary, previews.stop',
   ],
-  'They try what is set already, and change nothing.': [
+  'They test existing settings and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',
   ],
-  'They are one’s own: how the screen looks, and a draft that nobody else sees.': [
+  'They are personal: display settings, and drafts that only their author sees.': [
     'settings.setUser, settings.setShortcuts, reviews.putDraft',
   ],
-  'Each of its tools says for itself.': ['mcp.call'],
-  'A forge says that there is something to read there, and nothing else of it is believed.': ['forges.deliver'],
+  'Each MCP tool declares this itself.': ['mcp.call'],
+  'A forge only reports that there are changes to fetch. The rest of the delivery is not trusted.': ['forges.deliver'],
 }
 
 describe('the contract', () => {
@@ -57,7 +57,7 @@ describe('the contract', () => {
     const changing = rows.filter(({ route }) => route.method !== 'GET').map(({ name }) => name)
     const audited = rows.filter(({ route }) => route.audited).map(({ name }) => name)
     expect(changing.filter(name => !audited.includes(name)).sort()).toEqual([...listed].sort())
-    // What leaves the server whole is read, and audited all the same.
+    // Downloads of all the server's data are reads, but audited.
     expect(audited.filter(name => !changing.includes(name)).sort()).toEqual([
       'backups.download',
       'oidc.callback',
@@ -107,7 +107,7 @@ describe('an entry', () => {
     expect(JSON.stringify(await list())).not.toContain('canary-command')
   })
 
-  it('is there of a sign-in, of its end and of an account that is made', async () => {
+  it('is written for a sign-in, a sign-out and a new account', async () => {
     const { token, user } = await board.as().auth.register({ email: 'ada@example.org', password })
     expect(await newest('auth.register')).toMatchObject({ actor: { id: user.id, name: 'ada@example.org' } })
     await login('ada@example.org')
@@ -121,7 +121,7 @@ describe('an entry', () => {
     })
   })
 
-  it('is there of what is only read, where it leaves the server whole', async () => {
+  it("is written for a read that downloads all the server's data", async () => {
     await board.as(root).transfers.exportProject({ id: projectId })
     expect(await newest('transfers.exportProject')).toMatchObject({
       actor: { kind: 'user', name: 'root@example.org' },
@@ -129,7 +129,7 @@ describe('an entry', () => {
     })
   })
 
-  it('is there of what starts an agent or a command, and not of a card that only moves', async () => {
+  it('is written for an action that starts an agent or a command, and not for a card that only moves', async () => {
     const columns = await board.client.columns.list({ projectId })
     const [backlog, active] = ['backlog', 'active'].map(
       type => columns.find(({ columnType }) => columnType === type)!.id,
@@ -146,7 +146,7 @@ describe('an entry', () => {
     ])
   })
 
-  it('is there of what an agent does by its tools, in its own name', async () => {
+  it("is written for what an agent does with its tools, under the agent's name", async () => {
     const columns = await board.client.columns.list({ projectId })
     const { id: cardId } = await board.client.cards.create({
       projectId,
@@ -204,7 +204,7 @@ describe('an entry', () => {
     expect(await since(before)).toEqual([])
   })
 
-  it('is there before the answer is, and none of a change that the disk refused', async () => {
+  it('is written before the response, and not written if the disk rejects the change', async () => {
     const { db } = board.server.app
     const before = await lastId()
     const { transaction } = db
@@ -345,7 +345,7 @@ describe.skipIf(onLibsqlServer)('a restore', () => {
       target: { kind: 'backup', id: filename },
     })
     expect(others[0]).toMatchObject({ action: 'organizations.create', target: { id } })
-    // Once more, with a log that has gone on since.
+    // The second restore is of a log that has grown since.
     expect((await board.request('POST', `/api/backups/${filename}/restore`)).status).toBe(200)
     expect((await list()).slice(1)).toEqual([restored, ...others])
   })

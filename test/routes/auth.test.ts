@@ -50,7 +50,7 @@ describe('a fresh server', () => {
     expect(board.server.app.identity.setupCode()).toBeUndefined()
   })
 
-  it('registers nobody before setup', async () => {
+  it('rejects registrations before setup', async () => {
     expect(codeOf(await post(board, 'register', bob))).toEqual([403, 'REGISTRATION_DISABLED'])
   })
 
@@ -119,7 +119,7 @@ describe('setup', () => {
     expect(await board.client.users.search({ q: 'ada' })).toHaveLength(1)
   })
 
-  it('hands over what the local operator made', async () => {
+  it('gives the records of the local operator to the first user', async () => {
     const board = await start()
     const project = await board.client.projects.create({ name: 'mine', path: board.folder('mine') })
     const key = await board.client.keys.create({
@@ -143,7 +143,7 @@ describe('setup', () => {
     )
   })
 
-  it('checks what it is given', async () => {
+  it('validates its input', async () => {
     const board = await start()
     for (const body of [
       { ...ada, password: 'short' },
@@ -209,7 +209,7 @@ describe('beyond loopback', () => {
     expect((await post(board, 'setup', ada)).status).toBe(201)
   })
 
-  it('needs the code from everybody behind a proxy that names no peers, save from who holds the local token', async () => {
+  it('requires the code from every client behind a proxy that sends no client addresses, except with the local token', async () => {
     const board = await start({ publicUrl: 'https://board.example.org' })
     expect(codeOf(await post(board, 'setup', ada))).toEqual([403, 'SETUP_CODE_REQUIRED'])
     expect(codeOf(await post(board, 'setup', ada, { token: board.token.slice(0, -1) }))).toEqual([
@@ -262,7 +262,7 @@ describe('with users', () => {
     ])
   })
 
-  it('signs in with the right password, whatever the case of the email', async () => {
+  it('signs in with the right password, regardless of the case of the email address', async () => {
     const reply = await from(newPeer(), 'login', { email: 'Ada@Example.org', password: ada.password })
     expect(reply.status).toBe(200)
     expect(reply.body.data.user).toEqual({ id: '1', email: ada.email, displayName: 'Ada', role: 'super_admin' })
@@ -336,7 +336,7 @@ describe('with users', () => {
       expect(stored.includes(secret)).toBe(false)
   })
 
-  it('ends the tokens of an account that is gone', async () => {
+  it('revokes the tokens of a deleted account', async () => {
     const { token, user } = (await post(board, 'register', { email: 'hal@example.org', password: 'open the doors' }))
       .body.data
     const { key } = (

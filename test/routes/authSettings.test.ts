@@ -65,7 +65,7 @@ describe('the settings', () => {
     expect((await register('bob@example.org')).status).toBe(201)
   })
 
-  it('have registration off from the start beyond loopback, where a super_admin may switch it on', async () => {
+  it('disable registration by default beyond loopback, where a super_admin can enable it', async () => {
     const board = await start({ host: '0.0.0.0' })
     await board.as().auth.setup(ada)
     expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({

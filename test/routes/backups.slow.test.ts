@@ -108,14 +108,14 @@ describe('a backup', () => {
     expect([withKey, members.find(({ name }) => name === 'secret.key')?.bytes.toString()]).toEqual([true, `${key}\n`])
   })
 
-  it('gets a name of its own even when several are made at the same moment', async () => {
+  it('gets a unique name even if several are created at the same moment', async () => {
     const names = (await Promise.all([1, 2, 3].map(() => board.client.backups.create()))).map(
       ({ filename }) => filename,
     )
     expect(new Set(names).size).toBe(3)
   })
 
-  it('holds what was there at one moment while others write and delete', async () => {
+  it('holds the state of one moment while other clients write and delete', async () => {
     let [isMade, written] = [false, 0]
     const writing = (async () => {
       while (!isMade) {
@@ -133,7 +133,7 @@ describe('a backup', () => {
     expect(written).toBeGreaterThan(3)
   })
 
-  it('is made although the file of an attachment is gone or damaged, and says so', async () => {
+  it("is created although an attachment's file is missing or damaged, and reports the file", async () => {
     const [gone, other] = [(await attach('will be gone')).body.data.id, (await attach('will be other')).body.data.id]
     const names = await board.server.app.db.all<{ id: number; name: string }>(
       'SELECT id, stored_as AS name FROM attachments',
@@ -158,7 +158,7 @@ describe('the list', () => {
     expect((await board.client.backups.list())[0]!.filename).toBe(filename)
   })
 
-  it('shows what somebody put there, verified once, and nothing that is no backup', async () => {
+  it('shows backups that were copied to the folder, verifies each once, and omits files that are not backups', async () => {
     const [first] = await board.client.backups.list()
     const [copied, broken] = ['board-2020-01-01T00-00-00.000Z.tar.gz', 'board-2020-01-02T00-00-00.000Z.tar.gz']
     copyFileSync(join(folder, first!.filename), join(folder, copied))
@@ -266,7 +266,7 @@ describe('an upload', () => {
     expect(sha256(await download(named.body.data.filename))).toBe(made.sha256)
   })
 
-  it('that is no whole backup leaves nothing', async () => {
+  it('leaves no files if it is not a complete backup', async () => {
     const [first] = await board.client.backups.list()
     const before = readdirSync(folder)
     const bytes = await download(first!.filename)
@@ -297,7 +297,7 @@ it('what a server that died left half done is removed at the next start, and not
 })
 
 describe('attachments', () => {
-  it('shrink where that helps, are kept as they are elsewhere, and come out whole with any tar', async () => {
+  it('are compressed where that saves space, stored otherwise, and extracted completely by any tar', async () => {
     const before = (await board.client.backups.create()).size
     const files = [randomBytes(1_000_000), Buffer.alloc(1_000_000, 'text '), randomBytes(1000)]
     for (const bytes of files) {
@@ -311,7 +311,7 @@ describe('attachments', () => {
     }
     const { filename, size } = await board.client.backups.create()
     expect(size - before).toBeGreaterThan(1_001_000)
-    // What lies in one batch with the other kind is treated like that.
+    // A file in a batch with files of the other kind is treated like them.
     expect(size - before).toBeLessThan(1_300_000)
     const unpacked = board.folder('unpacked')
     execFileSync('tar', ['-xzf', join(folder, filename), '-C', unpacked])

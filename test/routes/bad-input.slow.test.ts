@@ -74,17 +74,17 @@ async function expectGrace(attack: Attack): Promise<Answer> {
   // The example's provider is not there: an attack that the server finds nothing wrong with gets to know that.
   if (!answer.text.includes('PROVIDER_UNAVAILABLE')) expect(answer.status, shown).toBeLessThan(500)
   expect(answer.headers['x-request-id'], shown).toBeDefined()
-  // What strangers send may be too long to be looked into.
+  // Input of unauthenticated clients might be too long to be inspected.
   if (attack.isUnknown && answer.status !== 413) expect(answer.status, shown).toBe(400)
   if (answer.status < 400) return answer
   const { error, jsonrpc, ...more } = JSON.parse(answer.text)
-  // Apps are told what is wrong in the words of OAuth (RFC 6749, 5.2).
+  // Apps get errors in the format of OAuth (RFC 6749, 5.2).
   if (attack.path.startsWith('/api/oauth/') && typeof error === 'string') {
     expect(error, shown).toMatch(/^[a-z_]+$/)
     expect(more, shown).toEqual({ error_description: expect.any(String) as string })
     return answer
   }
-  // A message that is no good to the Model Context Protocol is refused in the protocol's own words.
+  // An invalid message of the Model Context Protocol gets an error in the format of that protocol.
   if (jsonrpc === '2.0') return answer
   expect(errors, shown).toHaveProperty(error.code)
   expect(answer.status, shown).toBe(errors[error.code as ErrorCode][0])
@@ -406,7 +406,7 @@ function withField(path: string, field: string, value: string): URLSearchParams 
   return query
 }
 
-/** Requests that are nearly what the row wants. */
+/** Requests that are almost valid for the row. */
 function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   const { route } = row
   const example = exampleOf(row, from)
@@ -414,7 +414,7 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   const [bare] = path.split('?') as [string]
   const rest = (options.body ?? {}) as Record<string, unknown>
   const names = fieldsOf(route, example).filter(name => !paramsOf(route.path).includes(name))
-  /** What a client makes up itself has no fields to be named. */
+  /** Input with keys that the client chooses has no known field names. */
   const isNamed = route.checkedBy !== 'rules' && route.input !== undefined && 'entries' in route.input
   const json = { authorization: `Bearer ${tokenFor(row, from)}`, 'content-type': 'application/json' }
   const base: Attack = {

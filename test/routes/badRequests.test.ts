@@ -25,7 +25,7 @@ const send = (row: Row, raw: string | Uint8Array, headers: Record<string, string
   })
 const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.error?.code]
 
-/** Writes bytes as they are, and waits for the head of an answer, or for the end of the connection. */
+/** Writes bytes verbatim and waits for the head of a response, or for the end of the connection. */
 async function write(...pieces: Array<string | Buffer>): Promise<string> {
   const { hostname, port } = new URL(board.url)
   const socket = connect(Number(port), hostname)
@@ -71,7 +71,7 @@ describe('a body', () => {
   })
 
   const without = withBody.filter(({ route }) => !route.input)
-  it.each(without)('of $name is refused where it says what nobody takes', async row => {
+  it.each(without)('of $name is rejected with the names of unknown fields', async row => {
     for (const raw of ['{"unknown":1}', '[]', 'null']) {
       const refused = await send(row, raw, { 'content-type': 'application/json' })
       expect([raw, ...codeOf(refused)]).toEqual([raw, 400, 'VALIDATION_FAILED'])
@@ -80,7 +80,7 @@ describe('a body', () => {
     expect(named.body.error.details).toMatchObject([{ path: 'unknown' }])
   })
 
-  it('may have 1 MiB and not a byte more, whether it tells its length or not', async () => {
+  it('can have 1 MiB and not a byte more, with or without a Content-Length', async () => {
     const bytes = (size: number) => `{"name":"x","columns":[]${' '.repeat(size - 25)}}`
     expect((await board.request('POST', '/api/board-templates', { raw: bytes(1_048_576) })).status).toBe(201)
     expect(codeOf(await board.request('POST', '/api/board-templates', { raw: bytes(1_048_577) }))).toEqual([
@@ -96,7 +96,7 @@ describe('a body', () => {
     )
   })
 
-  it('may be empty, or as deep as the parser goes, and a list is no object', async () => {
+  it('can be empty or as deep as the parser allows, and a list is rejected as not an object', async () => {
     for (const raw of [
       `${'['.repeat(200_000)}${']'.repeat(200_000)}`,
       `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
@@ -134,7 +134,7 @@ describe('a body', () => {
     expect((await board.client.templates.list()).length).toBe(before)
   })
 
-  it('that nobody asked for is not read', async () => {
+  it('is not read if the route has no input', async () => {
     for (const method of ['GET', 'DELETE'] as const)
       expect(
         statusOf(
@@ -173,7 +173,7 @@ function* texts(
 }
 
 describe('a text', () => {
-  // What a foreign protocol lets in is checked by whoever answers it.
+  // The handler of a foreign protocol checks fields that the protocol allows.
   const named = withBody.filter(
     ({ route }) => route.input && 'entries' in route.input && route.input.type !== 'loose_object',
   )
@@ -215,7 +215,7 @@ describe('a text', () => {
 })
 
 describe('a value', () => {
-  it('that is no number or boolean never reaches the database as one', async () => {
+  it('of a type other than number or boolean never reaches the database as one', async () => {
     for (const value of [true, false, 'true', 1, 0, [], {}, null]) {
       const card = await board.request('POST', '/api/cards', {
         body: {
@@ -249,7 +249,7 @@ describe('a value', () => {
     }
   })
 
-  it('comes back as it was sent: any Unicode but NUL and lone surrogates', async () => {
+  it('is returned verbatim: any Unicode except NUL and lone surrogates', async () => {
     const odd = 'é e\u0301 \u202e‮ 😀 \ufeff\uffff\u0001\u007f\u2028 <script> \' " \\ %00 $1'
     const { id } = await board.client.cards.create({
       projectId: from.projectId,
@@ -285,7 +285,7 @@ describe('a request line and its headers', () => {
     ],
     'a broken escape': [lines('GET /api/projects/%zz HTTP/1.1', 'Authorization: Bearer x'), [401]],
     'a broken escape nowhere': [lines('GET /%e0%a4 HTTP/1.1'), [404]],
-    'a path that is no UTF-8': [
+    'a path that is not UTF-8': [
       Buffer.concat([
         Buffer.from('GET /api/'),
         Buffer.from([0xff, 0xfe]),
@@ -302,7 +302,7 @@ describe('a request line and its headers', () => {
     'a fragment': [lines('GET /api/health#x HTTP/1.1'), [200, 400, 404]],
     dots: [lines('GET /api/../../etc/passwd HTTP/1.1'), [404]],
     'double slashes': [lines('GET //evil.example/api HTTP/1.1'), [404]],
-    'a method that nobody knows': [lines('BREW /api/health HTTP/1.1'), [400]],
+    'an unknown method': [lines('BREW /api/health HTTP/1.1'), [400]],
     'a method in small letters': [lines('get /api/health HTTP/1.1'), [400]],
     TRACE: [lines('TRACE /api/health HTTP/1.1'), [405]],
     CONNECT: ['CONNECT evil.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n', [0, 400, 404, 405]],
@@ -320,7 +320,7 @@ describe('a request line and its headers', () => {
       `${lines('POST /api/auth/login HTTP/1.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}zz\r\n`,
       [400],
     ],
-    'an expectation that nobody meets': [
+    'an unknown expectation': [
       lines('POST /api/auth/login HTTP/1.1', 'Expect: miracles', 'Content-Length: 2'),
       [415, 417],
     ],

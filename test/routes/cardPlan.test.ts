@@ -55,7 +55,7 @@ const problem = (promise: Promise<unknown>) =>
   )
 
 describe('the plan of a card', () => {
-  test('is what was given, in detail and in lists', async () => {
+  test("is returned with the values that were set, in the card's detail and in lists", async () => {
     const plan = { priority: 'urgent', dueAt: '2030-01-31T12:00:00.000Z', estimate: 2.25 } as const
     const { id } = await add('one', { ...plan, assigneeIds: [bob.id, ada.id] })
     const assignees = [
@@ -94,7 +94,7 @@ describe('the plan of a card', () => {
       'must name at most 20 people',
     ],
     [{ assigneeIds: ['999'] }, 'assigneeIds.0', 'must be a member of the project, which 999 is not'],
-  ])('is refused where it makes no sense: %j', async (wrong, path, message) => {
+  ])('is rejected if it is invalid: %j', async (wrong, path, message) => {
     const { id } = await add('one')
     const expected = [message === undefined ? expect.objectContaining({ path }) : { path, message }]
     expect(await problem(update(id, wrong))).toEqual(expected)
@@ -118,7 +118,7 @@ describe('assignees', () => {
     expect((await update(id, { assigneeIds: [eve.id] })).assignees).toEqual([{ userId: eve.id, displayName: 'Eve' }])
   })
 
-  test('keep their present name, stay when they leave, and are a name when the account is gone', async () => {
+  test('show their current name, stay when they leave the project, and remain as a name when the account is deleted', async () => {
     const gil = await person('Gil')
     await ada.client.members.add({ id: projectId, email: 'gil@example.org' })
     const { id } = await add('one', { assigneeIds: [gil.id, bob.id] })
@@ -152,7 +152,7 @@ describe('assignees', () => {
     ])
   })
 
-  test('are told of in an event, once, with who assigned them', async () => {
+  test('are reported in one event, with the user who assigned them', async () => {
     const { id } = await add('one')
     const live = await follow(board.url, ada.token, projectId)
     await update(id, { assigneeIds: [bob.id] })
@@ -180,7 +180,7 @@ describe('watching', () => {
     expect(await update(id, { assigneeIds: [bob.id] })).toMatchObject({ watching: false, watcherIds: [bob.id] })
   })
 
-  test('is no change of the card', async () => {
+  test("does not change the card's version", async () => {
     const before = await add('one')
     expect((await update(before.id, { watching: false })).version).toBe(before.version)
   })
@@ -250,7 +250,7 @@ describe('lists', () => {
     expect(await problem(titles({ sort: 'title' as 'id' }))).toMatchObject([{ path: 'sort' }])
   })
 
-  test('of what is ready begin with what is urgent, then with what is due first', async () => {
+  test('of ready cards are sorted by priority, then by due date', async () => {
     expect(await titles({ ready: true })).toEqual(['soon', 'later', 'high', 'plain', 'late'])
     expect(await titles({ ready: true, sort: 'dueAt' })).toEqual(['soon', 'later', 'late', 'plain', 'high'])
   })

@@ -125,13 +125,13 @@ describe('creating', () => {
     expect([typeof id, updatedAt, typeof boardId]).toEqual(['string', createdAt, 'string'])
   })
 
-  it('answers with what reading the card answers, whatever it is made with, and wherever', async () => {
+  it('returns the same card as a read of the card, for each set of fields and each column', async () => {
     const parentId = (await create('parent')).id
     const start = { startAt: new Date(Date.now() + 3_600_000).toISOString() }
     const plan: Fields = { priority: 'high', dueAt: start.startAt, estimate: 2.5, assigneeNames: ['Somebody'] }
     const madeWith: Fields[] = [
       {},
-      { prompt: 'Mend it.', labels: ['a', 'b'], groupId: 'g', useWorktree: false, parentId, autoMode: true },
+      { prompt: 'Fix it.', labels: ['a', 'b'], groupId: 'g', useWorktree: false, parentId, autoMode: true },
       plan,
       { columnId: active, deferred: true },
       { columnId: active, ...start },
@@ -170,7 +170,7 @@ describe('creating', () => {
     expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()
   })
 
-  it('archives a card that is made in an archive column', async () => {
+  it('archives a card that is created in an archive column', async () => {
     expect((await create('a', { columnId: archive })).archivedAt).not.toBeNull()
     expect((await board.client.cards.list({ projectId })).length).toBe(0)
   })
@@ -228,7 +228,7 @@ describe('moving', () => {
     expect(await order(backlog)).toBe('abcd')
   })
 
-  it('to where the card stands already is no change', async () => {
+  it("to the card's current position changes nothing", async () => {
     expect((await move('b', backlog, 1)).version).toBe(1)
     expect((await move('b', backlog, 2)).version).toBe(2)
   })
@@ -340,7 +340,7 @@ describe('archiving, deleting and completing', () => {
     await fails(board.client.cards.complete(card('a')), 404, 'COLUMN_NOT_FOUND')
   })
 
-  it('activate starts what was deferred, or is idle in an active column', async () => {
+  it('activate starts a deferred card, and an idle card in an active column', async () => {
     const { id: cardId } = await create('d', { columnId: active, deferred: true })
     await board.client.cards.activate({ projectId, cardId })
     expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({
@@ -356,7 +356,7 @@ describe('archiving, deleting and completing', () => {
 describe('changing', () => {
   beforeEach(() => createAll('a'))
 
-  it('changes the fields that are given and no others; nothing given is no new version', async () => {
+  it('changes only the given fields, and an empty update does not increment the version', async () => {
     expect(await board.client.cards.update({ ...card('a'), title: 'A', labels: ['x'], groupId: 'g' })).toMatchObject({
       title: 'A',
       labels: ['x'],
@@ -410,7 +410,7 @@ describe('changing', () => {
     expect((await board.client.cards.setPipeline({ ...card('a'), steps: [] })).steps).toEqual([])
   })
 
-  it('marks as read: a visit is no new version', async () => {
+  it('marks the card as read without a new version', async () => {
     const { key } = await board.client.keys.create({
       name: 'k',
       scope: 'project',

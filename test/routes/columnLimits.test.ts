@@ -59,7 +59,7 @@ describe('a limit', () => {
     expect(await problemOf(edit('archive', { wipLimit: 1 }))).toMatchObject({ code: 'VALIDATION_FAILED' })
   })
 
-  test('of what starts agents is set by whoever may start them', async () => {
+  test('of a column that starts agents can be set only with the permission to start agents', async () => {
     const writer = await keyed('boards.write')
     expect(await edit('active', { wipLimit: 2 }, writer)).toMatchObject({ wipLimit: 2 })
     expect(await code(edit('active', { pull: true }, writer))).toBe('INSUFFICIENT_PERMISSIONS')

@@ -42,7 +42,7 @@ beforeEach(async () => {
 })
 
 describe('comments on a card', () => {
-  test('are written by whoever may see it, and counted on it', async () => {
+  test('can be written by every member who can see it, and are counted on it', async () => {
     const viewer = await inProject('viewer')
     const made = await viewer.client.comments.create({ ...card, body: 'Looks **good**' })
     expect(made).toEqual({
@@ -65,7 +65,7 @@ describe('comments on a card', () => {
     expect(await code(stranger.client.comments.create({ ...card, body: 'x' }))).toBe('PROJECT_NOT_FOUND')
   })
 
-  test('make one watch the card, but for programs and for who said that they do not', async () => {
+  test('make the author watch the card, except for programs and users who stopped watching it', async () => {
     const [viewer, member] = [await inProject('viewer'), await inProject('member')]
     const live = await follow(board.url, owner.token, projectId)
     const watchers = async () => (await owner.client.cards.get(card)).watcherIds
@@ -162,7 +162,7 @@ describe('comments on a card', () => {
     expect(await bodies()).toEqual(['a'])
   })
 
-  test('of a key are its owner’s, and need a permission of their own', async () => {
+  test('of a key belong to its owner, and need a separate permission', async () => {
     const viewer = await inProject('viewer')
     const [writes, reads] = [await keyOf(viewer.client, ['comments.write']), await keyOf(viewer.client, ['cards.read'])]
     const made = await writes.comments.create({ ...card, body: 'a' })
@@ -174,7 +174,7 @@ describe('comments on a card', () => {
     await writes.comments.delete({ ...card, commentId: made.id })
   })
 
-  test('are told with the card’s count, and with whom they mention anew', async () => {
+  test('are reported in an event with the card’s count and the newly mentioned users', async () => {
     const live = await follow(board.url, owner.token, projectId)
     const { id: commentId } = await owner.client.comments.create({
       ...card,
@@ -215,7 +215,7 @@ describe('a mention', () => {
     return { live, notified }
   }
 
-  test('notifies whoever may see the project and wants it, once, and never the author', async () => {
+  test('notifies each user once who can see the project and wants mentions, and never the author', async () => {
     const [viewer, quiet, stranger] = [await inProject('viewer'), await inProject('member'), await person()]
     await quiet.client.notifications.set({ mentioned: false })
     const heard = await Promise.all([viewer, quiet, stranger, owner].map(({ token }) => listening(token)))
@@ -251,7 +251,7 @@ describe('a mention', () => {
       ['commented'],
       ['mentioned', 'commented'],
       [],
-      // Whoever has commented watches the card.
+      // The author of a comment watches the card.
       ['commented'],
     ])
     for (const each of heard) each.live.close()

@@ -38,7 +38,7 @@ const fill = async (count: number) => {
     await Promise.all(Array.from({ length: Math.min(100, count - i) }, () => create()))
 }
 
-/** A random change of a random card, and the statuses that it may have while others delete cards. */
+/** A random change of a random card, and the statuses that it can return while other clients delete cards. */
 async function change(random: (limit: number) => number, column: () => string): Promise<void> {
   const id = ids[random(ids.length)]!
   const kind = random(10)
@@ -112,7 +112,7 @@ describe('two hundred requests at once', () => {
     await expectDense()
   })
 
-  it('creating cards put each at the place that its answer tells', async () => {
+  it('creating cards puts each at the position that its response states', async () => {
     const made = await Promise.all(Array.from({ length: 100 }, () => create()))
     expect(made.map(({ body }) => body.data.position).sort((a, b) => a - b)).toEqual(made.map((_, at) => at))
     const items = await board.client.cards.list({ projectId, columnId: columns[0], offset: 0 })
@@ -185,7 +185,7 @@ describe('two hundred requests at once', () => {
   })
 })
 
-it('thirty-two writers work for a while without an error, beside readers', async () => {
+it('thirty-two writers run for a while without an error, next to readers', async () => {
   await fill(200)
   let writing = true
   const readers = Array.from({ length: 4 }, async () => {

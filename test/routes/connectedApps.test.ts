@@ -68,8 +68,8 @@ describe('what apps read before they ask', () => {
   })
 })
 
-describe('an app that is made known', () => {
-  it('gets an id and no secret, and is told how it is kept', async () => {
+describe('a registered app', () => {
+  it('gets an id and no secret, and the response states its client type', async () => {
     const { status, body } = await register(board, { token_endpoint_auth_method: 'client_secret_post', scope: 'run' })
     expect([status, body]).toEqual([
       201,
@@ -84,7 +84,7 @@ describe('an app that is made known', () => {
     ])
   })
 
-  it('is forgotten after a day in which nobody allowed it, and not when somebody did', async () => {
+  it('is deleted after a day if no user allowed it, and kept otherwise', async () => {
     const [unused, used] = [await connectedApp(board), await connectedApp(board)]
     await used.connect(ada)
     aheadMs += 25 * hourMs
@@ -96,7 +96,7 @@ describe('an app that is made known', () => {
 })
 
 describe('a person who is asked', () => {
-  it('sees what the app calls itself, where the answer goes, and what it asks for', async () => {
+  it("sees the app's name, the redirect URI and the requested permissions", async () => {
     const app = await connectedApp(board, { client_name: 'Pro\u202ebe\u200b  two' })
     const request = await app.request({ scope: 'read work unheard-of' })
     expect(await board.as(ada).oauth.request({ request })).toEqual({
@@ -150,7 +150,7 @@ describe('a person who is asked', () => {
     ])
   })
 
-  it('refuses it: the app is told so, and gets nothing', async () => {
+  it('refuses it: the app gets an error and no token', async () => {
     const app = await connectedApp(board)
     const request = await app.request()
     const keyIds = async () => (await board.as(ada).keys.list()).map(({ id }) => id)
@@ -193,7 +193,7 @@ describe('a person who is asked', () => {
 })
 
 describe('tokens', () => {
-  it('end after an hour, and are renewed as long as they are used', async () => {
+  it('expire after an hour, and can be renewed while they are in use', async () => {
     const app = await connectedApp(board)
     let tokens: Tokens = await app.connect(ada)
     aheadMs += hourMs + 1000

@@ -41,7 +41,7 @@ const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const verify = async (id: string) => (await request('POST', `/api/credentials/${id}/verify`)).body.data
 const newProject = async (token = own, more = {}) =>
   (await board.as(token).projects.create({ name: 'P', path: board.folder('p'), ...more })).id
-/** Everything that is on disk: the database, its log, and what lies beside. */
+/** All bytes on disk: the database, its log, and the files next to it. */
 const onDisk = (dataDir = board.dataDir) =>
   readdirSync(dataDir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
@@ -298,7 +298,7 @@ describe('choosing', () => {
     expect(await used()).toBeUndefined()
   })
 
-  it('is told to those who watch the project', async () => {
+  it('sends an event to the users who watch the project', async () => {
     const projectId = await newProject()
     const { id: cardId } = await board.as(own).cards.create({ projectId, title: 'c' })
     const { id } = await add()
@@ -310,7 +310,7 @@ describe('choosing', () => {
     live.close()
   })
 
-  it('lets whoever manages a project give it an own credential only, and take one away that is not', async () => {
+  it('lets a project admin assign only an own credential, but remove one of another user', async () => {
     const projectId = await newProject()
     const { id: mine } = await add()
     const { id: theirs } = await add({}, foreign)

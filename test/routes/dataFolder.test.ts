@@ -21,7 +21,7 @@ const rights = (folder: string): Array<[string, string]> =>
     return [stats.isDirectory() ? `${name}/` : name, (stats.mode & 0o777).toString(8)]
   })
 
-it("what the server keeps is for its account alone, whatever the account's usual rights are", async () => {
+it("the server's files are readable by its account alone, regardless of the umask", async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'P', path: board.folder('p') })
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Card' })
   const file = join(board.folder('sent'), 'a.txt')

@@ -49,7 +49,7 @@ describe.each([
   ...creating,
   ...rows.filter(({ name }) => name === 'projects.opened' || name === 'transfers.exportProject'),
 ])('$name', row => {
-  it('is 404, or what it was, while its project goes', async () => {
+  it('returns 404 or the record while its project is deleted', async () => {
     const place = await seed(board)
     const reply = await outrun(
       () => board.client.projects.delete({ id: place.projectId }),
@@ -84,7 +84,7 @@ it.each(rows.filter(({ route }) => route.who.kind === 'organization' && route.me
 )
 
 it.each(['boards', 'scripts', 'webhooks'])(
-  '%s that are made while their project goes are told that it is gone',
+  '%s that are created while their project is deleted get the error for the deleted project',
   async what => {
     const body = {
       boards: { name: 'B' },
@@ -99,7 +99,7 @@ it.each(['boards', 'scripts', 'webhooks'])(
       )
     }
     let reply = await attempt()
-    // Where a job of the server's own began the first transaction, that was outrun, and not the request.
+    // If a job of the server began the first transaction, that job lost the race, and not the request.
     for (let tries = 1; reply.status === 201 && tries < 5; tries++) reply = await attempt()
     expect([reply.status, reply.body.error?.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
   },
@@ -133,7 +133,7 @@ it.skipIf(onLibsqlServer)('a restore of a backup that goes is 404', async () => 
   expect([reply.status, reply.body.error?.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
 })
 
-it('what a body names and somebody deletes meanwhile is told of by its own code', async () => {
+it('a record that the body names and another client deletes gets its own error code', async () => {
   const { projectId, cardId, emptyColumnId, templateId, organizationId, credentialId } = await seed(board)
   const cases: Array<[string, () => Promise<unknown>, string, string, Record<string, unknown>]> = [
     [

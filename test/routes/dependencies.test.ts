@@ -114,7 +114,7 @@ describe('a card that waits for others', () => {
     expect(await read(a.id)).toMatchObject({ blockedBy: [], parentId: null })
   })
 
-  test('of changes that would close a circle at once all but the last are made', async () => {
+  test('concurrent changes that would close a cycle all succeed except the last', async () => {
     const cards = await Promise.all(['a', 'b', 'c', 'd'].map(title => add(title)))
     const codes = await Promise.all(
       cards.map(({ id }, at) =>
@@ -124,7 +124,7 @@ describe('a card that waits for others', () => {
     expect(codes.toSorted()).toEqual(['DEPENDENCY_CYCLE', 'done', 'done', 'done'])
   })
 
-  test('blocks at most 1,000, all of which are told when it is done', async () => {
+  test('blocks at most 1,000 cards, each of which gets an event when it is done', async () => {
     const a = await add('a')
     const lines = Array.from({ length: 1000 }, (_, at) => add(`waits ${at}`, { blockedBy: [a.id] }))
     await Promise.all(lines)
@@ -143,7 +143,7 @@ describe('a card that waits for others', () => {
       expect(await code(add('refused', { blockedBy }))).toBe('VALIDATION_FAILED')
   })
 
-  test('is told of as ready, once, when the last one is done', async () => {
+  test('sends one ready event when its last blocker is done', async () => {
     const live = await follow(board.url, board.token, projectId)
     const [a, b] = [await add('a'), await add('b')]
     const waiting = await add('waiting', { blockedBy: [a.id, b.id] })
@@ -159,7 +159,7 @@ describe('a card that waits for others', () => {
 })
 
 describe('a card that is a part of another', () => {
-  test('counts there while it is there, and as done while it is done', async () => {
+  test("updates the parent's total and done counts when it moves or is deleted", async () => {
     const whole = await add('whole')
     const [a, b] = [await add('a', { parentId: whole.id }), await add('b', { parentId: whole.id })]
     const progress = async () => (await read(whole.id)).children

@@ -5,7 +5,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 type ColumnType = 'backlog' | 'active' | 'done' | 'archive'
 const columnTypes: readonly ColumnType[] = ['backlog', 'active', 'done', 'archive']
 
-/** A card as the rules say that it is. */
+/** A card as the model of the rules predicts it. */
 interface ModelCard {
   id: string
   type: ColumnType
@@ -88,7 +88,7 @@ async function columnsByType(projectId: string): Promise<Record<ColumnType, stri
   return Object.fromEntries(all.map(({ columnType, id }) => [columnType, id])) as Record<ColumnType, string>
 }
 
-/** Takes a step on the server and in the model. What does not apply is not asked for. */
+/** Takes a step on the server and in the model. Skips a step that does not apply. */
 async function take(
   projectId: string,
   columns: Record<ColumnType, string>,

@@ -95,7 +95,7 @@ describe('a device authorization', () => {
     await board.client.credentials.delete({ id })
   })
 
-  it('keeps to a slower pace when the provider asks for it, and after a failure', async () => {
+  it('polls more slowly if the provider requests it, and after a failure', async () => {
     provider.outcome = 'slow_down'
     const [slowed, failed] = [await begun(), await begun({ provider: 'github', baseUrl: provider.url })]
     provider.on('/login/oauth/access_token', (_, response) => {
@@ -166,7 +166,7 @@ describe('a device authorization', () => {
     expect(provider.asked('/token')).toEqual([])
   })
 
-  it('goes on after a restart when its status is asked', async () => {
+  it('continues after a restart when its status is polled', async () => {
     const before = await startBoard()
     const id = await begun({}, before)
     await before.server.stop()
@@ -212,7 +212,7 @@ describe('a device authorization', () => {
     await before.close()
   })
 
-  it('ends with the credential that is deleted meanwhile', async () => {
+  it('ends if its credential is deleted', async () => {
     const id = await begun()
     await board.client.credentials.delete({ id })
     provider.outcome = tokens
@@ -252,7 +252,7 @@ describe('the providers', () => {
     expect(JSON.stringify(provider.seen)).not.toContain('canary-client-secret')
   })
 
-  it('are told apart: those without device authorization, and those without a client', async () => {
+  it('without device authorization and without a client get different errors', async () => {
     for (const name of ['anthropic', 'openai', 'openrouter']) {
       const reply = await start({ provider: name, clientId: undefined })
       expect(codeOf(reply)).toEqual([400, 'VALIDATION_FAILED'])
@@ -264,7 +264,7 @@ describe('the providers', () => {
     expect(provider.seen).toEqual([])
   })
 
-  it('may refuse, lack device authorization, be away, or be no such server at all', async () => {
+  it('can refuse, lack device authorization, be offline, or not be an OAuth server', async () => {
     const refused = await start({ clientId: 'unknown' })
     expect([codeOf(refused), refused.body.error.details]).toEqual([
       [400, 'VALIDATION_FAILED'],
@@ -301,7 +301,7 @@ describe('the providers', () => {
   })
 })
 
-describe('what may be asked of one', () => {
+describe('tokens and status of a device authorization', () => {
   it('exchanges tokens that are old, once for all who ask, and keeps the new ones', async () => {
     provider.outcome = tokens
     const id = await begun()

@@ -31,7 +31,7 @@ const open = async (token: string) => {
   sockets.push(socket)
   return socket
 }
-/** Subscribes, and gives what is heard or why nothing is. */
+/** Subscribes and returns the socket, or throws the reason for a refusal. */
 async function listen(token: string, projectId: string, since?: number): Promise<LiveSocket> {
   const live = await open(token)
   live.send({ type: 'subscribe', payload: { projectId, since } })
@@ -50,7 +50,7 @@ const asMember = async (projectId: string, role: 'viewer' | 'member') => {
   return { token, id: user.id, client: board.as(token) }
 }
 
-/** The requests of which each shows what an event of the type tells. */
+/** Per event type, the requests that each return the data of the event. */
 const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => string>> = (() => {
   const project = ({ projectId }: Seed) => `/api/projects/${projectId}`
   const externalBoards = ({ projectId }: Seed) => `/api/external/projects/${projectId}/boards`
@@ -69,7 +69,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
   return {
     'project.created': [project],
     'project.updated': [project],
-    // Only its id, which whoever asks for anything else finds out by the answer.
+    // The event has only the project's id, and a 404 response to any request reveals as much.
     'project.deleted': [],
     'board.created': boards,
     'board.updated': boards,
@@ -122,7 +122,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
   }
 })()
 
-/** One event of each type, of the records of the place. Column events tell what agents are told there. */
+/** Publishes one event of each type with the records of the place. Column events contain the instructions of agents there. */
 async function tellEverything(at: Seed): Promise<void> {
   const { db } = board.server.app
   const fields = {
@@ -260,11 +260,11 @@ test('every type says what reading it takes', () => {
     if (type !== 'project.deleted') expect([type, eventSpec(type).permissions]).not.toEqual([type, []])
 })
 
-test('who hears little gets past what it may not hear: nothing comes twice and nothing is missed', async () => {
+test('a subscriber with few rights gets past the events it cannot see, without a duplicate or a gap', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'Much', path: board.folder('much') })
   const since = await board.server.app.outbox.lastSeq()
   const { db } = board.server.app
-  // More than a page of what is not heard, then something that is.
+  // First more than a page of events that the subscriber cannot see, then one that it can.
   await db.transaction(async tx => {
     for (let index = 0; index < 200; index++)
       await append(tx, 'script.started', Number(projectId), { scriptId: String(index + 1) } as never)
@@ -362,7 +362,7 @@ test('what is deleted is not told afterwards, only that it was', async () => {
   expect(told(again).filter(({ type }) => type === 'card.created')).toHaveLength(2)
 })
 
-test('a key makes webhooks only of what it may read, turns none to itself, and reads no delivery of more', async () => {
+test('a key creates webhooks only for events it can read, cannot redirect existing webhooks, and sees only their permitted deliveries', async () => {
   const { projectId } = place
   const url = 'http://127.0.0.1:9/'
   const hooks = `/api/projects/${projectId}/webhooks`
@@ -437,7 +437,7 @@ const ways: Record<string, Way> = {
     const { key } = await client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     return { token: key, end: () => board.client.members.remove({ projectId, userId: id }) }
   },
-  'somebody who leaves the organization': async projectId => {
+  'a member who leaves the organization': async projectId => {
     const { id, token, userId } = await organized(projectId)
     return { token, end: () => board.client.organizations.removeMember({ id, userId }) }
   },
@@ -492,7 +492,7 @@ test.each(Object.entries(ways))('%s hears nothing that is written after the answ
   await writing.stop()
 })
 
-test('whoever keeps seeing the project misses nothing while the rights of others change', async () => {
+test('a member who keeps access to the project misses no events while the rights of others change', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'Flood', path: board.folder('flood') })
   const { token } = await asMember(projectId, 'viewer')
   const live = await listen(token, projectId)

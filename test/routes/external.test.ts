@@ -42,7 +42,7 @@ const list = async (query = ''): Promise<{ items: any[]; nextCursor: number | nu
 }
 const titles = async (query = '') => (await list(query)).items.map(({ title }) => title).join('')
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-/** A card of a kind that no route makes yet. */
+/** Inserts a card of a kind that no route creates yet. */
 const insert = (kind: string) =>
   board.server.app.db.transaction(
     async tx =>
@@ -55,7 +55,7 @@ const insert = (kind: string) =>
   )
 
 describe('boards', () => {
-  it('are told with their columns in order, by integer ids and nothing else', async () => {
+  it('are returned with their columns in order, and with integer ids only', async () => {
     const second = await board.client.boards.create({ projectId, name: 'Second', templateId: '3' })
     await board.client.columns.update({ projectId, columnId: active, wipLimit: 3 })
     await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })
@@ -342,7 +342,7 @@ describe('moving, archiving and cancelling', () => {
   })
 })
 
-describe('what a key may do', () => {
+describe('the permissions of a key', () => {
   it('is limited to its project, and ids are positive integers', async () => {
     const { id } = await create('a')
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })

@@ -32,7 +32,7 @@ beforeEach(() => its.fresh())
 
 const files = (id = its.projectId) => its.board.request('GET', `/api/projects/${id}/files`)
 
-test("the tracked files are listed as they are named, below the project's folder, and the untracked ones are not", async () => {
+test("lists tracked files verbatim and relative to the project's folder, without the untracked files", async () => {
   writeFileSync(join(its.repository, 'untracked'), '')
   expect((await files()).body).toEqual({ data: ['README', 'src/ünïcode "name".txt'] })
   const below = await its.board.client.projects.create({ name: 'Below', path: join(its.repository, 'src') })

@@ -23,7 +23,7 @@ import { startBoard, type Reply, type TestBoard } from '../support/servers/testB
 import { slowdown } from '../support/waiting/eventually.ts'
 
 let board: TestBoard
-/** Everything that these tests make. `home` is the browse root; the projects are `home/code/own` and `foreign`. */
+/** The folder with all files of these tests. `home` is the browse root; the projects are `home/code/own` and `foreign`. */
 let root: string
 let home: string
 let own: string
@@ -37,7 +37,7 @@ beforeAll(async () => {
   foreign = join(root, 'foreign')
   for (const folder of [own, foreign, join(own, 'src', 'deep'), join(root, 'outside', 'folder')])
     mkdirSync(folder, { recursive: true })
-  writeFileSync(join(root, 'outside', 'secret.txt'), 'nobody may read this')
+  writeFileSync(join(root, 'outside', 'secret.txt'), 'not readable by any user')
   writeFileSync(join(own, 'README.md'), '# Ünïcode\n')
   execFileSync('git', ['init', '-q', own])
   board = await startBoard({ browseRoot: home, dataDir: join(home, 'board-data') })
@@ -89,7 +89,7 @@ describe('browsing', () => {
     })
   })
 
-  test('begins with the folders of projects that one may see, and for a super_admin with the browse root', async () => {
+  test('begins with the folders of the visible projects, and for a super_admin with the browse root', async () => {
     const roots = async (who: Who) =>
       (await as(who).browse()).entries.map(({ path, isGitRepository }) => [path, isGitRepository])
     expect(await roots('ada')).toEqual([[own, true]])
@@ -143,7 +143,7 @@ describe('browsing', () => {
     expect([entries.length, truncated]).toEqual([10_000, true])
   })
 
-  test('shows names that would steer a terminal, spaces and other alphabets as they are', async () => {
+  test('shows names verbatim that have control characters, spaces and other alphabets', async () => {
     const odd = ['\u001b[31mred', 'two\nlines', ' spaces ', 'ünï', '日本', '-rf', '%2e%2e', 'a\\b']
     mkdirSync(join(own, 'odd'))
     for (const name of odd) file(`odd/${name}`, name)
@@ -171,7 +171,7 @@ describe('reading', () => {
     expect((await as('ada').read({ path: file('bom.txt', '\ufeffx') })).content).toBe('\ufeffx')
   })
 
-  test('gives what is no text as base64, with a type from its content', async () => {
+  test('returns files that are not text as base64, with a type from their content', async () => {
     const picture = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',
@@ -188,7 +188,7 @@ describe('reading', () => {
       })
   })
 
-  // With so many bytes before the text, the first part ends between two characters, or within one of two, three or four bytes.
+  // With so many bytes before the text, the first chunk ends between two characters, or within one of two, three or four bytes.
   test.each([1, 2, 3, 8, 18, 19, 20])(
     'gives large text in parts that cut no character, and that put together are the file (%i bytes before it)',
     async before => {
@@ -253,7 +253,7 @@ describe('reading', () => {
 })
 
 describe('the roots', () => {
-  test('are the only places, whatever a path is like', async () => {
+  test('are the only readable folders, for any form of path', async () => {
     expect([await code('browse', 'code'), await code('browse', './x'), await code('read', 'C:\\x')]).toEqual([
       'PATH_NOT_ABSOLUTE',
       'PATH_NOT_ABSOLUTE',
@@ -318,7 +318,7 @@ describe('the roots', () => {
     })
   })
 
-  test('answer for what is not in them with FILE_NOT_FOUND', async () => {
+  test('answer paths outside them with FILE_NOT_FOUND', async () => {
     symlinkSync('nowhere', join(own, 'dangling'))
     symlinkSync('ring-b', join(own, 'ring-a'))
     symlinkSync('ring-a', join(own, 'ring-b'))
@@ -327,7 +327,7 @@ describe('the roots', () => {
         expect(await code(what, join(own, path)), path).toBe('FILE_NOT_FOUND')
   })
 
-  test('may be reached by links within them, and may be links themselves', async () => {
+  test('can be reached by links inside them, and can be links themselves', async () => {
     symlinkSync('../README.md', join(own, 'src', 'readme'))
     symlinkSync(own, join(own, 'src', 'deep', 'home'))
     expect((await as('ada').read({ path: join(own, 'src', 'deep', 'home', 'src', 'readme') })).content).toBe(

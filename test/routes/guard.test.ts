@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
-/** Headers as they are given, which fetch does not allow. */
+/** Sends headers verbatim, which `fetch` does not allow. */
 const get = (
   board: TestBoard,
   headers: Record<string, string>,
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 describe('Host', () => {
-  it('may be a loopback name or address, an allowed name or the public one, with any port or none', async () => {
+  it('can be a loopback name or address, an allowed name or the public one, with or without a port', async () => {
     for (const name of [
       'localhost',
       'LocalHost',
@@ -141,18 +141,18 @@ describe('a probe', () => {
 describe('Origin', () => {
   const ask = (origin: string, host = `127.0.0.1:${port}`) => get(board, { host, origin })
 
-  it('may be the one that Host names', async () => {
+  it('can be the name in Host', async () => {
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'board.lan', 'board.lan:8080'])
       expect(await ask(`http://${host}`, host), host).toEqual(answered)
     expect(await ask('https://board.lan', 'board.lan:443')).toEqual(answered)
   })
 
-  it('may be the public one, whatever Host the proxy sends', async () => {
+  it('can be the public name, regardless of the Host that the proxy sends', async () => {
     expect(await ask('https://board.example.org')).toEqual(answered)
     expect(await ask('https://board.example.org', 'board.example.org')).toEqual(answered)
   })
 
-  it('may be another name for this machine with the same port', async () => {
+  it('can be another name of this machine with the same port', async () => {
     for (const name of ['localhost', '127.0.0.1', '[::1]', 'app.localhost'])
       expect(await ask(`http://${name}:${port}`), name).toEqual(answered)
   })

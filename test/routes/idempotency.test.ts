@@ -39,7 +39,7 @@ async function askTwice(row: Row): Promise<{ first: Reply; second: Reply; kept: 
 
 describe('an Idempotency-Key', () => {
   test.each(creates.filter(offers).map(row => [row.name, row] as const))(
-    'is kept for %s, as the document says: the second request gets the answer of the first',
+    'is kept for %s, as documented: the second request gets the response of the first',
     async (_, row) => {
       const { first, second, kept } = await askTwice(row)
       expect(first.status, first.text).toBe(201)
@@ -52,7 +52,7 @@ describe('an Idempotency-Key', () => {
     async (_, row) => {
       const { first, second, kept } = await askTwice(row)
       expect(kept).toBe(0)
-      // What came twice was done twice, or refused for what the first one did; never answered with the first one's secret.
+      // The repeated request ran again, or failed because of the first; it never got the first one's secret.
       if (first.status === 201 && second.status === 201) expect(second.body).not.toEqual(first.body)
       expect(second.body.error?.code).not.toBe('IDEMPOTENCY_KEY_REUSED')
     },
@@ -62,7 +62,7 @@ describe('an Idempotency-Key', () => {
     expect(rows.filter(row => row.route.status !== 201 && offers(row)).map(({ name }) => name)).toEqual([])
   })
 
-  it('is offered for no answer that holds a secret, or is of what another server makes', () => {
+  it('is not offered for responses that hold a secret, or for objects that another server creates', () => {
     expect(
       creates
         .filter(row => !offers(row))

@@ -67,21 +67,21 @@ describe('an invitation', () => {
     expect(board.stored().includes(token)).toBe(false)
   })
 
-  it('gives nothing to whoever registers with its address', async () => {
+  it('gives no access to an account that registers with its address', async () => {
     const [id, email] = [await newProject(), addressOf('new')]
     await inviteTo(id, email, 'admin')
     const squatter = await register(email.toUpperCase())
     expect(await seen(id, squatter)).toEqual([])
     expect(codeOf(await request('GET', `/api/projects/${id}`, squatter))).toEqual([404, 'PROJECT_NOT_FOUND'])
     expect(await membersOf(id)).toEqual([[email, 'admin', true]])
-    // To invite again is no way around it.
+    // A second invitation does not bypass this.
     expect(codeOf(await request('POST', `/api/projects/${id}/members`, owner, { email }))).toEqual([409, 'CONFLICT'])
     aheadMs += 15 * dayMs
     expect((await request('POST', `/api/projects/${id}/members`, owner, { email })).body.data.pending).toBe(true)
     expect(await seen(id, squatter)).toEqual([])
   })
 
-  it('is what somebody gets who was added with an address that another had registered, until its link is accepted', async () => {
+  it('is what a user receives who is added by an address that another account registered, until its link is accepted', async () => {
     const [id, email] = [await newProject(), addressOf('theirs')]
     const squatter = await register(email)
     const { token } = await inviteTo(id, email.toUpperCase(), 'admin')
@@ -97,7 +97,7 @@ describe('an invitation', () => {
     expect([await seen(id, holder), await seen(id, squatter)]).toEqual([['admin'], []])
   })
 
-  it('makes its account a member when an administrator confirms the address, who has yet to accept the project', async () => {
+  it('makes its account a pending member when an administrator confirms the address', async () => {
     const [id, guest] = [await newProject(), await register(addressOf('guest'))]
     await inviteTo(id, guest.email, 'viewer')
     await root.client.users.update({ id: guest.id, addressVerified: true })
@@ -105,7 +105,7 @@ describe('an invitation', () => {
     expect((await guest.client.projects.get({ id })).accepted).toBe(false)
   })
 
-  it('is accepted once by whoever has the link, with the role that it names, and counts as consent', async () => {
+  it('can be accepted once with its link, with the role that it names, and counts as consent', async () => {
     const [id, guest, other] = [await newProject(), await register(addressOf('guest')), await register(addressOf('x'))]
     const { token } = await inviteTo(id, addressOf('else'), 'viewer')
     expect(await guest.client.invitations.accept({ token })).toMatchObject({ id, role: 'viewer', accepted: true })
@@ -114,7 +114,7 @@ describe('an invitation', () => {
     expect(await seen(id, other)).toEqual([])
   })
 
-  it('is accepted with a registration, and a token that is worth nothing makes no account', async () => {
+  it('is accepted with a registration, and an invalid token creates no account', async () => {
     const [id, email] = [await newProject(), addressOf('new')]
     const { token } = await inviteTo(id, email)
     const guest = await register(addressOf('other'), token)
@@ -139,7 +139,7 @@ describe('an invitation', () => {
     expect(codeOf(reply)).toEqual([403, 'REGISTRATION_DISABLED'])
   })
 
-  it('makes one member when two accept it at once, and one when one account does so five times', async () => {
+  it('creates one member if two accounts accept it at once, or one account accepts it five times', async () => {
     for (let round = 0; round < 3; round++) {
       const id = await newProject()
       const both = [await register(addressOf('a')), await register(addressOf('b'))]
@@ -153,7 +153,7 @@ describe('an invitation', () => {
     }
   })
 
-  it('is refused after 14 days, when it was withdrawn or renewed, and when its project is gone', async () => {
+  it('is rejected after 14 days, after it is withdrawn or renewed, and after its project is deleted', async () => {
     const [id, guest] = [await newProject(), await register(addressOf('guest'))]
     const [expired, withdrawn, renewed] = [await inviteTo(id), await inviteTo(id), await inviteTo(id)]
     await owner.client.members.removeInvitation({ projectId: id, email: withdrawn.email.toUpperCase() })
@@ -169,7 +169,7 @@ describe('an invitation', () => {
     expect(codeOf(await accept(guest, again.token))).toEqual(unknown)
   })
 
-  it('stays open when somebody tries it who belongs to the project', async () => {
+  it('stays open if a member of the project tries to accept it', async () => {
     const id = await newProject()
     const member = await confirmed(addressOf('member'))
     await owner.client.members.add({ id, email: member.email, role: 'viewer' })
@@ -190,7 +190,7 @@ describe('an invitation', () => {
       expect(codeOf(await accept(owner, wrong))).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('is given to whoever an administrator makes an account for, who has yet to accept the project', async () => {
+  it('passes to the account that an administrator creates for its address, which must still accept the project', async () => {
     const [id, email] = [await newProject(), addressOf('new')]
     await inviteTo(id, email)
     const { user, generatedPassword } = await root.client.users.create({ email, name: 'New', role: 'user' })
@@ -199,7 +199,7 @@ describe('an invitation', () => {
     expect((await guest.client.projects.get({ id })).accepted).toBe(false)
   })
 
-  it('is there once, and can be withdrawn and given again', async () => {
+  it('is listed once, and can be withdrawn and created again', async () => {
     const [id, email] = [await newProject(), addressOf('new+tag')]
     const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email })
     const on = (method: string, address: string, more = '') =>
@@ -227,7 +227,7 @@ describe('an invitation', () => {
     }
   })
 
-  it('does not make the first user a member of what passes to him or her', async () => {
+  it('does not make the first user a member of the projects that he or she inherits', async () => {
     const fresh = await startBoard()
     const { id } = await fresh.client.projects.create({ name: 'P', path: fresh.folder('p') })
     await fresh.client.members.add({ id, email: 'ada@example.org', role: 'viewer' })
@@ -237,7 +237,7 @@ describe('an invitation', () => {
     await fresh.close()
   })
 
-  it('checks what it is given', async () => {
+  it('validates its input', async () => {
     const id = await newProject()
     for (const body of [
       {},

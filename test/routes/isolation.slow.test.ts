@@ -4,7 +4,7 @@ import { exampleOf, requestOf, rows, type Row } from '../support/contract/exampl
 import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
-/** What a request may name by id. Board templates are readable by all, and so are not among them. */
+/** The fields of a request that hold an id. Board templates are not among them because every user can read them. */
 const kinds = [
   'projectId',
   'boardId',
@@ -25,7 +25,7 @@ type Kind = (typeof kinds)[number]
 const missing = '999999'
 const nothing = Object.fromEntries(kinds.map(kind => [kind, missing])) as Record<Kind, string>
 
-/** Inputs beside the examples that name more ids. */
+/** Inputs in addition to the examples, which name more ids. */
 const more: Record<string, Array<(seed: Seed) => Record<string, unknown>>> = {
   'projects.update': [({ projectId, organizationId }) => ({ id: projectId, organizationId })],
   'keys.create': [
@@ -64,7 +64,7 @@ afterAll(() => board.close())
 const isAboutAProject = ({ route }: Row) => route.who.kind === 'member' || route.who.kind === 'key'
 const inputsOf = (row: Row, seed: Seed) => [exampleOf(row, seed), ...(more[row.name] ?? []).map(make => make(seed))]
 
-/** Everything of an answer that a caller can see, but the request's id and the time. What it repeats of the request's own id is left out. */
+/** All parts of a response that a caller can see, except the request's id and the time. Omits text that repeats the id of the request. */
 function visible({ status, headers, text }: Reply, row: Row, id: string): unknown {
   const repeats = row.name === 'panelStates.set'
   const shown = [...headers].filter(
@@ -82,7 +82,7 @@ const ask = async (row: Row, input: Record<string, unknown>, token: string): Pro
   return board.request(row.route.method, path, { token, ...options })
 }
 
-/** Asks for each id of others in the place of one's own, then for one that does not exist, and counts the pairs. */
+/** Sends each id of other users instead of the caller's, then an id that does not exist, and counts the pairs. */
 async function compare(row: Row, token: string, others: Seed): Promise<number> {
   let pairs = 0
   const inputs = inputsOf(row, own)
@@ -127,7 +127,7 @@ async function stateOf({ token, projectId, cardId, archivedCardId, organizationI
 }
 
 const states = new Map<Seed, unknown>()
-/** Expects that after some requests, as after all earlier ones, the owner of a project sees what was there before them. */
+/** Expects that after some requests, as after all earlier ones, the owner of a project sees its records unchanged. */
 async function expectUntouched(seed: Seed, ask: () => Promise<void>): Promise<void> {
   const before = states.get(seed) ?? (await stateOf(seed))
   await ask()
@@ -159,12 +159,12 @@ describe('what belongs to others is answered byte for byte like what does not ex
   })
 
   it.each(naming.filter(isAboutAProject))(
-    '$name, for a key of one project, also in another project of its owner',
+    '$name, for a key of one project, also for other projects of its owner',
     row => expectUntouched(ownOther, async () => expect(await compare(row, own.apiKey, ownOther)).toBeGreaterThan(0)),
   )
 
   it.each(naming.filter(row => isAboutAProject(row) && !row.name.endsWith('create')))(
-    "$name, for a key without the permission, as does one's own",
+    '$name, for a key without the permission, also for its own records',
     async row => {
       const replies = await Promise.all(
         [own, foreign, { ...own, ...nothing }].map(async seed =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-test('a flood of failures by people who do not say who they are leaves the rest of the log where it is, and is told in one entry', async () => {
+test('a flood of failures by unauthenticated clients keeps the rest of the log and adds one entry', async () => {
   const flooded = await startBoard()
   flooded.server.app.logs.log('info', 'Before the flood')
   const flood = async (count: number) => {

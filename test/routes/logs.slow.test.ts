@@ -25,7 +25,7 @@ const messages = async (query: Query = {}) => (await list(query)).map(({ message
 const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) =>
   board.server.app.logs.log(level, message, fields)
 
-describe('the log tells', () => {
+describe('the log reports', () => {
   test('that the server has started, and of changes with their caller and route', async () => {
     expect((await list({ search: 'started' }))[0]).toMatchObject({
       level: 'info',
@@ -101,7 +101,7 @@ describe('the log tells', () => {
     const { db } = board.server.app
     const { get } = db
     db.get = () => {
-      throw new Error('the disk is made of cheese')
+      throw new Error('the disk failed for this test')
     }
     const failed = await board.request('GET', `/api/projects/${projectId}`)
     db.get = get
@@ -112,10 +112,10 @@ describe('the log tells', () => {
       level: 'error',
       requestId: failed.headers.get('x-request-id'),
       message: 'GET /api/projects/{id} 500 INTERNAL',
-      fields: { cause: expect.stringMatching(/^Error: the disk is made of cheese\n +at /) },
+      fields: { cause: expect.stringMatching(/^Error: the disk failed for this test\n +at /) },
     })
     await eventually('the file', () =>
-      readFileSync(join(board.dataDir, 'logs', 'board.log'), 'utf8').includes('the disk is made of cheese'),
+      readFileSync(join(board.dataDir, 'logs', 'board.log'), 'utf8').includes('the disk failed for this test'),
     )
   })
 })
@@ -134,7 +134,7 @@ describe('the list', () => {
     expect((await list({ limit: 5000 })).length).toBeLessThanOrEqual(1000)
   })
 
-  test('has what is of a level and above, and what is since a time', async () => {
+  test('filters entries by minimum level and by time', async () => {
     log('info', 'Levelled one')
     log('warn', 'Levelled two')
     log('error', 'Levelled three')
@@ -145,7 +145,7 @@ describe('the list', () => {
     expect(await messages({ since: '2099-01-01T00:00:00.000Z' })).toEqual([])
   })
 
-  test('is searched by the beginnings of words, in any order, and by words in quotes as they stand', async () => {
+  test('is searched by the beginnings of words in any order, and by quoted words verbatim', async () => {
     log('info', 'The quick brown fox jumps', { animal: 'Vulpes', status: 500 })
     for (const search of [
       'quick',
@@ -231,7 +231,7 @@ describe('the export', () => {
   const put = async (body: unknown) =>
     (await board.request('PUT', '/api/settings/log-export', { body })).body.error?.message
 
-  test('is off at first, and a test says so', async () => {
+  test('is disabled by default, and a test reports that', async () => {
     expect(await board.client.logs.getExport()).toEqual(settings)
     expect(await board.client.logs.testExport()).toEqual({
       ok: false,
@@ -241,7 +241,7 @@ describe('the export', () => {
     })
   })
 
-  test('keeps header values sealed, shows a mask, and keeps what is masked or not named', async () => {
+  test('keeps header values sealed, returns a mask, and keeps masked and omitted values', async () => {
     const shown = {
       ...settings,
       endpoint: receiver.url,
@@ -272,7 +272,7 @@ describe('the export', () => {
     await set({ endpoint: receiver.url, headers: { authorization: header } })
   })
 
-  test('refuses what makes no sense, and changes nothing then', async () => {
+  test('rejects invalid settings and changes nothing', async () => {
     const before = await board.client.logs.getExport()
     const bad: Array<[object, string]> = [
       [{ endpoint: null, headers: {}, enabled: true }, 'endpoint'],
@@ -335,7 +335,7 @@ describe('the export', () => {
     expect(receiver.records().map(({ message }) => message)).not.toContain('Not exported')
   })
 
-  test('goes on after a restart of the server, with its headers', async () => {
+  test('continues after a restart of the server, with its headers', async () => {
     const dataDir = board.folder('restarted')
     const first = await startBoard({ dataDir })
     await first.client.logs.setExport({
@@ -354,7 +354,7 @@ describe('the export', () => {
     await second.close()
   })
 
-  test('a test says what came back, without what was sent', async () => {
+  test('a test reports the response without the sent data', async () => {
     const tested = async (status: number, body: unknown) => {
       receiver.answer = response => reply(response, status, body)
       const result = await board.client.logs.testExport()

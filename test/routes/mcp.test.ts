@@ -128,7 +128,7 @@ describe('an agent', () => {
     ])
   })
 
-  it('says what it does, which its card shows and an event tells', async () => {
+  it('reports its progress, which its card shows and an event contains', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     await use(await connect(card.token), 'report_progress', { detail: 'Looking for rhymes' })
     const { lastAgentAction } = await board.client.cards.get({ projectId: card.projectId, cardId: card.cardId })
@@ -215,7 +215,7 @@ describe('an agent', () => {
       expect(await failure(client, 'attach_file', { filename: 'x', ...input })).toBe('VALIDATION_FAILED')
   })
 
-  it('comments on its card, and reads what was said on any card of the project', async () => {
+  it('comments on its card, and reads the comments of any card of the project', async () => {
     const [client, other] = [await connect(card.token), await connect((await activeCard()).token)]
     const said = await use(client, 'add_comment', { body: 'Half of the tests are slow.' })
     expect(said).toMatchObject({
@@ -256,7 +256,7 @@ describe('an agent', () => {
     expect(await use(client, 'list_monitors')).toEqual([])
   })
 
-  it('reaches nothing of other projects, and no other card with what it writes', async () => {
+  it('cannot reach other projects, and cannot write to other cards', async () => {
     const client = await connect(card.token)
     const foreign = await activeCard()
     const { id: attachmentId } = await use(await connect(foreign.token), 'attach_file', {
@@ -274,7 +274,7 @@ describe('an agent', () => {
       expect([name, await failure(client, name, input)]).toEqual([name, 'VALIDATION_FAILED'])
   })
 
-  it("is told in the tool's answer what was wrong with its input, without it", async () => {
+  it("gets the invalid fields of its input in the tool's response, without their values", async () => {
     const client = await connect(card.token)
     const { isError, content } = await call(client, 'create_card', { title: '', labels: ['secret-value', 7] })
     expect(isError).toBe(true)
@@ -295,7 +295,7 @@ describe('an agent', () => {
 })
 
 describe('the endpoint', () => {
-  it('is open to every token, and not to nobody', async () => {
+  it('accepts every token, and rejects requests without one', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     const { key } = await board.client.keys.create({
       name: 'k',
@@ -356,7 +356,7 @@ describe('the endpoint', () => {
     expect((await send([initialized])).status).toBe(202)
   })
 
-  it('refuses what is no message of the protocol, and answers at once however strange it is', async () => {
+  it('rejects messages that break the protocol, and responds immediately to all of them', async () => {
     for (const body of [
       {},
       [],

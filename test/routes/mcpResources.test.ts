@@ -36,7 +36,7 @@ const textOf = ({ contents }: Awaited<ReturnType<Client['readResource']>>) => (c
 const uri = (rest = '') => `board://projects/${card.projectId}/cards${rest}`
 
 describe('resources', () => {
-  it("are the caller's projects, and templates of what their tools may read", async () => {
+  it("are the caller's projects, and templates for the objects that its tools can read", async () => {
     const client = await connect(owner)
     const { resources } = await client.listResources()
     expect(resources.map(each => each.uri)).toEqual([uri()])
@@ -95,7 +95,7 @@ describe('prompts', () => {
     ['plan_work', { projectId: '1' }, /goal is required/],
     ['plan_work', { projectId: '1; drop', goal: 'x' }, /projectId must be an id/],
     ['what_waits', { projectId: '1', other: 'x' }, /other is not a known argument/],
-  ])('say what is wrong: %s %j', async (name, given, message) => {
+  ])('report invalid arguments: %s %j', async (name, given, message) => {
     await expect((await connect(owner)).getPrompt({ name, arguments: given })).rejects.toThrow(message)
   })
 
@@ -112,7 +112,7 @@ describe('prompts', () => {
 })
 
 describe('what others read of the tools', () => {
-  /** What the registry's published schema (2025-12-11) asks of the fields that are used. */
+  /** The fields of the registry's published schema (2025-12-11) that this server uses. */
   const ServerFile = v.strictObject({
     $schema: v.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
     name: v.pipe(v.string(), v.regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/), v.maxLength(200)),

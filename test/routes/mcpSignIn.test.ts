@@ -21,7 +21,7 @@ const connect = async (program: Program) => {
   const client = new Client({ name: 'probe', version: '1' })
   return { transport, client, connected: client.connect(transport) }
 }
-/** What the person's browser and the page do. */
+/** Acts as the user's browser and the page. */
 const decide = async (program: Program, isAllowed: boolean): Promise<URL> => {
   const { status, headers } = await fetch(program.asked!, { redirect: 'manual' })
   expect(status).toBe(302)
@@ -32,7 +32,7 @@ const decide = async (program: Program, isAllowed: boolean): Promise<URL> => {
   )
 }
 
-it("the protocol's own client signs in, works, renews its tokens, and signs in anew once it was revoked", async () => {
+it("the protocol's own client signs in, works, renews its tokens, and signs in again after a revocation", async () => {
   const program = new Program()
   const first = await connect(program)
   await expect(first.connected).rejects.toThrow(UnauthorizedError)
@@ -69,7 +69,7 @@ it('a person who refuses leaves it without a token', async () => {
   expect(program.tokens()).toBe(undefined)
 })
 
-it("a code of another one's sign-in is refused to it, for the verifier is its own", async () => {
+it('a code of another sign-in is rejected because the verifier does not match', async () => {
   const [program, other] = [new Program(), new Program()]
   for (const each of [program, other]) await auth(each, { serverUrl: serverUrl() })
   const code = (await decide(other, true)).searchParams.get('code')!

@@ -113,7 +113,7 @@ describe('members', () => {
     expect(codeOf(await create())).toEqual([403, 'FORBIDDEN'])
   })
 
-  it('may leave; only admins remove others, add, change or withdraw', async () => {
+  it('can leave; only admins remove, add, change or withdraw others', async () => {
     const [id, one, two, stranger] = [await newProject(), await person(), await person(), await person()]
     for (const { email } of [one, two]) await owner.client.members.add({ id, email })
     await owner.client.members.add({ id, email: 'invited@example.org' })
@@ -192,7 +192,7 @@ describe('members', () => {
     expect(await accepted()).toEqual([[false], false, true])
   })
 
-  it('of an organization accept each of its projects anew when they come back', async () => {
+  it('of an organization must accept each of its projects again when they rejoin', async () => {
     const one = await person()
     const organization = await owner.client.organizations.create({ name: 'O' })
     const { id } = await owner.client.projects.create({

@@ -21,7 +21,7 @@ const figure = async (name: string) =>
       .at(-1),
   )
 
-test('requests are counted by route, method and status, never by what stands in their path', async () => {
+test('requests are counted by route, method and status, never by values in their path', async () => {
   await board.client.projects.get({ id: projectId })
   await board.request('GET', '/api/projects/999999')
   const text = await figures()
@@ -54,7 +54,7 @@ test('sockets, events, agents, monitors, webhooks and the database have figures'
   await eventually('no socket', async () => (await figure('board_sockets')) === 0)
 })
 
-test('whoever asks from beyond this machine must be a super_admin', async () => {
+test('a client beyond this machine must be a super_admin', async () => {
   const far = { 'x-forwarded-for': '203.0.113.9' }
   expect((await board.request('GET', '/metrics', { token: null, headers: far })).status).toBe(401)
   await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })

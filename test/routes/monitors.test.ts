@@ -35,7 +35,7 @@ const plainCard = async (input: object): Promise<TestCard> => ({
 })
 
 describe('a monitor', () => {
-  it("is created with what it is made of, and listed with the card's others in the order of their creation", async () => {
+  it("is created with its fields, and listed with the card's other monitors in the order of their creation", async () => {
     const card = await board.newCard()
     const reply = await post(card, { ...good, command: 'sleep 30', description: 'Sleeps', cwd: board.path })
     expect(reply.status, reply.text).toBe(201)
@@ -70,7 +70,7 @@ describe('a monitor', () => {
     )
   })
 
-  it('takes its bounds, and null for what may be left out', async () => {
+  it('accepts the limits of its fields, and null for optional fields', async () => {
     const card = await board.newCard()
     for (const fields of [
       { intervalSecs: 10 },
@@ -281,7 +281,7 @@ describe('the checks of a new monitor come in this order', () => {
       expect(codeOf(await post(await withToken(card), wrong))).toEqual([409, 'MONITOR_CARD_INACTIVE'])
   })
 
-  it('a body that is no object first of all: VALIDATION_FAILED', async () => {
+  it('a body that is not an object, first: VALIDATION_FAILED', async () => {
     for (const raw of ['[]', '"x"', '1', 'null', `{"command":${'['.repeat(50)}${']'.repeat(50)}}`])
       expect(codeOf(await board.request('POST', pathOf(full), { token: full.token, raw }))).toEqual([
         400,
@@ -294,7 +294,7 @@ describe('the checks of a new monitor come in this order', () => {
   })
 })
 
-describe('each field has an error of its own', () => {
+describe('each field has its own error', () => {
   let card: ActiveCard
   beforeAll(async () => {
     card = await board.newCard()
@@ -321,13 +321,13 @@ describe('each field has an error of its own', () => {
     expect(await board.as(card.token).monitors.list(card.ref)).toEqual([])
   })
 
-  it('MONITOR_CWD_INVALID for what is no folder', async () => {
+  it('MONITOR_CWD_INVALID for a path that is not a folder', async () => {
     const file = join(board.path, 'file')
     writeFileSync(file, '')
     expect(codeOf(await post(card, { ...good, cwd: file }))).toEqual([400, 'MONITOR_CWD_INVALID'])
   })
 
-  it("MONITOR_CWD_OUTSIDE_CARD for what is not inside the card's folders once links are followed", async () => {
+  it("MONITOR_CWD_OUTSIDE_CARD for a path that leaves the card's folders after resolving links", async () => {
     const [inside, link, beside] = [join(board.path, 'inside'), join(board.path, 'link'), `${board.path}-beside`]
     for (const folder of [inside, join(board.path, '..hidden'), beside]) mkdirSync(folder)
     symlinkSync(tmpdir(), link)

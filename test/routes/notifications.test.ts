@@ -34,11 +34,11 @@ const url = 'https://hooks.example.org/mine'
 const register = async (name: string) =>
   board.as((await board.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })).token)
 
-test('whoever has changed nothing wants to hear of everything, and nothing is sent anywhere', async () => {
+test('by default, every event notifies and no webhook is set', async () => {
   expect(await board.client.notifications.get()).toEqual(defaults)
 })
 
-test('what is named is changed, the rest stays, and the settings of the local operator pass on to the first user', async () => {
+test('an update changes only the named settings, and the first user inherits the settings of the local operator', async () => {
   expect(await board.client.notifications.set({ sound: false, agentFailed: false })).toEqual({
     ...defaults,
     sound: false,
@@ -80,7 +80,7 @@ test.each([
   ['a URL with a password', { webhookUrl: 'https://me:secret@example.org/' }, 'webhookUrl'],
   ['a long URL', { webhookUrl: `https://example.org/${'x'.repeat(2000)}` }, 'webhookUrl'],
   ['a word for a switch', { sound: 'yes' }, 'sound'],
-  ['a switch that nobody knows', { smell: true }, 'smell'],
+  ['an unknown switch', { smell: true }, 'smell'],
 ])("%s is refused by the field's name, and nothing is changed", async (_, body, field) => {
   const before = await board.client.notifications.get()
   const reply = await board.request('PUT', path, { body: { desktop: false, ...body } })

@@ -178,7 +178,7 @@ describe('a sign-in begins only', () => {
 })
 
 describe('a server behind a proxy', () => {
-  it('signs in under its public address, with a cookie that needs TLS, whatever Host the proxy sends', async () => {
+  it('signs in under its public address, with a cookie that needs TLS, regardless of the Host that the proxy sends', async () => {
     const behind = await startBoard({ publicUrl: 'https://board.example.org/team/' })
     try {
       expect((await behind.client.oidc.get()).redirectUri).toBe('https://board.example.org/team/api/oidc/callback')
@@ -216,7 +216,7 @@ describe('a provider', () => {
     await sso.configure()
   })
 
-  it('that is down is told of on a page, and is found again when it is up', async () => {
+  it('that is down is reported on a page, and is found again when it is up', async () => {
     await provider.down()
     await sso.configure()
     expect(await board.client.oidc.test()).toEqual({
@@ -234,7 +234,7 @@ describe('a provider', () => {
     expect((await begin()).status).toBe(302)
   })
 
-  it('that speaks TLS may be anywhere', async () => {
+  it('that uses TLS can be at any address', async () => {
     await sso.configure({ issuerUrl: 'https://127.0.0.1:1' })
     expect(await board.client.oidc.test()).toEqual({
       ok: false,
@@ -244,7 +244,7 @@ describe('a provider', () => {
     await sso.configure()
   })
 
-  it('that goes down during a sign-in ends it, and its metadata are read anew', async () => {
+  it('that goes down during a sign-in ends it, and its metadata is fetched again', async () => {
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     await provider.down()
@@ -256,7 +256,7 @@ describe('a provider', () => {
     expect(provider.asked.filter(path => path === '/.well-known/openid-configuration')).toHaveLength(1)
   })
 
-  it('that does not know the secret is told of in words that say what to do', async () => {
+  it('that rejects the secret is reported with a way to fix it', async () => {
     await sso.configure({ clientSecret: 'not-the-secret' })
     expect(await sso.refusalOf('ada')).toEqual([
       'OIDC_REFUSED',
@@ -265,7 +265,7 @@ describe('a provider', () => {
     await sso.configure()
   })
 
-  it('that is no identity provider is told of', async () => {
+  it('that is not an identity provider is reported as such', async () => {
     await sso.configure({ issuerUrl: board.url })
     expect((await board.client.oidc.test()).error).toContain('not that of an identity provider')
     await sso.configure()

@@ -60,7 +60,7 @@ describe('an address that the provider', () => {
   })
 })
 
-describe('somebody who signs in', () => {
+describe('a user who signs in', () => {
   it('gets an account, and the same one the next time', async () => {
     people.set('ada', { email: 'Ada@Example.org', email_verified: true, name: 'Ada \u0007Lovelace' })
     const first = await sso.tokenOf('ada')
@@ -115,7 +115,7 @@ describe('somebody who signs in', () => {
     expect(await board.as(token).projects.list()).toMatchObject([{ id, accepted: false }])
   })
 
-  it('is told on a page in the browser when no program waits', async () => {
+  it('sees the result on a page in the browser if no program waits for it', async () => {
     people.set('page', { email: 'page@example.org', email_verified: true })
     const shown = await new Browser().signIn(`${board.url}/api/oidc/login`, 'page')
     expect({ status: shown.status, path: new URL(shown.url).pathname }).toEqual({
@@ -136,7 +136,7 @@ describe('somebody who signs in', () => {
     expect((await sso.refusalOf('zoë'))[1]).toContain('in a way that is not allowed')
   })
 
-  it('before the first user is told to make that one first', async () => {
+  it('before the first user gets a request to create that one first', async () => {
     const fresh = await startBoard()
     const own = await startIdentityProvider(`${fresh.url}/api/oidc/callback`)
     try {
@@ -189,7 +189,7 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('carol')).user.id).toBe(user.id)
   })
 
-  it('is linked anew when the server takes another provider', async () => {
+  it('is linked again when the server switches to another provider', async () => {
     people.set('fred', { email: 'fred@example.org', email_verified: true })
     const { user } = await sso.tokenOf('fred')
     const next = await startIdentityProvider(`${board.url}/api/oidc/callback`)
@@ -206,7 +206,7 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('fred')).user.id).toBe(user.id)
   })
 
-  it("that somebody registered with another's address ends when that one comes, and nothing of it goes on", async () => {
+  it('that another user registered with the address is deleted with its sessions when the owner of the address signs in', async () => {
     const { token: squatter, user } = await board.client.auth.register({
       email: 'dora@example.org',
       password: 'battery staple 2',
@@ -311,7 +311,7 @@ describe('an account that exists', () => {
   })
 })
 
-/** An active card of a project, whose agent token somebody may ask for. */
+/** Returns an active card of a project, which has an agent token. */
 async function active(client: Client, projectId: string): Promise<string> {
   const column = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
   return (await client.cards.create({ projectId, columnId: column.id, title: 'Active', deferred: true })).id
@@ -361,7 +361,7 @@ describe('a single sign-on that is bounded', () => {
     expect(await sso.refusalOf('one')).toEqual(['OIDC_REFUSED', outside])
   })
 
-  it('tells somebody at a browser on a page, and takes no domain that is none', async () => {
+  it('shows a page to a user in a browser, and rejects invalid domains', async () => {
     await sso.configure({ allowedDomains: ['example.com'] })
     people.set('page-out', { email: 'x@example.org', email_verified: true })
     const shown = await new Browser().signIn(`${board.url}/api/oidc/login`, 'page-out')
@@ -396,7 +396,7 @@ it('a provider that puts the address into the ID token, signs with ECDSA and tak
   }
 })
 
-it('neither secrets nor codes stand in the data folder or in the log', async () => {
+it('neither secrets nor codes are in the data folder or in the log', async () => {
   people.set('canary', { email: 'canary@example.org', email_verified: true })
   const { shown } = await sso.signInFor('canary', { stopAt: isCallback })
   const { goTo, verifier } = await sso.signInFor('canary')

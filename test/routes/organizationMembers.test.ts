@@ -42,7 +42,7 @@ async function newOrganization(...members: Person[]): Promise<string> {
 const rolesIn = async (id: string) =>
   Object.fromEntries((await root.client.organizations.listMembers({ id })).map(({ userId, role }) => [userId, role]))
 
-test('whoever registered with an address of somebody else gets nothing by being added, until it is confirmed', async () => {
+test("an account that registered another user's address gets no access by being added, until the address is confirmed", async () => {
   const [id, email] = [await newOrganization(), `p${++made}@example.org`]
   const squatter = enter(await board.as().auth.register({ email, password: 'a long password' }))
   const added = await request('POST', `/${id}/members`, boss, { email })
@@ -126,7 +126,7 @@ test('an organization is answered to strangers like one that does not exist, on 
   }
 })
 
-test('members may leave, and only admins change or remove others', async () => {
+test('members can leave, and only admins change or remove others', async () => {
   const [one, two] = [await person(), await person()]
   const id = await newOrganization(one, two)
   expect(codeOf(await request('DELETE', `/${id}/members/${two.id}`, one))).toEqual([403, 'FORBIDDEN'])

@@ -38,7 +38,7 @@ const join = (organizationId: string, userId: string, role: 'admin' | 'member') 
     ]),
   )
 
-test('whoever makes an organization is its admin, renames it and deletes it', async () => {
+test('the creator of an organization is its admin, renames it and deletes it', async () => {
   const made = await own.organizations.create({ name: 'Club' })
   expect(made).toEqual({
     id: expect.any(String),
@@ -70,7 +70,7 @@ test('to others an organization is answered like one that does not exist', async
   }
 })
 
-test('a member sees it and changes nothing; another admin may', async () => {
+test('a member can see it but not change it; another admin can change it', async () => {
   const { id } = await own.organizations.create({ name: 'Shared' })
   await join(id, ids.foreign, 'member')
   expect(await foreign.organizations.get({ id })).toMatchObject({ name: 'Shared', role: 'member' })

@@ -57,7 +57,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     expect(other[0]!.body.error.message).toContain('the account that the server runs under')
   })
 
-  it('is let in with a token, and to what is open to everybody', async () => {
+  it('gets access with a token, and to public routes', async () => {
     const board = await start()
     const authorization = `Bearer ${board.token}`
     const requests = ['/', '/api/health', '/api/ready', '/api/docs', '/api/openapi.json', '/api/settings/auth-status']
@@ -69,7 +69,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
   })
 
-  it('does not create the first user, and is told who can', async () => {
+  it('cannot create the first user, and gets the names of those who can', async () => {
     const board = await start()
     const refused = await askOne('other', board, setup)
     expect(outcome(refused)).toEqual([403, 'SETUP_CODE_REQUIRED'])
@@ -77,7 +77,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     expect((await askOne('own', board, setup)).status).toBe(201)
   })
 
-  it('does not create it by leaving before it is looked at, when its end of the connection belongs to nobody', async () => {
+  it('cannot create it by disconnecting early, when the other end of the connection has no owner', async () => {
     const board = await start()
     const gone = Array.from({ length: 20 }, () => ({ ...setup, leaves: true }))
     await requestAs('other', board.url, gone)
@@ -91,7 +91,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     expect((await askOne('other', board, { ...setup, body: { ...ada, setupCode: 'open sesame' } })).status).toBe(201)
   })
 
-  it('makes no account until an administrator has opened registration, which is then open to everybody', async () => {
+  it('cannot register until an administrator opens registration, which is then open to all', async () => {
     const board = await start()
     await board.as().auth.setup(ada)
     expect(outcome(await askOne('other', board, register))).toEqual([403, 'REGISTRATION_DISABLED'])
@@ -109,7 +109,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     ['over IPv4 to a server of both families', { host: '::' }, '127.0.0.1'],
     ['over IPv4 through a socket of IPv6', {}, '::ffff:127.0.0.1'],
     ['over another loopback address', { host: '0.0.0.0' }, '127.0.0.2'],
-  ])('is told from the own one %s', async (_, config, host) => {
+  ])("is distinguished from the server's own account %s", async (_, config, host) => {
     const board = await start(config)
     const [own, other] = [
       await askOne('own', board, { ...figures, host }),
@@ -155,10 +155,10 @@ describe('a request that says it was passed on', () => {
   })
 })
 
-describe('where accounts cannot be told apart', () => {
+describe('where accounts cannot be distinguished', () => {
   const nowhere = { socketTables: '/nonexistent' }
 
-  it('the first user needs the printed code or the local token, and so does whoever registers', async () => {
+  it('the first user needs the printed code or the local token, also to register', async () => {
     const board = await start(nowhere)
     const setupCode = board.server.app.identity.setupCode()
     expect(setupCode).toMatch(/^([0-9a-f]{4}-){3}[0-9a-f]{4}$/)
@@ -214,7 +214,7 @@ describe("the kernel's table", () => {
     ['one whose client has sent everything', 200, [['05', own, held]]],
     ['one of the own account that no process holds', 401, [['01', own, 5]]],
     ["another account's", 401, [['01', own + 1, held]]],
-    ['one that nobody holds any more', 401, [['05', root, 0]]],
+    ['a connection without an owner', 401, [['05', root, 0]]],
     ['one that is over', 401, [['06', root, 0]]],
     ['one that is being opened', 401, [['02', own, held]]],
     [

@@ -32,7 +32,7 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
 const assets = async () =>
   [...(await get('/')).bytes.toString().matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, path]) => path!)
 
-test('the page may load and ask its own server only, and make no script of text', async () => {
+test('the page can load from and connect to its own server only, and cannot evaluate text as a script', async () => {
   const { status, headers, bytes } = await get('/')
   expect(status).toBe(200)
   const policy = String(headers['content-security-policy'])
@@ -76,7 +76,7 @@ test('every part of it is kept for ever, and comes packed for who takes that', a
   }
 })
 
-test('it comes packed only for who says so, with whatever spaces and case', async () => {
+test('a file is compressed only for clients that accept it, with any spaces and case in the header', async () => {
   const [path] = await assets()
   const encodingFor = async (taken: string) =>
     (await get(`/${path}`, { 'accept-encoding': taken })).headers['content-encoding']
@@ -86,7 +86,7 @@ test('it comes packed only for who says so, with whatever spaces and case', asyn
     expect(await encodingFor(taken), taken).toBe(undefined)
 })
 
-test('what is no part of it is not found, however it is asked for', async () => {
+test('a path that is not a file of the page returns 404, in any encoding', async () => {
   for (const name of [
     'none.js',
     '..%2findex.html',

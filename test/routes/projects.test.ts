@@ -24,7 +24,7 @@ const create = (name: string, fields: { path?: string; organizationId?: string }
   board.as(token).projects.create({ name, path: board.dataDir, ...fields })
 
 describe('creating a project', () => {
-  it('adds hosts to those that its agents reach, at once and none twice, as far as there is room', async () => {
+  it('adds hosts to those that its agents can reach, concurrently, without duplicates and up to the limit', async () => {
     const { id } = await create('Hosts')
     const { update, get } = board.as(own).projects
     const added = ['a.example.org', 'b.example.org', 'c.example.org', 'a.example.org']
@@ -41,7 +41,7 @@ describe('creating a project', () => {
     ).toEqual(['d.example.org', 'e.example.org'])
   })
 
-  it('keeps hosts as they are compared: one spelling of each', async () => {
+  it('keeps hosts in one normalized spelling', async () => {
     const { id } = await create('Spellings')
     const hosts = ['EXAMPLE.org', 'example.org.', '0x7f.1', '::1', '[::1]', 'Bücher.example', 'example.org:8443']
     const kept = ['example.org', '127.0.0.1', '[::1]', 'xn--bcher-kva.example', 'example.org:8443']
@@ -50,7 +50,7 @@ describe('creating a project', () => {
     expect((await update({ id, sandbox: { addHosts: hosts } })).sandbox.hosts).toEqual(kept)
   })
 
-  it('makes its default board with the columns of Kanban', async () => {
+  it('creates its default board with the columns of Kanban', async () => {
     const { id, ownerId, createdAt, updatedAt, ...project } = await create('New')
     expect(project).toEqual({
       name: 'New',
@@ -106,7 +106,7 @@ describe('creating a project', () => {
     expect((await create('x', { path: `${board.folder('kept')}/../kept/` })).path).toBe(board.folder('kept'))
   })
 
-  it("may be in an organization of one's own only", async () => {
+  it('can be in an organization of the user only', async () => {
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Mine' })
     const project = await create('Shared', { organizationId })
     expect((await board.as(own).projects.list({ organizationId })).map(({ id }) => id)).toEqual([project.id])
@@ -241,7 +241,7 @@ describe('a project', () => {
   })
 })
 
-it('beyond loopback a plain user makes projects below the project roots only, also by links', async () => {
+it('beyond loopback a plain user can create projects only below the project roots, also through links', async () => {
   const far = await startBoard({ host: '0.0.0.0', projectRoots: [board.folder('roots')] })
   try {
     await far.as().auth.setup({ email: 'root@example.org', password: 'root password' })

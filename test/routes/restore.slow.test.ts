@@ -31,7 +31,7 @@ const signIn = async () => (await board.as().auth.login({ email: 'root@example.o
 const me = async (token: string) => (await board.request('GET', '/api/auth/me', { token })).status
 
 describe('a restore', () => {
-  it('brings back every row and every file, and keeps what was there as a backup', async () => {
+  it('restores every row and every file, and keeps the previous state as a backup', async () => {
     const filename = await back()
     const before = hashOfBoard(board.dataDir)
     const { id: cardId } = await newCard('to be kept')
@@ -53,7 +53,7 @@ describe('a restore', () => {
     expect(hashOfBoard(board.dataDir)).toBe(later)
     expect(await titles()).toContain('to be kept')
     await eventually(
-      'an end of what is left over',
+      'the end of leftover work',
       () => !readdirSync(board.dataDir).some(name => /^(restor|replaced|damaged)/.test(name)),
     )
   })
@@ -99,7 +99,7 @@ describe('a restore', () => {
     expect(await me(token)).toBe(401)
   })
 
-  it("ends what every app was allowed, also where it was ended after the backup, and an app's sign-in begins anew", async () => {
+  it("revokes all app authorizations, also those revoked after the backup, and an app's sign-in starts again", async () => {
     const ada = await signIn()
     const [kept, revoked] = [await connectedApp(board), await connectedApp(board)]
     const [keptTokens, revokedTokens] = [await kept.connect(ada), await revoked.connect(ada)]
@@ -121,7 +121,7 @@ describe('a restore', () => {
     expect(await me(access_token)).toBe(200)
   })
 
-  it('closes sockets with 1012, and who comes back is told to read anew what the backup does not know', async () => {
+  it('closes sockets with 1012, and a returning client gets a resync for events that are not in the backup', async () => {
     const filename = await back()
     await newCard('news')
     const live = await openSocket(board.url, board.token)

@@ -56,7 +56,7 @@ const stats = (projectId: string, key: string) => request('GET', `/api/external/
 const missing = [404, 'PROJECT_NOT_FOUND']
 const forbidden = [403, 'FORBIDDEN']
 
-/** A second as this process lives it: a busy machine may stretch it for the server and for the test alike. */
+/** Waits for a second as this process measures it: a busy machine delays the server and the test alike. */
 async function withinASecond<T>(what: string, condition: () => T | undefined): Promise<T> {
   for (let tick = 0; tick < 20; tick++) {
     const result = condition()
@@ -262,7 +262,7 @@ describe('an account that is deleted', () => {
   })
 })
 
-it('an Idempotency-Key does not answer again to whoever may no longer see the project', async () => {
+it('an Idempotency-Key does not replay a response to a user who lost access to the project', async () => {
   const [one, { id: projectId }] = [
     await person(),
     await owner.client.projects.create({ name: 'P', path: board.folder('p') }),

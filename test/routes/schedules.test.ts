@@ -54,7 +54,7 @@ const problem = (promise: Promise<unknown>) =>
   )
 
 describe('a schedule', () => {
-  test('is made with its next runs, changed, and deleted, and each is told', async () => {
+  test('is created with its next runs, changed and deleted, with an event for each', async () => {
     const live = await follow(board.url, board.token, projectId)
     const made = await make({ cron: ' 0   9 * * 1-5 ', timeZone: 'Europe/Berlin' })
     expect(made).toMatchObject({
@@ -89,7 +89,7 @@ describe('a schedule', () => {
     expect(await board.client.schedules.list({ projectId })).toEqual([])
   })
 
-  test('takes the zone of the server unless one is named, and tells the runs before it is made', async () => {
+  test('uses the zone of the server by default, and previews its runs before it is created', async () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect((await make({ timeZone: undefined })).timeZone).toBe(timeZone)
     expect(await board.client.schedules.preview({ projectId, cron: '30 2 29 3 *', timeZone: 'Europe/Berlin' })).toEqual(
@@ -125,7 +125,7 @@ describe('a schedule', () => {
     expect(body.error.message + JSON.stringify(body.error.details)).toContain(message)
   })
 
-  test('makes cards in no column of another project', async () => {
+  test('creates no cards in a column of another project', async () => {
     const other = await board.client.projects.create({ name: 'other', path: board.folder('other') })
     const [column] = await board.client.columns.list({ projectId: other.id })
     const template = { title: 'x', columnId: column!.id }
@@ -136,7 +136,7 @@ describe('a schedule', () => {
 })
 
 describe('a run', () => {
-  test('makes the card of the template, with the day that it is in the zone', async () => {
+  test('creates the card of the template with the current day in the zone', async () => {
     const template = {
       title: 'Report {date}',
       prompt: 'Write it',
@@ -176,7 +176,7 @@ describe('a run', () => {
     expect(await cards()).toHaveLength(1)
   })
 
-  test.each(['none', 'one'] as const)('after downtime makes at most one card: %s', async catchUp => {
+  test.each(['none', 'one'] as const)('after downtime creates at most one card: %s', async catchUp => {
     nowMs = start
     const { id } = await make({ everySecs: 60, overlap: 'add', catchUp })
     await goTo(start + 3 * dayMs + 61_500 + minuteMs / 2)
@@ -208,7 +208,7 @@ describe('a run', () => {
     ['archived', cardId => board.client.cards.archive({ projectId, cardId })],
     ['deleted', cardId => board.client.cards.delete({ projectId, cardId })],
     ['moved to done', cardId => board.client.cards.move({ projectId, cardId, columnId: columns.done })],
-  ])('that waits is made once the last card is %s, and no other', async (_, end) => {
+  ])('that waits is created once the last card is %s, and no other', async (_, end) => {
     nowMs = start
     const { id } = await make({ overlap: 'queue' })
     for (const day of [0, 1, 2]) await goTo(start + day * dayMs + 30 * minuteMs)
@@ -223,7 +223,7 @@ describe('a run', () => {
     expect(title).toBe('Work of 2026-11-25')
   })
 
-  test('now makes a card whatever the last one does, and leaves the next time', async () => {
+  test('on request creates a card regardless of the last one, and keeps the next time', async () => {
     nowMs = start
     const { id, nextRunAt } = await make()
     const first = await board.client.schedules.run({ projectId, scheduleId: id })
@@ -258,7 +258,7 @@ describe('a run', () => {
     expect(await cards()).toHaveLength(made + 1)
   })
 
-  test('into a column that is gone disables the schedule, which says so', async () => {
+  test('into a deleted column disables the schedule, which reports the reason', async () => {
     nowMs = start
     const { boardId } = (await board.client.columns.list({ projectId }))[0]!
     const column = await board.client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })
@@ -273,7 +273,7 @@ describe('a run', () => {
     expect(await cards()).toEqual(['x'])
   })
 
-  test('is not made again after the clock was put back, and none is lost', async () => {
+  test('is not repeated after the clock was set back, and none is lost', async () => {
     nowMs = start
     const { id } = await make({ overlap: 'add' })
     await goTo(at('2026-11-23T09:00:05.000Z'))
@@ -315,14 +315,14 @@ describe('the rights of a run', () => {
     await goTo(start + dayMs + 30 * minuteMs)
     expect(await read(id)).toMatchObject({ enabled: false, nextRunAt: null })
     expect((await read(id)).disabledReason).toContain('may not work in this project any more')
-    // Whoever enables it makes it theirs.
+    // The user who enables the schedule becomes its owner.
     await change(id, { enabled: true })
     await goTo(start + 2 * dayMs + 30 * minuteMs)
     expect(await cards()).toHaveLength(2)
     expect((await read(id)).createdBy!.userId).not.toBe(userId)
   })
 
-  test('of a key end with it, and it makes only what it may', async () => {
+  test('of a key end with the key, and allow only actions that the key allows', async () => {
     nowMs = start
     const weak = await key(['schedules.write'])
     expect(await problem(make({}, weak.client))).toContain('cards.create')
@@ -343,7 +343,7 @@ describe('the rights of a run', () => {
     expect((await read(id)).disabledReason).toContain('The API key that made it was revoked.')
   })
 
-  test('stay with the maker when somebody gives it another name or disables it, and go with any other change', async () => {
+  test('stay with the owner if another user renames or disables the schedule, and pass to the author of any other change', async () => {
     nowMs = start
     const { id: userId, client } = await member()
     const { id } = await make()

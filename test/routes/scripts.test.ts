@@ -54,7 +54,7 @@ describe("a project's scripts", () => {
     expect(await names(of)).toEqual(['0 a', '1 b'])
   })
 
-  test('are changed in what is named, and nothing else', async () => {
+  test('are changed only in the given fields', async () => {
     const [scriptId] = (await fill(projectId, ['before'])) as [string]
     expect(await board.client.scripts.update({ projectId, scriptId, name: 'after' })).toMatchObject({
       id: scriptId,
@@ -85,8 +85,8 @@ describe("a project's scripts", () => {
     ['an empty command', { name: 'x', command: '' }, 'command'],
     ['a long command', { name: 'x', command: 'x'.repeat(16_385) }, 'command'],
     ['NUL in the command', { name: 'x', command: 'echo \0' }, 'command'],
-    ['a command that is no text', { name: 'x', command: ['true'] }, 'command'],
-    ['a field that nobody knows', { name: 'x', command: 'true', cwd: '/' }, 'cwd'],
+    ['a command that is not text', { name: 'x', command: ['true'] }, 'command'],
+    ['an unknown field', { name: 'x', command: 'true', cwd: '/' }, 'cwd'],
   ])('are refused with %s, by its name', async (_, body, path) => {
     const reply = await board.request('POST', `/api/projects/${projectId}/scripts`, { body })
     expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
@@ -146,7 +146,7 @@ describe('the status', () => {
 })
 
 describe('a run', () => {
-  test('is told of by events, with how it ended', async () => {
+  test('is reported by events with its result', async () => {
     const live = await follow(board.url, board.token, projectId)
     const script = await newScript(board.client, projectId, 'echo hello; echo trouble >&2; exit 3')
     const begun = await script.run()
@@ -191,7 +191,7 @@ describe('a run', () => {
     await script.ended()
   })
 
-  test('is cancelled by somebody, who is named, and then cannot be', async () => {
+  test('can be cancelled once, and records who cancelled it', async () => {
     const script = await newScript(board.client, projectId, 'echo begun; sleep 60')
     expect(await failure(board.client.scripts.cancel(script.place))).toBe(
       'SCRIPT_NOT_RUNNING: The script is not running.',
@@ -221,7 +221,7 @@ describe('a run', () => {
     expect(script.processes()).toEqual([])
   })
 
-  test('goes on as it began when its script is changed', async () => {
+  test('continues unchanged when its script is edited', async () => {
     const script = await newScript(board.client, projectId, 'sleep 0.4; echo old')
     await script.run()
     await board.client.scripts.update({ ...script.place, command: 'echo new' })
@@ -230,7 +230,7 @@ describe('a run', () => {
     expect((await script.ended()).output).toBe('new\n')
   })
 
-  test("fails with a clear error where the project's folder is gone", async () => {
+  test("fails with a clear error if the project's folder is missing", async () => {
     const path = board.folder('gone')
     const { id } = await board.client.projects.create({ name: 'gone', path })
     const script = await newScript(board.client, id, 'echo never')
@@ -245,13 +245,13 @@ describe('a run', () => {
     })
   })
 
-  test('that was ended by a signal says so, as a shell does', async () => {
+  test('that was ended by a signal reports it like a shell does', async () => {
     const script = await newScript(board.client, projectId, 'kill -9 $$')
     await script.run()
     expect(await script.ended()).toMatchObject({ status: 'failed', exitCode: 137, error: 'It was ended by SIGKILL.' })
   })
 
-  test('can be asked for by an API key that may, which is named by its owner', async () => {
+  test("can be started by an API key with the permission, and records the key's owner", async () => {
     const script = await newScript(board.client, projectId, 'sleep 60')
     const keyFor = async (permission: 'scripts.run' | 'scripts.read') =>
       board.as(

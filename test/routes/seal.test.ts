@@ -63,7 +63,7 @@ describe('the seal', () => {
     expect(one!.split('.').slice(2)).not.toEqual(two!.split('.').slice(2))
   })
 
-  it('says of a wrong BOARD_SECRET_KEY that it is wrong, goes on with all else, and takes the secret anew', async ({
+  it('reports a wrong BOARD_SECRET_KEY, keeps everything else working, and accepts the secret again', async ({
     skip,
   }) => {
     skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
@@ -107,7 +107,7 @@ describe('the seal', () => {
     await first.close()
   })
 
-  it('does not start with a BOARD_SECRET_KEY that is no key, and does not repeat it', async () => {
+  it('does not start with an invalid BOARD_SECRET_KEY, and does not repeat it', async () => {
     for (const secretKey of ['canary', 'canary'.repeat(8), `${'11'.repeat(31)}`, '11'.repeat(33)])
       await expect(startBoard({ secretKey })).rejects.toThrow(
         expect.objectContaining({ message: expect.stringMatching(/^BOARD_SECRET_KEY must be 32 bytes(?!.*canary)/) }),
@@ -128,7 +128,7 @@ describe('the seal', () => {
     await fresh.close()
   })
 
-  it("writes it to disk sealed only, with the key beside the database for the server's account alone", async () => {
+  it("writes it to disk only sealed, with the key next to the database for the server's account alone", async () => {
     const fresh = await startBoard()
     const keyFile = join(fresh.dataDir, 'secret.key')
     expect(existsSync(keyFile)).toBe(onLibsqlServer)

@@ -46,14 +46,14 @@ test('of a long prompt the 80 characters about the first word are shown, and tha
   expect((await find({ q: 'wwww' })).map(({ excerpt }) => excerpt)).toEqual([`${'w'.repeat(80)}…`])
 })
 
-test('the last word may be the beginning of one, and signs in a query have no meaning', async () => {
-  const { id } = await add('Mend the lighthouse-door', 'It says "closed" (always)')
-  for (const q of ['mend lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^mend'])
+test('the last word matches as a prefix, and special characters in a query have no meaning', async () => {
+  const { id } = await add('Fix the lighthouse-door', 'It says "closed" (always)')
+  for (const q of ['fix lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^fix'])
     expect(
       (await find({ q })).map(hit => hit.id),
       q,
     ).toEqual([id])
-  for (const q of ['mend OR nothing', 'NEAR(mend door)', 'title:mend', 'a" b:c ^d {e}', "-- '"])
+  for (const q of ['fix OR nothing', 'NEAR(fix door)', 'title:fix', 'a" b:c ^d {e}', "-- '"])
     expect((await board.request('GET', `/api/search?${new URLSearchParams({ q })}`)).body, q).not.toMatchObject({
       data: [{ id }],
     })
@@ -164,7 +164,7 @@ test('projects and boards are found by a part of their name', async () => {
   expect(await find({ q: 'harb' })).toMatchObject([{ type: 'project', id: projectId }])
 })
 
-test('nobody finds what they may not see, and a foreign project is like a missing one', async () => {
+test('a search omits results that the user cannot see, and a foreign project returns the same as a missing one', async () => {
   const { token } = await board.client.auth.register({ email: 'bob@example.org', password: 'battery staple' })
   expect(await board.as(token).search.find({ q: 'anchor' })).toEqual([])
   const foreign = await board.request('GET', `/api/search?q=anchor&projectId=${projectId}`, { token })
@@ -176,7 +176,7 @@ test('nobody finds what they may not see, and a foreign project is like a missin
   expect((await board.as(token).search.find({ q: 'anchor' })).map(({ title }) => title)).toEqual(['Drop the anchor'])
 })
 
-test('a key lists and finds what is in its scope, whoever owns it', async () => {
+test('a key lists and finds only records in its scope, regardless of its owner', async () => {
   const elsewhere = (await board.client.projects.create({ name: 'Buoy', path: board.folder('buoy') })).id
   await board.client.cards.create({ projectId: elsewhere, title: 'Drop the anchor' })
   const keyOf = async (fields: object) =>
@@ -207,7 +207,7 @@ test('a key lists and finds what is in its scope, whoever owns it', async () => 
   })
 })
 
-test('the days of a project end with what it is like now', async () => {
+test('the days of a project end with its current state', async () => {
   const days = await board.client.projects.history({ id: projectId })
   const stats = await board.client.projects.stats({ id: projectId })
   const { backlog, active, done } = days.at(-1)!

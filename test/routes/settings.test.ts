@@ -89,7 +89,7 @@ test('two actions cannot share a key; both are named and nothing is kept', async
   expect(await own.settings.setShortcuts({ moveLeft: 'h', left: 'H' })).toMatchObject({ moveLeft: 'h', left: 'H' })
 })
 
-test('a choice that was made before an action had the same default does not keep others from being changed', async () => {
+test('an older setting that equals a new default does not prevent changes of others', async () => {
   const { token } = await board.as().auth.register({ email: 'early@example.org', password: 'early password' })
   const early = board.as(token)
   const { id } = await early.auth.me()
@@ -123,7 +123,7 @@ test('panel states are kept for each account and card; those that a body names a
   ).toBe('PANEL_STATE_NOT_FOUND')
 })
 
-test('a key that is no card of the project is refused by its name, and nothing is kept', async () => {
+test('a key that is not a card of the project is rejected by name, and nothing is saved', async () => {
   const other = await own.projects.create({ name: 'Q', path: board.folder('q') })
   const elsewhere = (await own.cards.create({ projectId: other.id, title: 'Elsewhere' })).id
   const deleted = (await own.cards.create({ projectId, title: 'Deleted' })).id
@@ -139,7 +139,7 @@ test('a key that is no card of the project is refused by its name, and nothing i
   expect(await own.panelStates.get({ projectId })).toEqual(before)
 })
 
-test('a body that is no object, too deep or too large is refused', async () => {
+test('a body that is not an object, too deep or too large is rejected', async () => {
   const path = `/api/projects/${projectId}/panel-states`
   for (const body of [[], 'x', 1, null]) expect((await put(path, body)).status, JSON.stringify(body)).toBe(400)
   let deep: unknown = 1

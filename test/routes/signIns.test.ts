@@ -46,7 +46,7 @@ it('sign-ins are listed with where they came from, the newest first, and one tha
   ])
 })
 
-it("nobody lists or ends another's sign-ins, no administrator either", async () => {
+it('a user cannot list or end the sign-ins of another, not even as an administrator', async () => {
   const [one, two] = [await register(), await register()]
   const { id } = (await board.as(one.token).auth.sessions())[0]!
   for (const token of [two.token, board.token]) {
@@ -79,7 +79,7 @@ it('when a sign-in was last used is noted to the minute, and one that has expire
   expect(await board.as(token).auth.sessions()).toHaveLength(1)
 })
 
-it('a password is changed by whoever knows it, which ends all other sign-ins and no key', async () => {
+it('a password change requires the old password, and ends all other sign-ins but no key', async () => {
   const { email, token } = await register()
   const other = (await logIn(email, password)).body.data.token
   const { key } = await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })

@@ -55,11 +55,11 @@ test.each([
   ['no payload', '{"type":"subscribe"}', 'VALIDATION_FAILED'],
   ['an unknown field', '{"type":"subscribe","payload":{"projectId":"1","all":true}}', 'VALIDATION_FAILED'],
   [
-    'a project that is no id',
+    'a project that is not an id',
     '{"type":"subscribe","payload":{"projectId":"1; DROP TABLE events"}}',
     'VALIDATION_FAILED',
   ],
-  ['a since that is no number', '{"type":"subscribe","payload":{"projectId":"1","since":"0"}}', 'VALIDATION_FAILED'],
+  ['a since that is not a number', '{"type":"subscribe","payload":{"projectId":"1","since":"0"}}', 'VALIDATION_FAILED'],
   ['deep nesting', '['.repeat(30_000), 'INVALID_JSON'],
 ])('%s is answered with an error, and the socket stays open', async (_, text, code) => {
   const live = await open()
@@ -120,7 +120,7 @@ test('a client that stops reading is closed with 4008, and dropped if it does no
   expect(healthy.seqs()).toHaveLength(201)
   await eventually('the closes', () => logged.mock.calls.filter(([line]) => String(line).includes('4008')).length === 2)
   resuming.socket.resume()
-  // It has three seconds to take what was sent before: on a slow machine it may be dropped instead.
+  // The client has three seconds to read the earlier messages: on a slow machine it can be dropped instead.
   await eventually(
     'the close frame',
     () => resuming.received().includes(closeFrame4008) || (slowdown() > 2 && resuming.socket.destroyed),
@@ -135,7 +135,7 @@ test('a client that stops reading is closed with 4008, and dropped if it does no
 test('a client that reads slowly gets every event in order, once', async () => {
   const projectId = await newProject()
   const slow = await stall(projectId)
-  // Who takes nothing for three seconds is dropped, which on a slow machine all the news may take.
+  // A client that reads nothing for three seconds is dropped, which can take all events on a slow machine.
   let isSlow = true
   slow.socket.on('data', () => {
     if (isSlow) slow.socket.pause()

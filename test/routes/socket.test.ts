@@ -51,13 +51,13 @@ test('a ping is answered with a pong', async () => {
   expect(await live.message('pong')).toEqual({ type: 'pong', data: {} })
 })
 
-test('the token may come in the Authorization header too', async () => {
+test('the token can also come in the Authorization header', async () => {
   const live = opened(await openSocket(board.url, board.token, { authorization: `Bearer ${board.token}` }))
   live.send({ type: 'ping' })
   expect(await live.message('pong')).toBeDefined()
 })
 
-test('a subscriber is told each change of its project with type, data, seq, project and time', async () => {
+test('a subscriber receives each change of its project with type, data, seq, project and time', async () => {
   const projectId = await newProject()
   const other = await newProject('Other')
   const live = await following(projectId)
@@ -85,7 +85,7 @@ test('a subscriber is told each change of its project with type, data, seq, proj
   ])
 })
 
-test("a project's id may be a number, and a second subscription changes nothing", async () => {
+test("a project's id can be a number, and a second subscription changes nothing", async () => {
   const projectId = await newProject()
   const live = await following(projectId)
   live.send({ type: 'subscribe', payload: { projectId: Number(projectId) } })
@@ -111,7 +111,7 @@ test('after unsubscribe no more events come', async () => {
   expect(live.seqs()).toEqual([])
 })
 
-test('a subscriber with since gets what it missed first, then is subscribed, then what is new', async () => {
+test('a subscriber with since gets the missed events first, then the confirmation, then new events', async () => {
   const projectId = await newProject()
   const first = await following(projectId, 0)
   for (let index = 0; index < 80; index++) await create(projectId, `card ${index}`)
@@ -171,7 +171,7 @@ test('many events at once reach every subscriber in order', async () => {
   expect(all[0]!.seqs()).toEqual(all[0]!.seqs().toSorted((a, b) => a - b))
 })
 
-test('who missed more than is kept is told to read anew, and then gets what is new', async () => {
+test('a subscriber that missed more events than are kept gets a resync, and then new events', async () => {
   const projectId = await newProject()
   await create(projectId, 'old')
   const last = await board.server.app.outbox.lastSeq()
@@ -190,7 +190,7 @@ test('who missed more than is kept is told to read anew, and then gets what is n
   expect((await live.message('card.created')).data.title).toBe('new')
 })
 
-test('a since from the future, as after a restored backup, is told to read anew', async () => {
+test('a since from the future, as after a restored backup, gets a resync', async () => {
   const projectId = await newProject()
   const last = await board.server.app.outbox.lastSeq()
   const live = await following(projectId, last + 1000)
@@ -202,7 +202,7 @@ test('a since from the future, as after a restored backup, is told to read anew'
   expect((await live.message('card.created')).seq).toBe(last + 1)
 })
 
-test('after a project is deleted its subscribers are told so, and then that there is no such project', async () => {
+test('after a project is deleted its subscribers get its deletion, and then an error for the missing project', async () => {
   const projectId = await newProject()
   const live = await following(projectId)
   await board.client.projects.delete({ id: projectId })

@@ -88,7 +88,7 @@ test('a socket whose token expires is closed with 4001 within a second', async (
   ahead += 61_000
   expect((await byKey.untilClosed(withinASecond)).code).toBe(4001)
   expect(bySignIn.closed).toBeUndefined()
-  // A day later it is forgotten, and nobody can tell any more that it has expired.
+  // A day later the token is deleted, and its expiry can no longer be reported.
   ahead += 30 * 86_400_000
   expect(await bySignIn.untilClosed(withinASecond)).toEqual({ code: 4001, reason: 'The token has expired.' })
 })
@@ -127,7 +127,7 @@ test('an API key needs cards.read and the project in its scope', async () => {
   expect((await reader.message('card.created')).data.title).toBe('inside')
 })
 
-test('whoever may no longer see a project hears nothing of it within a second', async () => {
+test('a user who loses access to a project receives none of its events after one second', async () => {
   const organization = await board.client.organizations.create({ name: 'Org' })
   const project = await board.client.projects.create({
     name: 'Live',

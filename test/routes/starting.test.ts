@@ -44,7 +44,7 @@ const ways: Way[] = [
     ],
   },
   {
-    way: 'a create of a terminal card that somebody else may start later',
+    way: 'a create of a terminal card that another user can start later',
     ask: place => made({ kind: 'terminal', command: 'true', columnId: place.columnId })(place),
     to: [
       [['cards.create', 'agents.run'], 'refused'],
@@ -115,7 +115,7 @@ const ways: Way[] = [
     to: [[[...projectPermissions], 'leaves']],
   },
   {
-    way: 'activating what was deferred',
+    way: 'activating a deferred card',
     from: 'active',
     ask: posted('/activate'),
     to: [
@@ -153,7 +153,7 @@ const ways: Way[] = [
     ],
   },
   {
-    way: 'auto mode, which lets every step start by itself',
+    way: 'auto mode, which starts every step automatically',
     from: 'active',
     ask: place => ['PATCH', card(place, '/auto-mode'), { enabled: true }],
     to: [
@@ -162,7 +162,7 @@ const ways: Way[] = [
     ],
   },
   {
-    way: 'the steps of a card with auto mode, of which a manual one could be made to start by itself',
+    way: 'the steps of a card with auto mode, of which a manual one could be changed to automatic',
     from: 'auto',
     ask: place => ['PUT', card(place, '/pipeline'), { steps: [{ columnId: place.activeColumnId }] }],
     to: [
@@ -287,7 +287,7 @@ describe('what an API key starts', () => {
       projectPermissions.filter(permission => permission !== 'agents.run' && permission !== 'scripts.run'),
     )
     const started: string[] = []
-    // What deletes comes last, so that the others find what they name.
+    // Routes that delete come last, so that the others find their records.
     for (const row of rows.toSorted(
       (a, b) => Number(a.route.method === 'DELETE') - Number(b.route.method === 'DELETE'),
     )) {
@@ -325,7 +325,7 @@ it('a card that a key left aside says why, and a person starts it', async () => 
   expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ deferred: false, status: 'queued' })
 })
 
-it('a command of a key that may only make and move cards never runs', async () => {
+it('a key that can only create and move cards never runs a command', async () => {
   const running = await startBoard()
   try {
     const path = running.folder('project')

@@ -112,7 +112,7 @@ describe('an export of a project', () => {
     await expect.poll(underWay).toEqual([])
   })
 
-  it('ends in the middle when a file becomes shorter meanwhile, and the server goes on', async () => {
+  it('ends in the middle if a file becomes shorter during the export, and the server continues', async () => {
     const projectId = await newProject()
     const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
     const before = stored()
@@ -127,7 +127,7 @@ describe('an export of a project', () => {
     expect((await board.client.server.health()).status).toBe('ok')
   })
 
-  it('is one state of the board, whatever others write meanwhile', async () => {
+  it('is one state of the board, even while other clients write', async () => {
     const projectId = await newProject()
     const [from, to] = await board.client.columns.list({ projectId })
     const cards = await Promise.all(
@@ -146,7 +146,7 @@ describe('an export of a project', () => {
             position: at % 7,
           })
           .catch(() => {
-            /* no agent is there */
+            /* no agent is available */
           })
     })()
     for (let round = 0; round < 10; round++) {
@@ -189,7 +189,7 @@ describe('an export of a project', () => {
 })
 
 describe('an export of an organization', () => {
-  it('holds its projects, its people by address and their templates, and comes back as an organization of its own', async () => {
+  it('holds its projects, its users by address and its templates, and is imported as a new organization', async () => {
     const { id: organizationId } = await board.client.organizations.create({ name: 'Club' })
     const template = await board.client.templates.create({
       name: 'Ours',
@@ -225,7 +225,7 @@ describe('an export of an organization', () => {
 })
 
 describe('an import', () => {
-  it('interrupts what was at work, and starts nothing', async () => {
+  it('interrupts running sessions and starts none', async () => {
     const at = '2026-01-01T00:00:00.000Z'
     const cards = ['queued', 'running', 'waiting', 'completed'].map((status, index) => ({
       id: index + 1,
@@ -266,7 +266,7 @@ describe('an import', () => {
     expect(await board.client.agents.active({ projectId })).toEqual([])
   })
 
-  it('adds the boards of a file to a project, and tells everybody there', async () => {
+  it('adds the boards of a file to a project, and notifies all its subscribers', async () => {
     const projectId = await newProject()
     const live = await follow(board.url, board.token, projectId)
     const report = await imported(
@@ -295,7 +295,7 @@ describe('an import', () => {
     live.close()
   })
 
-  it('keeps the assistant of a project that is there', async () => {
+  it('keeps the assistant of an existing project', async () => {
     const cards = [
       { id: 1, columnId: 1, kind: 'assistant', position: null, title: 'Assistant' },
       { id: 2, columnId: 1, position: 0, title: 'Work' },
@@ -342,7 +342,7 @@ describe('an import', () => {
     expect((await board.server.app.db.all('SELECT id FROM projects WHERE hidden = 1')).length).toBe(0)
   })
 
-  it('puts at most 5,000 records, 300 on a libSQL server, into a project that is there', async () => {
+  it('adds at most 5,000 records, 300 on a libSQL server, to an existing project', async () => {
     const most = onLibsqlServer ? 300 : 5000
     const projectId = await newProject()
     const many = (count: number) =>
@@ -387,7 +387,7 @@ describe('an import', () => {
       .toEqual([rows, attached, []])
   })
 
-  it("makes a project of the caller's, at the folder that is named", async () => {
+  it('creates a project of the caller in the given folder', async () => {
     const other = board.folder('other')
     const {
       projectIds: [id],
@@ -453,7 +453,7 @@ it('a transcript goes out as people read it, and comes back', async () => {
   )
 })
 
-it('what an earlier server left under way is gone when the next one starts', async () => {
+it('an unfinished import of a stopped server is deleted when the next one starts', async () => {
   const own = await startBoard()
   try {
     await own.server.app.db.transaction(async tx => {

@@ -117,7 +117,7 @@ describe('creating an account', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
   })
 
-  it('checks what it is given', async () => {
+  it('validates its input', async () => {
     for (const body of [
       {},
       { email: 'x@example.org', name: 'X' },
@@ -129,7 +129,7 @@ describe('creating an account', () => {
       expect(codeOf(await users('POST', '', rootToken, body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('is no way to the first user', async () => {
+  it('cannot create the first user', async () => {
     const fresh = await startBoard()
     expect(
       codeOf(
@@ -339,7 +339,7 @@ describe('deleting an account', () => {
     expect(await root.projects.get({ id })).toMatchObject({ ownerId: (await root.auth.me()).id })
   })
 
-  it('is no way to delete oneself, with the local token neither', async () => {
+  it('cannot delete the calling user, not even with the local token', async () => {
     const admin = await person('admin')
     expect(codeOf(await users('DELETE', `/${admin.id}`, admin.token))).toEqual([409, 'CANNOT_DELETE_SELF'])
     const { id } = await root.auth.me()

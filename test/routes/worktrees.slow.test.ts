@@ -21,7 +21,7 @@ function apply(patch: string, at: string): string {
   return fresh
 }
 
-test('a card whose worktree holds nothing of its own is deleted, and so is one whose worktree is gone', async () => {
+test('a card whose worktree has no unsaved work is deleted, and so is a card with a missing worktree', async () => {
   expect(await (await its.card()).remove()).toEqual(gone)
   const card = await its.card()
   rmSync(its.worktree, { recursive: true })
@@ -68,7 +68,7 @@ const changes: Array<[string, () => void]> = [
       symlinkSync('/etc', join(its.worktree, 'src'))
     },
   ],
-  ['a commit of its own', () => commit(its.worktree, 'own', 'mine\n')],
+  ['an own commit', () => commit(its.worktree, 'own', 'mine\n')],
   [
     'a commit that no branch holds',
     () => {
@@ -78,7 +78,7 @@ const changes: Array<[string, () => void]> = [
     },
   ],
   [
-    'commits of its own and a merge',
+    'own commits and a merge',
     () => {
       commit(its.worktree, 'own', 'mine\n')
       commit(its.repository, 'README', 'Changed on main.\n')
@@ -187,7 +187,7 @@ test('a pipe in the place of a file does not hang anything', async () => {
   expect(card.patch()).toContain('+kept')
 })
 
-test('a commit that another branch, a remote or a tag holds is no loss', async () => {
+test('a commit on another branch, a remote or a tag is not lost work', async () => {
   commit(its.worktree, 'own', 'mine\n')
   expect(await (await its.card()).remove()).toEqual(dirty)
   for (const args of [
@@ -203,7 +203,7 @@ test('a commit that another branch, a remote or a tag holds is no loss', async (
   }
 })
 
-test('ignored files are no loss', async () => {
+test('ignored files are not lost work', async () => {
   commit(its.repository, '.gitignore', 'node_modules\n')
   git(its.worktree, 'merge', '-q', 'main')
   const card = await its.card()
@@ -215,7 +215,7 @@ test('ignored files are no loss', async () => {
   expect(await card.remove()).toEqual(gone)
 })
 
-test('what lies in a repository inside of the worktree is not lost either', async () => {
+test('files in a repository inside the worktree are not lost work', async () => {
   const card = await its.card()
   const inner = join(its.worktree, 'inner')
   mkdirSync(inner)
@@ -228,7 +228,7 @@ test('what lies in a repository inside of the worktree is not lost either', asyn
   expect(card.patch()).toContain('+++ b/inner/loose')
 })
 
-test('a submodule is looked into: clean it is no loss, changed it is', async () => {
+test('a clean submodule is not lost work, and a changed one is', async () => {
   const library = its.folder('library')
   git(library, 'init', '-q', '-b', 'main')
   commit(library, 'lib', 'lib\n')

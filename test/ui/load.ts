@@ -85,7 +85,7 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
         projectId,
         boardId,
         columnId,
-        title: `Card ${number}: mend what the customer saw`,
+        title: `Card ${number}: fix what the customer saw`,
         prompt: '',
         labels: '["load"]',
         pipeline: '[]',

@@ -123,7 +123,7 @@ function exchangesOf({ projects }: Seeded): Record<RequestKind, () => Exchange> 
   return {
     get: () => ({ method: 'GET', path: `${path}/${next()}` }),
     list: () => ({ method: 'GET', path: `${path}?limit=50&cursor=${next()}` }),
-    create: () => ({ method: 'POST', path, body: { title: `Card ${at++}`, prompt: 'Find the cause and mend it.' } }),
+    create: () => ({ method: 'POST', path, body: { title: `Card ${at++}`, prompt: 'Find the cause and fix it.' } }),
     move: () => ({ method: 'PATCH', path: `${path}/${next()}/move`, body: { targetColumnId: columnId, position: 0 } }),
   }
 }

@@ -37,7 +37,7 @@ const works: Record<string, Asked> = {
     next: ({ project }, turn) => ({
       method: 'POST',
       path: `/api/external/projects/${project.projectId}/cards`,
-      body: { title: `Card ${turn}`, prompt: 'Find the cause and mend it.' },
+      body: { title: `Card ${turn}`, prompt: 'Find the cause and fix it.' },
     }),
   },
   'move a card': {
