@@ -9,14 +9,14 @@ const messages = async (cardId: string) => (await board.messages(cardId)).map(({
 test('a custom command wraps agents and terminal cards, with their folder and writable paths', async () => {
   board = await startAgentBoard(
     { well: { fixture: 'well-behaved' } },
-    { sandbox: 'require', sandboxCommand: 'env WALL={folder} WORKS_IN={cwd} {command}' },
+    { sandbox: 'require', sandboxCommand: 'env SANDBOX={folder} WORKS_IN={cwd} {command}' },
   )
   expect(await board.client.agents.sandbox()).toMatchObject({ mode: 'require', kind: 'command', reason: null })
   const { id } = await board.client.cards.create({
     projectId: board.projectId,
     title: 'Shell',
     kind: 'terminal',
-    command: 'echo "sandbox $WALL, works in $WORKS_IN"; echo "with spaces and  $((1 + 1))"',
+    command: 'echo "sandbox $SANDBOX, works in $WORKS_IN"; echo "with spaces and  $((1 + 1))"',
     columnId: board.columns.active,
   })
   await board.untilStatus(id, 'completed')

@@ -31,8 +31,8 @@ describe.skipIf(noBrowser !== undefined || noProxy !== undefined)('below a path 
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Backlog' }).waitFor()
       await page.getByText('live', { exact: true }).waitFor()
-      await board.client.cards.create({ projectId, title: 'Told through the proxy' })
-      await page.getByText('Told through the proxy').waitFor()
+      await board.client.cards.create({ projectId, title: 'Sent through the proxy' })
+      await page.getByText('Sent through the proxy').waitFor()
       await expect.poll(() => page.url()).toBe(`${proxy.url}/#/projects/${projectId}`)
     } finally {
       await proxy.close()

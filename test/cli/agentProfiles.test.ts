@@ -60,7 +60,7 @@ test('a profile has a credential by name, is deleted with --yes, and a wrong nam
   expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining('did you mean: gateway')])
 })
 
-test('no value comes as an argument, and what is refused says nothing of one', async () => {
+test('values are not accepted as arguments, and an error shows none of them', async () => {
   const add = (...words: string[]) => ['agents', 'profiles', 'add', 'x', '--agent', 'claude', ...words]
   const refused = [
     await cli.board(add('--env', `KEY=${secret}`)),
@@ -78,7 +78,7 @@ test('no value comes as an argument, and what is refused says nothing of one', a
   expect((await cli.board(['agents', 'profiles', 'add', 'x', '--agent', 'nobody'])).code).toBe(3)
 })
 
-test('whoever does not administer the server sees profiles without commands, and changes none', async () => {
+test('a user who is not a server admin sees profiles without commands, and cannot change them', async () => {
   const { generatedPassword } = await server.client.users.create({
     email: 'bob@example.org',
     name: 'Bob',

@@ -115,10 +115,10 @@ describe('what there is', () => {
       '{"running":1,"waiting":1,"queued":0}\n',
     )
     await cli.ok(['cards', 'cancel', endless.id, asking.id])
-    await eventually('nobody at work', async () => (await cli.ok(['status'])).includes('agents\tnone at work\n'))
+    await eventually('no running agents', async () => (await cli.ok(['status'])).includes('agents\tnone at work\n'))
   })
 
-  test('list --watch draws the list anew', async () => {
+  test('list --watch redraws the list', async () => {
     const { id } = await board.start('endless', { title: 'Watched', useWorktree: false })
     const watching = cli.start(['agents', 'list', '--watch'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
     await eventually('the agent', () => /Watched +running/.test(watching.stdout), 15_000)
@@ -148,7 +148,7 @@ describe('what there is', () => {
     await cli.ok(['projects', 'edit', '--on-limit', 'stop'])
   })
 
-  test('a silent agent is told of with what can be done about it', async () => {
+  test('a silent agent is reported with the possible actions', async () => {
     const quiet = await startFolderBoard(
       { silent: { fixture: 'waits-for-model', env: { FIXTURE_WAIT: 'silent' } } },
       { agentSilenceMs: 1500 },
@@ -178,7 +178,7 @@ describe('what there is', () => {
     await quiet.close()
   })
 
-  test('view, sessions and history tell what a session was and what it did', async () => {
+  test('view, sessions and history show the details and the work of a session', async () => {
     const id = await completed('good')
     expect(await cli.json(['agents', 'view', id])).toMatchObject({
       cardId: id,
@@ -262,11 +262,11 @@ describe('messages', () => {
     }
   })
 
-  test('-f begins with the last ones and goes on with each that is complete, once', async () => {
+  test('-f starts with the last messages and prints each complete message once', async () => {
     const id = await completed('good')
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually(
-      'the messages that were there',
+      'the earlier messages',
       () => parsed(following.stdout).some(({ content }) => content === 'I wrote hello.txt as asked.'),
       10_000,
     )
@@ -353,7 +353,7 @@ describe('steering', () => {
     expect((await cli.board(['agents', 'send', '9999', 'x'])).code).toBe(3)
   })
 
-  test('relaunch --wait starts anew and waits for the end; retry of one at work is a conflict', async () => {
+  test('relaunch --wait starts a new session and waits for the end; retry of a running one is a conflict', async () => {
     const id = await completed('good')
     expect(await cli.ok(['agents', 'relaunch', id, '--wait'])).toBe(`${id}\tcompleted\t\tWork\n`)
     expect(await cli.json(['agents', 'sessions', id])).toHaveLength(2)
@@ -395,7 +395,7 @@ describe('steering', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test('approve allows what an agent asks for, with --reject it is refused and told why', async () => {
+  test('approve allows the requested action, and --reject refuses it and sends the reason', async () => {
     const { id } = await board.start('planning', { useWorktree: false })
     await board.untilStatus(id, 'waiting')
     await cli.ok(['agents', 'approve', id, '--reject', '--feedback', 'Test first.'])

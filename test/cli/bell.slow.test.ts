@@ -45,7 +45,7 @@ async function completes(title: string): Promise<string> {
   await endedSession(board, { projectId: board.projectId, cardId }, 'completed')
   return cardId
 }
-/** Lets cards of this title complete until something is seen of it: whoever follows may begin a little later. */
+/** Completes cards with this title until one is seen: the follower might start a little later. */
 async function completesUntil(isSeen: () => boolean, title: string): Promise<void> {
   await eventually('the notification', async () => {
     await completes(title)
@@ -55,7 +55,7 @@ async function completesUntil(isSeen: () => boolean, title: string): Promise<voi
     return isSeen()
   })
 }
-/** Follows the events on a terminal until one of such a card is told, whole. */
+/** Follows the events on a terminal until the notification of a card with this title is complete. */
 async function following(title: string, env?: Record<string, string>): Promise<string> {
   const shown = boardOn(['events', '--type', 'notification'], env)
   await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
@@ -64,7 +64,7 @@ async function following(title: string, env?: Record<string, string>): Promise<s
 }
 const countOf = (text: string, part: string) => text.split(part).length - 1
 
-test('who follows events on a terminal hears the bell and sees the title, and what comes from outside steers nothing', async () => {
+test('a user who follows events on a terminal gets the bell and the title, and foreign text does not control the terminal', async () => {
   const text = await following('Fix \u001b]0;owned\u0007\u009b31m it')
   expect(text).toContain(`${bell}\u001b]2;Fix ␛]0;owned␇\ufffd31m it: The agent has completed its work.\u001b\\`)
   expect(text).not.toContain('\u001b]0;')
@@ -73,7 +73,7 @@ test('who follows events on a terminal hears the bell and sees the title, and wh
 
 test.each([
   [
-    'a terminal that makes a message of the desktop of it',
+    'a terminal that shows it as a desktop notification',
     { TERM_PROGRAM: 'WezTerm' },
     '\u001b]9;board: Told: The agent has completed its work.\u001b\\',
   ],
@@ -84,11 +84,11 @@ test.each([
     { TERM: 'tmux-256color', TMUX: 'inside', TERM_PROGRAM: 'WezTerm' },
     '\u001b]2;Told: The agent has completed its work.\u001b\\',
   ],
-])('in %s it is told in that way', async (_, env, expected) => {
+])('%s gets its own form of the notification', async (_, env, expected) => {
   expect(await following('Told', env)).toContain(bell + expected)
 })
 
-test('the settings switch off the one or the other', async () => {
+test('the settings disable each of them', async () => {
   await board.client.notifications.set({ sound: false })
   const silent = await following('Silent')
   expect([countOf(silent, bell), silent.includes('\u001b]2;Silent')]).toEqual([0, true])
@@ -97,7 +97,7 @@ test('the settings switch off the one or the other', async () => {
   expect([countOf(invisible, bell) > 0, invisible.includes('\u001b]2;')]).toEqual([true, false])
 })
 
-test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
+test('a dumb terminal and --quiet get no notification', async () => {
   const dumb = await following('Dumb', { TERM: 'dumb' })
   expect([countOf(dumb, bell), countOf(dumb, '\u001b]')]).toEqual([0, 0])
   const quiet = boardOn(['events', '--type', 'notification', '-q'])
@@ -108,7 +108,7 @@ test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
 test.each([
   ['stdout', 'events | cat'],
   ['stderr', 'events 2>told'],
-])('nothing is told where %s is no terminal', async (_, command) => {
+])('no notification is sent if %s is not a terminal', async (_, command) => {
   const shown = onTerminal('sh', ['-c', `"$0" "$1" ${command}`, process.execPath, program])
   await completesUntil(() => shown.text.includes('notification'), 'Piped')
   expect(shown.text).not.toContain(bell)
@@ -116,7 +116,7 @@ test.each([
   if (command.includes('2>')) expect(readFileSync(join(cli.home, 'told'), 'utf8')).not.toContain(bell)
 })
 
-test('nothing is told in a pipe that is taken for a terminal', async () => {
+test('no notification is sent in a pipe that is forced to be a terminal', async () => {
   const going = cli.start(['events'], { BOARD_FORCE_TTY: '100' })
   await completesUntil(() => going.stdout.includes('notification'), 'Forced')
   expect(going.stdout + going.stderr).not.toContain(bell)
@@ -130,7 +130,7 @@ test('cards wait rings when its card is done, before it ends', async () => {
     tx.run(`UPDATE cards SET status = 'running' WHERE id = ?`, [Number(cardId)]),
   )
   const shown = boardOn(['cards', 'wait', cardId, '--debug'], { BOARD_PROJECT: card.projectId })
-  // It looks at the card once more when it is told of every change.
+  // The command reads the card once more after each change.
   await eventually('the waiting', () => countOf(shown.text, `/cards/${cardId} 200`) > 2, 10_000)
   await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
   await eventually('the end', () => shown.code !== undefined, 10_000)

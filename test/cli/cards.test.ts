@@ -51,7 +51,7 @@ describe('adding', () => {
     expect(await cli.ok([...args, '-c', 'Done'])).not.toBe(first)
   })
 
-  test('the same --idempotency-key adds no second card', async () => {
+  test('the same --idempotency-key does not create a second card', async () => {
     const args = ['cards', 'add', 'Keyed', '--idempotency-key', 'nightly-1', '-q']
     expect(await cli.ok(args)).toBe(await cli.ok(args))
   })
@@ -67,7 +67,7 @@ describe('adding', () => {
     expect(await cli.ok(['cards', 'list', '--search', 'Waits', '-q'])).toBe('')
   })
 
-  test('an unknown column ends with 3 and says what was probably meant', async () => {
+  test('an unknown column exits with 3 and suggests a similar name', async () => {
     const { code, stderr, stdout } = await cli.board(['cards', 'add', 'x', '-c', 'Bakclog'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toBe('board: there is no column "Bakclog"\ndid you mean: Backlog\nsee: board columns list\n')
@@ -85,7 +85,7 @@ describe('listing', () => {
     expect(drawn.split('\n')[0]).toMatch(/^ *ID  TITLE   COLUMN   STATUS  LABELS  UPDATED$/)
   })
 
-  test('--json picks fields, and an unknown one names what was meant', async () => {
+  test('--json selects fields, and an unknown field gets a suggestion', async () => {
     await newCard('Picked', { labels: ['pick'] })
     const [picked, wrong] = await Promise.all([
       cli.ok(['cards', 'list', '-l', 'pick', '--json', 'title,columnName']),
@@ -96,7 +96,7 @@ describe('listing', () => {
     expect(wrong.stderr).toContain('did you mean: title')
   })
 
-  test('a column is listed in its order over several pages with --all; without it, the rest is told of', async () => {
+  test('a column is listed in its order over several pages with --all; without it, the remaining number is shown', async () => {
     const boardId = (await server.client.boards.list({ projectId }))[0]!.id
     const columnId = (await server.client.columns.create({ projectId, boardId, name: 'Long', columnType: 'done' })).id
     await Promise.all(Array.from({ length: 1005 }, (_, at) => newCard(`Long ${at}`, { columnId })))
@@ -129,7 +129,7 @@ describe('listing', () => {
     expect(stderr).toContain('completed')
   })
 
-  test('--watch without a terminal says what to use instead', async () => {
+  test('--watch without a terminal names the alternative', async () => {
     const { code, stderr } = await cli.board(['cards', 'list', '--watch'])
     expect(code).toBe(2)
     expect(stderr).toContain('board events')
@@ -163,7 +163,7 @@ describe('moving', () => {
     expect(await cli.ok(['cards', 'list', '-l', 'pipe', '-q', '--archived'])).toBe(ids)
   })
 
-  test('where a name stands on several boards, the default board is meant, else the candidates are named', async () => {
+  test('an ambiguous name means the column of the default board, and otherwise the candidates are listed', async () => {
     const boards = await Promise.all(
       ['Second', 'Third'].map(name => server.client.boards.create({ projectId, name, templateId: '2' })),
     )
@@ -242,7 +242,7 @@ describe('changing', () => {
     expect(await cli.board(['cards', 'run', '999999', '-y'])).toMatchObject({ code: 3 })
   })
 
-  test('complete, read and auto do what they say', async () => {
+  test('complete, read and auto complete, mark as read, and set auto mode', async () => {
     const id = await newCard('Done soon')
     await cli.ok(['cards', 'auto', id, 'on'])
     await cli.ok(['cards', 'complete', id])
@@ -256,7 +256,7 @@ describe('changing', () => {
 })
 
 describe('attachments', () => {
-  test('a file goes up and comes down as it was, under its own name', async () => {
+  test('a file is uploaded and downloaded verbatim, under its own name', async () => {
     const id = await newCard('With files')
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251))
     writeFileSync(join(cli.home, 'a "b" c.bin'), bytes)

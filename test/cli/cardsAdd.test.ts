@@ -110,7 +110,7 @@ test('a card whose agent cannot be started is not added with --run, and a waitin
   expect(await card(id)).toMatchObject(waits)
 })
 
-test('with files a card whose agent cannot start stays with them and waits, and its id is told', async () => {
+test('a card with files whose agent cannot start keeps them and waits, and its id is shown', async () => {
   const file = join(cli.home, 'note.txt')
   writeFileSync(file, 'Noted.')
   const refused = await cli.board(['cards', 'add', 'Has a file', '--attach', file, '--run'])

@@ -10,7 +10,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 let cli: CommandLine
-/** Renames and changes a file, and makes files of bytes, with lines that look like a diff's own, and with what clears a terminal. */
+/** Renames and changes a file, and creates binary files, with lines that look like diff lines, and with control characters that clear a terminal. */
 const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt'; printf 'select 1;\\n+++ new\\n' > query.sql; printf '\\0\\1' > bytes.dat; printf '\\033[2J\\n' > esc.txt`
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ test('a diff is a patch in a pipe, coloured on a terminal, and counted by --stat
   })
 })
 
-test('a diff is told line by line whatever is in it, and nothing of it steers the terminal', async () => {
+test('a diff is printed line by line regardless of its content, and does not control the terminal', async () => {
   writeFileSync(join(board.path, 'old name.txt'), `${Array.from({ length: 20 }, (_, at) => `line ${at}`).join('\n')}\n`)
   writeFileSync(join(board.path, 'query.sql'), 'select 1;\n-- a comment\n++ odd\n')
   git(board.path, 'add', '.')
@@ -81,7 +81,7 @@ test('a diff is told line by line whatever is in it, and nothing of it steers th
   expect(drawn).not.toContain('\u001b[2J')
 })
 
-test("a card's work is found by worktree and checked out where the person works, who is told of what is not committed", async () => {
+test("a card's worktree is shown and its branch checked out in the user's folder, with a notice of uncommitted files", async () => {
   const id = await done('good', 'Look at it')
   const worktree = await cli.json<Record<string, unknown>>(['cards', 'worktree', id])
   expect(worktree).toMatchObject({ managed: true, gitBranch: `board/${id}-look-at-it` })
@@ -241,7 +241,7 @@ test('a card is summarized, and approve lets the card move on', async () => {
   expect((await cli.board(['cards', 'approve', id])).code).toBe(5)
 })
 
-test('a project is made with several repositories', async () => {
+test('a project is created with several repositories', async () => {
   const [lib, docs] = ['lib-new', 'docs-new'].map(name => makeRepository(board.folder(name))) as [string, string]
   const args = ['projects', 'create', 'several', '--path', board.folder('several'), '--repository']
   expect((await cli.board([...args, lib])).stderr).toContain('NAME=FOLDER')

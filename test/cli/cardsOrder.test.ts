@@ -16,7 +16,7 @@ const add = async (title: string, ...options: string[]) =>
   (await cli.ok(['cards', 'add', title, '-q', ...options])).trim()
 
 describe('cards that wait for others', () => {
-  test('are added, listed, shown, and wait no more when they are told so', async () => {
+  test('are added, listed and shown, and can be unblocked', async () => {
     const [a, b] = [await add('a'), await add('b')]
     const c = await add('c', '--blocked-by', `${a},#${b}`, '--parent', a)
     expect(await cli.ok(['cards', 'ready', '-q'])).toBe(`${a}\n${b}\n`)
@@ -39,7 +39,7 @@ describe('cards that wait for others', () => {
     expect(await cli.json(['cards', 'view', c])).toMatchObject({ parentId: null })
   })
 
-  test('say for which they wait, and what starts them nevertheless', async () => {
+  test('state the cards they wait for, and how to start anyway', async () => {
     const a = await add('a')
     const b = await add('b', '--blocked-by', a)
     expect(await cli.board(['cards', 'run', b])).toMatchObject({
@@ -76,7 +76,7 @@ describe('cards that wait for others', () => {
     expect(await cli.board(['cards', 'add', 'c', '--base', 'x', '--base-card', a])).toMatchObject({ code: 2 })
   })
 
-  test('refuse circles, cards that are not there, and what is no card', async () => {
+  test('reject cycles, missing cards and invalid ids', async () => {
     const a = await add('a')
     const b = await add('b', '--blocked-by', a)
     expect(await cli.board(['cards', 'block', a, '--by', b])).toMatchObject({

@@ -109,16 +109,16 @@ describe('board cards pr', () => {
     expect(await cli.ok(['cards', 'pr', 'view', cardId, '--web'])).toBe(`${url}\n`)
   })
 
-  test('changes what it says, in an editor as it is on the forge', async () => {
+  test('edits its description in an editor, starting with the text on the forge', async () => {
     const nothing = await cli.board(['cards', 'pr', 'edit', cardId])
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('what should change?') as string })
     const edited = ['cards', 'pr', 'edit', cardId, '-t', 'Better', '--draft', '--auto', '--merge-method', 'rebase']
     expect(await cli.board(edited)).toMatchObject({ code: 0, stderr: `Changed #2 of card ${cardId}.\n` })
     expect(forge.pull()).toMatchObject({ title: 'Better', draft: true })
     expect(forge.pull().body).toContain('From a file.')
-    const shown = await cli.json(['cards', 'pr', 'edit', cardId, '--ready', '--no-auto', '-b', 'Said anew.'])
+    const shown = await cli.json(['cards', 'pr', 'edit', cardId, '--ready', '--no-auto', '-b', 'Rewritten.'])
     expect(shown).toMatchObject({ draft: false, autoMerge: false, mergeMethod: 'rebase', title: 'Better' })
-    expect(forge.pull().body).toMatch(new RegExp(`^Said anew\\.\\n\\nMade from card ${cardId} of the board\\.$`))
+    expect(forge.pull().body).toMatch(new RegExp(`^Rewritten\\.\\n\\nMade from card ${cardId} of the board\\.$`))
     const editing = async (script: string) => {
       const file = join(cli.home, 'editor')
       writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
@@ -126,7 +126,7 @@ describe('board cards pr', () => {
       return onTerminal(['cards', 'pr', 'edit', cardId, '--editor'], { cwd: cli.home, env })
     }
     expect(await editing(':')).toEqual({ code: 0, text: 'Nothing was changed.\n' })
-    const { code } = await editing('sed -i "s/Better/Best/; s/Said anew/Said last/" "$1"')
+    const { code } = await editing('sed -i "s/Better/Best/; s/Rewritten/Said last/" "$1"')
     expect([code, forge.pull().title]).toEqual([0, 'Best'])
     expect(forge.pull().body).toMatch(new RegExp(`^Said last\\.\\n\\nMade from card ${cardId} of the board\\.$`))
   })
@@ -156,7 +156,7 @@ describe('board cards pr', () => {
     forge.behave()
   })
 
-  test('goes on with one that was left to people', async () => {
+  test('continue resumes a pull request that was handed to a person', async () => {
     const row = (await readPullRequest(board.server.app.db, Number(cardId)))!
     await board.server.app.db.transaction(tx => change(tx, row, { stopped: 'It asks which colour.', rounds: 5 }))
     expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({ stopped: 'It asks which colour.' })
@@ -186,7 +186,7 @@ describe('board cards pr', () => {
     ])
   })
 
-  test('asks before it closes, and never where nobody can answer', async () => {
+  test('asks before it closes, and never without a terminal', async () => {
     expect(await cli.board(['cards', 'pr', 'close', cardId])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--yes') as string,

@@ -98,7 +98,7 @@ test('a comment on what the diff does not show is refused, with the command that
   }
 })
 
-test('a review that is refused leaves the draft as it was, so that one can say it better', async () => {
+test('a rejected review leaves the draft unchanged for a correction', async () => {
   const id = await worked()
   await cli.ok(['cards', 'review', id, '-m', 'First.'])
   for (const where of ['90', '2'])

@@ -33,7 +33,7 @@ const done = async () => {
 }
 
 describe('run', () => {
-  test('starts an agent for the first time, goes on where it broke off, and starts anew', async () => {
+  test('starts an agent, resumes an interrupted session, and starts a new one after completion', async () => {
     const run = async (id: string) => {
       const { stdout } = await cli.board(['cards', 'run', id, '--wait', '--timeout', '30'])
       return [stdout.split('\t')[1], (await board.card(id)).sessions!.length]
@@ -81,7 +81,7 @@ describe('run', () => {
     await cli.ok(['agents', 'approve', ids[2]!])
   })
 
-  test('--wait of one that waits for a person says how it is answered', async () => {
+  test('--wait for a card that waits for a person shows how to answer', async () => {
     const id = await newCard('asking')
     const { code, stderr } = await cli.board(['cards', 'run', id, '--wait'])
     expect(code).toBe(1)
@@ -90,7 +90,7 @@ describe('run', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test('--wait --json is one document; ids that are not there are told of, and the others run', async () => {
+  test('--wait --json prints one document; missing ids are reported, and the others run', async () => {
     const id = await newCard('good')
     const { code, stdout, stderr } = await cli.board(['cards', 'run', id, '9999', '--wait', '--json'])
     expect(JSON.parse(stdout)).toEqual([{ id, status: 'completed', statusReason: null, title: 'Work', error: null }])
@@ -137,7 +137,7 @@ describe('run', () => {
 })
 
 describe('wait', () => {
-  test('sees a status that passes quickly, and one that is there already', async () => {
+  test('sees a short-lived status, and a status that is already reached', async () => {
     const id = await newCard('good')
     const startAt = new Date(Date.now() + 4000).toISOString()
     const column = board.columns.active
@@ -181,7 +181,7 @@ describe('wait', () => {
     })
   })
 
-  test('a card that is deleted meanwhile is told of, and the others are waited for', async () => {
+  test('a card that is deleted during the wait is reported, and the wait for the others continues', async () => {
     const [gone, kept] = [await newCard('endless'), await newCard('endless')]
     await cli.ok(['cards', 'run', gone, kept])
     const waiting = cli.board(['cards', 'wait', gone, kept])
@@ -193,7 +193,7 @@ describe('wait', () => {
     expect(stderr).toContain(`${gone}: there is no such card`)
   })
 
-  test('an unknown status is a usage error, an unknown card not found, too long a wait 8', async () => {
+  test('an unknown status is a usage error, an unknown card exits with 3, a timeout with 8', async () => {
     const id = await newCard('endless')
     await cli.ok(['cards', 'run', id])
     const [status, card, late] = await Promise.all([

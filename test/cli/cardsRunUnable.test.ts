@@ -126,7 +126,7 @@ describe('in a project without Git', () => {
   const warning =
     'warning: the project is in no Git repository, so its agents work in its folder itself, without worktrees'
 
-  test('a move and a run say once that there is no worktree; what was said stays with the messages', async () => {
+  test('a move and a run report the missing worktree once; the message remains in the history', async () => {
     const [first, second, third] = [await newCard(), await newCard(), await newCard()]
     const moved = await cli.board(['cards', 'move', first, second, '--to', 'In Progress', '--yes'])
     expect(moved.stderr.split(warning)).toHaveLength(2)
@@ -137,7 +137,7 @@ describe('in a project without Git', () => {
     expect(told).toMatchObject({ role: 'system', content: expect.stringContaining('in no Git repository') })
   })
 
-  test('a card that wants none is told nothing', async () => {
+  test('a card without a worktree gets no notice', async () => {
     const id = await newCard({ useWorktree: false })
     expect((await cli.board(['cards', 'run', id, '--wait', '--timeout', '60'])).stderr).not.toContain('Git')
     const messages = await board.client.agents.messages({ projectId, cardId: id })

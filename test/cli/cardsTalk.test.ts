@@ -81,7 +81,7 @@ describe('comments', () => {
 })
 
 describe('activity', () => {
-  test('is told in words, the newest first', async () => {
+  test('is printed as sentences, the newest first', async () => {
     await cli.ok(['cards', 'edit', card, '--title', 'b'])
     await cli.ok(['cards', 'move', card, '--to', 'Done'])
     await cli.ok(['cards', 'comment', card, 'Well'])

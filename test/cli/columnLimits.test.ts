@@ -64,7 +64,7 @@ test('a full column is refused with what to do, and forced', async () => {
   await cli.ok(['cards', 'restore', b, '--force'])
 })
 
-test('of cards that move together, those go in for which there is room', async () => {
+test('of cards that move together, as many as fit are moved', async () => {
   const cards = [await add('a'), await add('b'), await add('c')]
   await cli.ok(['columns', 'edit', 'Done', '--limit', '2'])
   const moved = await cli.board(['cards', 'move', ...cards, '--to', 'Done'])
@@ -73,7 +73,7 @@ test('of cards that move together, those go in for which there is room', async (
   expect((await limits())[2]).toMatchObject({ cardCount: 2 })
 })
 
-test('a key is told, and forces', async () => {
+test('a key gets the error, and can force', async () => {
   const permissions = ['cards.read', 'cards.create', 'cards.move'] as const
   const made = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: [...permissions] })
   await cli.ok(['columns', 'edit', 'Done', '--limit', '1'])

@@ -41,7 +41,7 @@ const hostile = [
   '=ls',
 ]
 
-/** A program of each shell that reads command lines, one a line, words parted by \x1f, and prints the candidates of each below `>>>`. */
+/** For each shell, a program that reads command lines, one per line with words separated by \x1f, and prints the candidates of each below `>>>`. */
 const drivers: Record<string, { args: string[]; script: string }> = {
   bash: {
     args: ['--norc', '--noprofile', '-c'],
@@ -149,7 +149,7 @@ async function fillWithHostileNames(): Promise<void> {
 const has = async (shell: string): Promise<boolean> =>
   (await run(shell, ['--version'], { env: cli.env }).catch(() => ({ code: 1 }))).code === 0
 
-/** What a shell offers for each command line. */
+/** The candidates of a shell for each command line. */
 async function offered(
   shell: string,
   commandLines: readonly string[],
@@ -194,7 +194,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     )
   })
 
-  test('candidates are plain words, whatever the things of a board are called, and nothing of a name runs', async context => {
+  test('candidates are plain words, regardless of the names on a board, and no part of a name is executed', async context => {
     if (!(await has(shell))) {
       console.warn(`SKIPPED: ${shell} is not installed here`)
       return context.skip(`${shell} is not installed`)
@@ -241,7 +241,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
   })
 })
 
-test('bash shows the names beside the ids where it only lists, and nowhere else', async context => {
+test('bash shows the names next to the ids only where it lists candidates', async context => {
   if (!(await has('bash'))) {
     console.warn('SKIPPED: bash is not installed here')
     return context.skip('bash is not installed')
@@ -258,7 +258,7 @@ test('bash shows the names beside the ids where it only lists, and nowhere else'
 describe('the program', () => {
   const ask = (words: string[], env: Record<string, string> = {}) => cli.board(['__complete', '--', ...words], { env })
 
-  test('describes ids by their names, made harmless', async () => {
+  test('describes ids by their sanitized names', async () => {
     const { stdout } = await ask(['cards', 'view', ''])
     expect(stdout).toMatch(/^\d+\t\$\(touch /m)
     expect(stdout).not.toMatch(/[\u001b\u202e]/)
@@ -305,7 +305,7 @@ describe('the program', () => {
   })
 })
 
-/** The shortest of five times, in ms: the others tell of what else this machine does. */
+/** The shortest of five durations, in ms: the others include the load of this machine. */
 async function quickest(action: () => Promise<unknown>): Promise<number> {
   let bestMs = Infinity
   for (let round = 0; round < 5; round++) {

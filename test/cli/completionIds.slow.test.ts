@@ -18,7 +18,7 @@ interface Taker {
   before: () => string[]
 }
 
-/** What people make up, or what nothing on the server lists. */
+/** Arguments that users invent, or that no command lists. */
 const free = [
   'action',
   'agent[:profile',
@@ -71,9 +71,9 @@ const free = [
   'words',
   'zone',
 ]
-/** What a key names is meant in `keys rotate`, and is made up elsewhere. */
+/** The key's name is an existing one in `keys rotate`, and a new one in all other commands. */
 const listedHere = /^keys /
-/** Nothing lists deleted cards. */
+/** No command lists deleted cards. */
 const empty = ['cards restore <cards>']
 
 let board: TestBoard
@@ -147,10 +147,10 @@ test('every argument and option takes something that completion lists, a file, a
   expect(takers.filter(taker => !isListed(taker.placeholder) && !isFree(taker)).map(({ name }) => name)).toEqual([])
 })
 
-test('whatever is listed is offered, with the things that are there', async () => {
+test('every argument with a list command completes the existing values', async () => {
   const asked = takers.filter(taker => isListed(taker.placeholder) && !isFree(taker) && !empty.includes(taker.name))
   const isNew = new Set<string>()
-  // What depends on the words before it is asked each time, all else once.
+  // Arguments that depend on the words before them are completed each time, all others once.
   const different = asked.filter(
     ({ placeholder }) =>
       /^(session|deliveries|member|monitors)$/.test(placeholder) || (!isNew.has(placeholder) && isNew.add(placeholder)),

@@ -45,7 +45,7 @@ test('doctor agents starts each agent without asking its model, and tells versio
   expect(rowOf(await cli.ok(['agents', 'providers']), 'offering').slice(-4)).toEqual(['1.2.3', '', 'unknown', '3'])
 })
 
-test('a greeting says before that it costs tokens and wants --yes without a terminal, and says after what it cost', async () => {
+test('a greeting states beforehand that it costs tokens, requires --yes without a terminal, and then reports its cost', async () => {
   const asked = await cli.board(['doctor', 'agents', 'offering', '--greet'])
   expect([asked.code, asked.stdout]).toEqual([2, ''])
   expect(asked.stderr).toContain('offering is asked for one sentence, which costs tokens')
@@ -68,7 +68,7 @@ test('doctor agents ends with 1 when an agent that was started failed, and names
   ])
 })
 
-test('doctor agents refuses what is not there, what it cannot reach, and whoever may not ask', async () => {
+test('doctor agents rejects unknown agents, an unreachable server and users without permission', async () => {
   const run = async (words: string[], env?: Record<string, string>) => cli.board(['doctor', ...words], { env })
   const name = await run(['agents', 'ofering', '--start'])
   expect([name.code, name.stderr]).toEqual([3, expect.stringContaining('did you mean: offering')])

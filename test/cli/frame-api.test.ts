@@ -61,7 +61,7 @@ describe('board api', () => {
     expect(paged).toBe(`${all.map(({ title }) => title).join(',')}\n`)
   })
 
-  test('--include shows the answer as it came, --silent nothing, a failure its exit code', async () => {
+  test('--include prints the response verbatim, --silent prints no output, and a failure sets the exit code', async () => {
     expect(await cli.ok(['api', '-i', '/api/health'])).toMatch(/^HTTP 200\n(.+: .+\n)+\n\{"data":\{"status":"ok"/)
     expect(await cli.ok(['api', '/api/health', '--silent'])).toBe('')
     const { code, stdout, stderr } = await cli.board(['api', '-i', '/api/projects/99'])
@@ -81,7 +81,7 @@ describe('board api', () => {
 })
 
 describe('settings', () => {
-  test('what is set is what is read; a wrong value or group is told', async () => {
+  test('a changed setting is read back; a wrong value or group is reported', async () => {
     await cli.ok([
       'settings',
       'set',
@@ -110,7 +110,7 @@ describe('settings', () => {
 })
 
 describe('status', () => {
-  test('it counts the cards, and tells what is there without a project', async () => {
+  test('it counts the cards, and shows the available projects if none is selected', async () => {
     const status = await cli.json<{ total: number; byColumn: { name: string }[] }>(['status'])
     expect(status).toMatchObject({
       project: { name: 'web' },
@@ -191,7 +191,7 @@ describe('events', () => {
     ])
   })
 
-  test('--exec gets the event by stdin and environment, one after the other, and may fail', async () => {
+  test('--exec gets each event through stdin and environment, sequentially, and can fail', async () => {
     const follow = start([
       'events',
       '--since',
@@ -209,7 +209,7 @@ describe('events', () => {
     await eventually('the warning', () => follow.stderr().includes('it exited with 3'))
   })
 
-  test('after a break it connects again and tells what was missed, nothing twice; a token that has ended is exit 4', async () => {
+  test('after a disconnection it reconnects and prints the missed events once; an expired token exits with 4', async () => {
     const first = await startBoard()
     const { token } = await first.client.auth.setup({ email: 'a@b.c', password: 'long enough' })
     const { id } = await first.as(token).projects.create({ name: 'lost', path: first.folder('lost') })
@@ -241,7 +241,7 @@ describe('events', () => {
     await first.close()
   })
 
-  test('a type that is none is exit 2, a project that one may not see exit 3', async () => {
+  test('an unknown type exits with 2, an inaccessible project with 3', async () => {
     expect(await cli.board(['events', '--type', 'card.movd'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('did you mean: card.moved'),
@@ -262,7 +262,7 @@ const lastSeq = async (): Promise<number> => {
   return (JSON.parse(line) as { seq: number }).seq
 }
 
-/** Starts a command that goes on. */
+/** Starts a command that keeps running. */
 function start(args: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program, ...args], { env: { ...cli.env, ...env }, cwd: join(cli.home) })
   children.push(child)

@@ -56,7 +56,7 @@ test('board serve says where it listens in one line, is found by other commands,
   expect((await cli.board(['whoami'])).code).toBe(7)
 })
 
-test('a signal that comes while it starts stops it as soon as it is up, and nobody finds it afterwards', async () => {
+test('a signal during startup stops the server once it is up, and no command finds it afterwards', async () => {
   const dataDir = join(cli.home, 'hasty')
   const bin = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
   const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--data-dir', dataDir], { env: cli.env })
@@ -131,7 +131,7 @@ test('--open opens its page, and says the address where there is no browser', as
   const none = { BROWSER: join(cli.home, 'nothing'), BOARD_OPEN: '1' }
   for (const [env, said] of [
     [{ ...none, BOARD_FORCE_TTY: '100' }, /Open this yourself, within a minute: (\S+)\/#\/ticket\/svc_bt_/],
-    // What a service says is kept in a log, and a ticket is a secret.
+    // A service's output is kept in a log, and a ticket is a secret.
     [none, /^There is no browser to open\. Open this yourself: (\S+)\/#\/\n$/],
   ] as const) {
     const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], env)
@@ -164,7 +164,7 @@ test('board version --check is exit 1 where the server is of another version', a
   other.close()
 })
 
-test('it says at its start what is wrong with its configuration of agents', async () => {
+test('the server reports errors in its configuration of agents at startup', async () => {
   const dataDir = join(cli.home, 'broken')
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'config.json'), '{\n  "agents": { "mine": { "command": [] } }\n}')
@@ -204,7 +204,7 @@ test('a port in use is exit 5, a value that is none exit 2, each in short lines'
   }
 })
 
-test('a data folder that cannot be used is named, with what is wrong and what to do', async () => {
+test('an unusable data folder is named, with the cause and the fix', async () => {
   const file = join(cli.home, 'a-file')
   writeFileSync(file, '')
   for (const [folder, reason] of [
@@ -222,7 +222,7 @@ test('a data folder that cannot be used is named, with what is wrong and what to
   }
 })
 
-test('a folder for worktrees that cannot be one is exit 2 with the reason, and one that can is made and told', async () => {
+test('an unusable worktree folder exits with 2 and the reason, and a usable one is created and shown', async () => {
   const dataDir = join(cli.home, 'with-worktrees')
   const root = join(cli.home, 'large', 'worktrees')
   const refused = await cli.board(['serve', '--port', '0', '--data-dir', dataDir, '--worktree-root', cli.home])
@@ -239,7 +239,7 @@ test('a folder for worktrees that cannot be one is exit 2 with the reason, and o
   await ended
 })
 
-test('on a terminal a server that has projects does not tell how to make the first one', async () => {
+test('on a terminal a server with projects does not explain how to create the first one', async () => {
   const dataDir = join(cli.home, 'with-project')
   const first = cli.start(['serve', '--port', '0', '--data-dir', dataDir])
   const url = await eventually('the server', () => /Listening on (\S+)/.exec(first.stdout)?.[1], 15_000)

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 describe('in a pipe', () => {
-  test('a list is one line a row with tabs, no head, no colour, whole texts and ISO times', async () => {
+  test('a list has one line per row with tabs, no header, no color, full texts and ISO times', async () => {
     const lines = (await cli.ok(['cards', 'list'], { env: { COLUMNS: '20' } })).trimEnd().split('\n')
     expect(lines).toHaveLength(4)
     expect(lines[0]!.split('\t').slice(0, 2)).toEqual(['1', 'first'])
@@ -64,7 +64,7 @@ describe('in a pipe', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[{"id[{"id[{"id', stderr: '' })
   })
 
-  test('a disk that is full is told of', async () => {
+  test('a full disk is reported', async () => {
     const { code, stderr } = await run('/bin/sh', ['-c', `node ${program} cards list > /dev/full`], { env: cli.env })
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'board: stdout cannot be written: ENOSPC\n' })
   })
@@ -244,7 +244,7 @@ describe('a mistake', () => {
       ['help', 'environmet'],
       ['board: there is no command or topic "environmet"', 'did you mean: environment', 'see: board help'],
     ],
-  ])('%j is told in at most three lines', async (args, lines) => {
+  ])('%j is reported in at most three lines', async (args, lines) => {
     const { code, stdout, stderr } = await cli.board(args)
     expect({ code: code === 3 || code === 5 ? 2 : code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(`${lines.join('\n')}\n`)
@@ -258,7 +258,7 @@ describe('a mistake', () => {
     expect(await codeOf('whoami', '--url', 'http://127.0.0.1:1')).toBe(7)
   })
 
-  test('nothing asks where nobody can answer: it exits 2 and names the flag', async () => {
+  test('no command prompts without a terminal: it exits with 2 and names the flag', async () => {
     for (const args of [
       ['projects', 'delete', 'web'],
       ['profile', 'delete', 'x'],
@@ -275,7 +275,7 @@ describe('a mistake', () => {
 })
 
 describe('help', () => {
-  test('the topics are there', async () => {
+  test('the topics are listed', async () => {
     expect(await cli.ok(['help', 'exit-codes'])).toMatch(/^ +7 .*No server/m)
     for (const topic of ['environment', 'formatting', 'scripting'])
       expect(await cli.ok(['help', topic])).toContain('BOARD_'.slice(0, topic === 'formatting' ? 0 : 6))

@@ -71,7 +71,7 @@ describe('board fs ls', () => {
     expect([stdout, stderr]).toEqual(['', 'The folder is empty.\n'])
   })
 
-  test('says what is wrong with a path, and ends with a code that fits', async () => {
+  test('reports invalid paths, each with its exit code', async () => {
     const ended = async (path: string) => (await cli.board(['fs', 'ls', path])).code
     expect([
       await ended('relative'),
@@ -89,7 +89,7 @@ describe('board fs ls', () => {
 })
 
 describe('board fs cat', () => {
-  test('prints a file as it is in a pipe, however large, and whatever is in it', async () => {
+  test('prints a file verbatim in a pipe, regardless of size and content', async () => {
     expect(await cli.ok(['fs', 'cat', join(root, 'notes.md')])).toBe('# Notes\nwith \u001b[31mred\u001b[0m\n')
     expect((await cli.ok(['fs', 'cat', join(root, 'large.txt')])) === large).toBe(true)
     await cli.ok(['fs', 'cat', join(root, 'bytes.bin'), '-o', join(cli.home, 'saved.bin')])
@@ -98,7 +98,7 @@ describe('board fs cat', () => {
     expect(statSync(join(cli.home, 'notes.md')).size).toBe(26)
   })
 
-  test('is harmless on a terminal, and does not print there what is no text', async () => {
+  test('is sanitized on a terminal, where files that are not text are not printed', async () => {
     expect(await cli.ok(['fs', 'cat', join(root, 'notes.md')], onTerminal)).toBe('# Notes\nwith ␛[31mred␛[0m\n')
     const { code, stderr } = await cli.board(['fs', 'cat', join(root, 'bytes.bin')], onTerminal)
     expect([code, stderr]).toEqual([
@@ -116,7 +116,7 @@ describe('board fs cat', () => {
     })
   })
 
-  test('says what is wrong with a path', async () => {
+  test('reports invalid paths', async () => {
     const ended = async (path: string) => (await cli.board(['fs', 'cat', path])).code
     expect([await ended('/etc/passwd'), await ended(join(root, 'nothing')), await ended(root)]).toEqual([4, 3, 2])
   })

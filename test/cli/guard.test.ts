@@ -70,7 +70,7 @@ describe('a card of another project', () => {
     expect(await cli.board(['cards', 'move', foreign, '--to', 'Backlog', '-P', 'web'])).toMatchObject({ code: 0 })
   })
 
-  test('is no exception: boards, columns, scripts and pre-sessions are refused so, too', async () => {
+  test('is rejected the same way for boards, columns, scripts and pre-sessions', async () => {
     const { client } = server
     const web = (await client.projects.list()).find(({ name }) => name === 'web')!.id
     const [column] = await client.columns.list({ projectId: web })
@@ -110,7 +110,7 @@ describe('a card of another project', () => {
     expect(await client.scripts.list({ projectId: web })).toHaveLength(1)
   })
 
-  test('keeps its attachments, too', async () => {
+  test('keeps its attachments also', async () => {
     for (const command of [
       ['cards', 'detach', attachment, '--yes'],
       ['cards', 'download', attachment, '-o', '-'],
@@ -152,7 +152,7 @@ describe('a second project', () => {
     const twice = server.folder('twice')
     await cli.ok(['projects', 'create', 'twice', '--path', twice])
     await cli.ok(['projects', 'create', 'thrice', '--path', twice, '--yes'])
-    // Both have the folder, so that a card of either is meant by its id and one of neither is not.
+    // The folder belongs to both projects, so a card of either is found by its id and a card of another project is not.
     expect(await cli.board(['cards', 'view', foreign], { cwd: twice })).toMatchObject({ code: 3 })
   })
 

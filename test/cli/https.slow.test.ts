@@ -65,7 +65,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
         .end()
     })
 
-  test('says the address that its certificate names, and is found by the commands of its account, which take its certificate whatever it names', async () => {
+  test('shows the address that its certificate names, and is found by the commands of its account, which accept its certificate for any name', async () => {
     expect(url).toMatch(/^https:\/\/localhost:\d+$/)
     expect(await cli.ok(['auth', 'status', '--json', 'url'])).toContain(`https://127.0.0.1:${port()}`)
     expect(await cli.ok(['cards', 'list', '-P', 'work'])).toContain('by TLS')
@@ -149,7 +149,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect(longAnswer).toContain('431 ')
   }, 30_000)
 
-  test('serves a certificate that takes the place of the former one, without a restart, and keeps that while the new one is no good', async () => {
+  test('loads a replaced certificate without a restart, and keeps the former one while the new one is invalid', async () => {
     const before = await servedFingerprint()
     writeFileSync(certificate.cert, 'no certificate')
     await eventually('the warning', () => server.stderr.includes('certificate cannot be used'), 20_000)
@@ -161,7 +161,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect(await cli.ok(['cards', 'list', '-P', 'work'])).toContain('by TLS')
   }, 60_000)
 
-  test('ends at once on SIGTERM, also while somebody has not agreed on TLS', async () => {
+  test('stops immediately on SIGTERM, also during an unfinished TLS handshake', async () => {
     const silent = connectPlain(port(), '127.0.0.1').resume()
     await once(silent, 'connect')
     const startedAt = performance.now()

@@ -33,7 +33,7 @@ const linkFile = (cli: CommandLine, link: string) => {
   return file
 }
 
-test('a link is printed once, alone with -q, and whoever gets it registers with it from a file', async () => {
+test('a link is printed once, alone with -q, and its recipient registers with it from a file', async () => {
   const { id } = await newProject('registered')
   const member = (...args: string[]) => ada.board(['projects', 'member', 'add', 'new@example.org', '-P', id, ...args])
   const invited = await member('--role', 'viewer')
@@ -91,7 +91,7 @@ test('a link is accepted from a file, from stdin or when asked for, and never on
   )
 })
 
-test('a project that somebody else put at my folder does not count there until I accept it', async () => {
+test('a project that another user created at my folder is ignored there until I accept it', async () => {
   const folder = server.folder('mine')
   const view = (cwd = folder) => bob.board(['projects', 'view', '--json', 'name'], { cwd })
   const squatting = await newProject('squatting', tokens.ada, folder)
@@ -119,7 +119,7 @@ test('a project that somebody else put at my folder does not count there until I
   ])
 })
 
-test('adding a card says which project it goes to where the folder is in projects of several owners', async () => {
+test('adding a card names its project if the folder is in projects of several owners', async () => {
   const outer = server.folder('outer')
   const inner = server.folder('outer/inner')
   const below = await newProject('inner', tokens.ada, inner)

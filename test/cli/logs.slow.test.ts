@@ -76,7 +76,7 @@ describe('board logs', () => {
     expect(await cli.ok(['logs', '--search', 'zzz'], { env: { BOARD_FORCE_TTY: '1' } })).toBe('')
   })
 
-  test('says what is wrong with what was typed', async () => {
+  test('reports invalid arguments', async () => {
     for (const args of [
       ['--level', 'debug'],
       ['--limit', '0'],
@@ -87,7 +87,7 @@ describe('board logs', () => {
     expect((await cli.board(['logs'], { env: { BOARD_TOKEN: 'svc_st_nonsense' } })).code).toBe(4)
   })
 
-  test('-f goes on with what comes, and comes back when the server does', async () => {
+  test('-f follows new entries, and reconnects when the server is back', async () => {
     const dataDir = board.folder('followed')
     let followed = await startBoard({ dataDir })
     const { port } = new URL(followed.url)
@@ -204,7 +204,7 @@ describe('board settings log-export', () => {
     expect((await cli.board(['settings', 'log-export', '--endpoint', 'nonsense'])).stderr).toContain('endpoint')
   })
 
-  test('settings of all groups are shown to whoever may not see these', async () => {
+  test('settings of all groups are shown to a user without access to these', async () => {
     await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
     const { token } = await board.as().auth.register({ email: 'ada@example.org', password: 'correct horse' })
     const mine = await cli.json<Record<string, unknown>>(['settings', 'get'], { env: { BOARD_TOKEN: token } })
@@ -240,7 +240,7 @@ describe('board logs --audit', () => {
     )
   })
 
-  test('goes on with -f, and says what does not go together', async () => {
+  test('follows with -f, and rejects conflicting options', async () => {
     const going = cli.start(['logs', '--audit', '-f', '--action', 'organizations', '--limit', '1', '--json', 'action'])
     await eventually('the first entry', () => going.stdout.includes('organizations.create'), 15_000)
     await board.client.organizations.create({ name: 'Followed' })

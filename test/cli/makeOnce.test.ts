@@ -40,7 +40,7 @@ afterAll(async () => {
 const create = (name: string) => ['keys', 'create', name, '--scope', 'server', '--permission', 'cards.read']
 const named = async (name: string) => (await board.client.keys.list()).filter(key => key.name === name).length
 
-test('a script whose new key got lost on the way is told that there may be one', async () => {
+test('a script whose response with a new key was lost learns that the key might exist', async () => {
   lost = 1
   const { code, stdout, stderr } = await cli.board(create('scripted'))
   expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
@@ -48,7 +48,7 @@ test('a script whose new key got lost on the way is told that there may be one',
   expect(await named('scripted')).toBe(1)
 })
 
-test('whoever is at a terminal is asked before a key is made a second time', async () => {
+test('a user at a terminal is asked before a key is created a second time', async () => {
   const answering = (answer: string) =>
     onTerminal(create(`answered ${answer}`), {
       cwd: cli.home,

@@ -54,7 +54,7 @@ const use = async (client: Client, name: string, input: Record<string, unknown> 
   return isError ? value.error.code : value
 }
 
-test("a person's program works in the current project and may name another", async () => {
+test("a user's program works in the current project and can name another", async () => {
   const client = await connect(['-P', 'First'])
   const { tools } = await client.listTools()
   expect(tools.map(({ inputSchema }) => inputSchema.required ?? []).flat()).not.toContain('projectId')
@@ -111,7 +111,7 @@ test('an agent works on its card', async () => {
   expect((await use(client, 'get_card')).title).toBe('Mine')
 })
 
-test('stdout holds the protocol only, one answer for each request, whatever comes in', async () => {
+test('stdout holds only the protocol, with one response per request, for any input', async () => {
   const input = [
     'rubbish',
     '[]',
@@ -136,7 +136,7 @@ test('stdout holds the protocol only, one answer for each request, whatever come
   ])
 })
 
-test('a token that is refused, and a server that is away, are told in the answers', async () => {
+test('a rejected token and an offline server are reported in the responses', async () => {
   const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
   const refused = await cli.board(['mcp'], { input: ping, env: { BOARD_TOKEN: 'svc_st_nonsense', BOARD_PROJECT: '' } })
   expect(JSON.parse(refused.stdout).error).toEqual({ code: -32_000, message: expect.stringContaining('not valid') })

@@ -77,7 +77,7 @@ test('a folder is named as one sees it from where one is', async () => {
   expect(cwd).toBe(board.path)
 })
 
-test('several are deleted at once, also from a pipe, and what is missing is told of', async () => {
+test('several are deleted at once, also from a pipe, and missing ones are reported', async () => {
   const ids = [(await add('true', '--every', '1h')).id!, (await add('true', '--every', '1h')).id!]
   const ran = await cli.board(['monitors', 'delete', card.cardId, '-', '999999', '--yes'], {
     input: `${ids.join('\n')}\n`,
@@ -152,7 +152,7 @@ test('the monitors of a card that is not active are seen and deleted by people, 
   expect(await cli.ok(['monitors', 'delete', away.cardId, id, '-y', '-q'])).toBe(`${id}\n`)
 })
 
-test('an agent uses its own token, where its environment says that it is', async () => {
+test('an agent uses the token in its environment', async () => {
   const own = await board.newCard()
   const agent = as({ BOARD_TOKEN: own.token, BOARD_PROJECT_ID: board.projectId, BOARD_CARD_ID: own.cardId })
   const { id } = await agent.json(['monitors', 'add', own.cardId, 'true', '--every', '60', '--allow-unsandboxed'])
@@ -189,13 +189,13 @@ test('an API key reads monitors, and neither adds nor deletes them', async () =>
     })
 })
 
-test('watching draws the list anew when something changes, on a terminal only', async () => {
+test('watching redraws the list on each change, on a terminal only', async () => {
   const watched = await board.newCard()
   await board.create(watched, 'true', { description: 'There before' })
   const going = cli.start(['monitors', 'list', watched.cardId, '--watch'], { BOARD_FORCE_TTY: '120' })
   await eventually('the first drawing', () => going.stdout.includes('There before'), 10_000)
   let added = 0
-  // The subscription may come after the first drawing.
+  // The subscription can start after the first drawing.
   await eventually('a drawing with a new monitor', async () => {
     if (added < 7) await board.create(watched, 'true', { description: `Came later ${added++}` })
     return going.stdout.includes('Came later')

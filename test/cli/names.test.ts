@@ -91,14 +91,14 @@ describe('a command that is not there', () => {
   })
 })
 
-test('what an error says to look at is a command that works as it stands, once its <names> are filled in', async () => {
+test("each command in an error's hint is valid once its <names> are filled in", async () => {
   for (const line of Object.values(whereToLook)) {
     const words = line.replace(/<\w+>/g, '1').split(' ').slice(1)
     if (!line.endsWith('--help')) await expect(parsed(words), line).resolves.toBeTruthy()
   }
 })
 
-test('board config list shows every setting, its value and what it does', async () => {
+test('board config list shows every setting, its value and its effect', async () => {
   await cli.ok(['config', 'set', 'pager', 'less -R'])
   const lines = (await cli.ok(['config', 'list'])).trimEnd().split('\n')
   expect(lines).toContain('pager\tless -R\tThe command that shows long text (PAGER goes before it).')

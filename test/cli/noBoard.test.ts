@@ -43,7 +43,7 @@ function certificate(): { key: Buffer; cert: Buffer } {
   return { key: readFileSync(key), cert: readFileSync(cert) }
 }
 
-/** What `board projects list` says of an address, with exit 7 and nothing on stdout. */
+/** Returns the error of `board projects list` for an address, with exit code 7 and an empty stdout. */
 async function told(url: string, env: Record<string, string> = {}): Promise<string> {
   const { code, stdout, stderr } = await cli.board(['projects', 'list'], { env: { BOARD_URL: url, ...env } })
   expect([code, stdout], stderr).toEqual([7, ''])
@@ -51,7 +51,7 @@ async function told(url: string, env: Record<string, string> = {}): Promise<stri
   return stderr
 }
 
-test('a redirect says where it leads, and what to type', async () => {
+test('a redirect shows its target and the command to use', async () => {
   const moved = await web((request, response) => {
     response.writeHead(301, { location: `https://board.example.com${request.url}` }).end()
   })
@@ -64,7 +64,7 @@ test('a redirect says where it leads, and what to type', async () => {
   expect(await told(portal)).toContain('/sign-in?next=1')
 })
 
-test('a web page, other JSON, an empty answer and a strange status are no board', async () => {
+test('a web page, other JSON, an empty response and an unexpected status are reported as not a board', async () => {
   expect(await told(await web(page))).toContain('a web page does (status 200)')
   const other = await web((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}')
@@ -87,7 +87,7 @@ test.each([408, 429, 502, 503, 504])('a page with status %i names its address an
   )
 })
 
-test('downloads and uploads find that no board answers, too', async () => {
+test('downloads and uploads also report that no board answers', async () => {
   const env = { BOARD_URL: await web(page), BOARD_PROJECT: '' }
   expect(await cli.board(['export', '-o', '-'], { env })).toMatchObject({ code: 7, stdout: '' })
   expect(await cli.board(['backups', 'download', '--latest', '-o', '-'], { env })).toMatchObject({
@@ -100,7 +100,7 @@ test('an address that ends in /api says how it should end', async () => {
   expect(await told(`${board.url}/api`)).toContain(`the address ends without /api: ${board.url}\n`)
 })
 
-test('a server that closes at once, or speaks something else, is no HTTP server', async () => {
+test('a server that closes the connection or uses another protocol is reported as not an HTTP server', async () => {
   expect(await told(`http://${await listen(createTcp(socket => socket.destroy()))}`)).toContain('broke off')
   expect(
     await told(`http://${await listen(createTcp(socket => socket.end('220 mail.example.com ESMTP\r\n\r\n')))}`),
@@ -117,7 +117,7 @@ test('https where http is spoken, and http where https is, name the other', asyn
   )
 })
 
-test('an upload that breaks off on the way says what to do', async () => {
+test('an upload that is interrupted shows the next step', async () => {
   const { client, url, folder: newFolder } = board
   const { id: projectId } = await client.projects.create({ name: 'web', path: newFolder('web') })
   const { id } = await client.cards.create({ projectId, title: 'With a file' })
@@ -139,7 +139,7 @@ test('an upload that breaks off on the way says what to do', async () => {
   })
 })
 
-test('nobody there, and no such host, say so', async () => {
+test('a refused connection and an unknown host are reported', async () => {
   const gone = createTcp()
   const address = await listen(gone)
   await new Promise(done => gone.close(done))

@@ -45,7 +45,7 @@ async function signIn(subject: string): Promise<{ ran: Ran; url: string; shown: 
   return { ran: await running, url, shown }
 }
 
-test('a browser is opened, and what it brings back is kept in the profile', async () => {
+test('a browser opens, and the resulting token is stored in the profile', async () => {
   const { ran, url, shown } = await signIn('ada')
   expect(ran).toEqual({
     code: 0,
@@ -86,7 +86,7 @@ test('a browser that cannot be opened leaves the address', async () => {
   expect(stderr).toContain('To sign in, open in a browser on this machine:')
 })
 
-test('a refusal is told in the terminal, and ends the wait', async () => {
+test('a refusal is shown in the terminal, and ends the wait', async () => {
   const { ran, shown } = await signIn('mallory')
   expect(ran).toEqual({
     code: 4,
@@ -97,7 +97,7 @@ test('a refusal is told in the terminal, and ends the wait', async () => {
   expect((await person.board(['whoami'])).code).toBe(4)
 })
 
-test('a code that somebody else has brought about is worth nothing', async () => {
+test('a code from another sign-in is rejected', async () => {
   const running = person.board(['auth', 'login', '--oidc'])
   const url = new URL(await openedUrl())
   const listener = url.searchParams.get('loopback')!
@@ -113,7 +113,7 @@ test('a code that somebody else has brought about is worth nothing', async () =>
   expect(await running).toMatchObject({ code: 4, stderr: expect.stringContaining('the code is not valid') })
 })
 
-test('a server without single sign-on, and a script without a person, are told at once', async () => {
+test('a server without single sign-on, and a script without a user, fail immediately', async () => {
   const plain = await startBoard()
   try {
     const tried = await Promise.all([

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.close()
 })
 
-test('a project is made of the working folder, found from inside it, and becomes the current one by use', async () => {
+test('a project is created in the working folder, found from inside it, and becomes the current one when it is used', async () => {
   const id = (await cli.ok(['projects', 'create', 'web', '-q'], { cwd: folder })).trim()
   const [view, files, nowhere] = await Promise.all([
     cli.json(['projects', 'view'], { cwd: folder }),
@@ -83,7 +83,7 @@ test('profile set checks the project where it can, and reports where it cannot',
   await cli.ok(['projects', 'delete', 'checked', '--yes'])
 })
 
-test('a new project makes its folder where the one above it is there, and says so', async () => {
+test('a new project creates its folder if the parent folder exists, and reports it', async () => {
   const path = join(server.folder('above'), 'new')
   const made = await cli.board(['projects', 'create', 'new', '--path', path])
   expect([made.code, made.stderr.split('\n')[0]]).toEqual([0, `Made the folder ${path}.`])
@@ -109,7 +109,7 @@ test('a new project says how a card gets onto it, and a folder of several projec
   })
 })
 
-test('reorder puts the named projects first and leaves the others as they stand', async () => {
+test('reorder puts the named projects first and keeps the order of the others', async () => {
   for (const name of ['a', 'b', 'c']) await server.client.projects.create({ name, path: folder })
   const before = (await server.client.projects.list()).map(({ name }) => name)
   await cli.ok(['projects', 'reorder', 'c', 'a'])
@@ -117,7 +117,7 @@ test('reorder puts the named projects first and leaves the others as they stand'
   expect(after).toEqual(['c', 'a', ...before.filter(name => name !== 'c' && name !== 'a')])
 })
 
-test('deleting a project wants its name typed or --yes, and --dry-run only tells', async () => {
+test('deleting a project requires its typed name or --yes, and --dry-run changes nothing', async () => {
   const { id } = await server.client.projects.create({ name: 'short-lived', path: folder })
   expect(await cli.ok(['projects', 'delete', 'short-lived', '--dry-run'])).toBe(
     `would delete project ${id} "short-lived" with 0 cards\n`,
@@ -138,7 +138,7 @@ test('stats are lines in a pipe and the whole record with --json', async () => {
   expect(record).toMatchObject({ total: 1, byStatus: { idle: 1 } })
 })
 
-test('boards and columns are made, renamed, put in order, emptied and deleted by name', async () => {
+test('boards and columns are created, renamed, reordered, emptied and deleted by name', async () => {
   const { id: projectId } = await server.client.projects.create({ name: 'shaped', path: folder })
   const board = (args: string[]) => cli.ok([...args, '-P', 'shaped'])
   await board(['boards', 'create', 'Release', '--template', 'plan, build, review'])
@@ -162,7 +162,7 @@ test('boards and columns are made, renamed, put in order, emptied and deleted by
   expect({ code: last.code, said: last.stderr.includes('last board') }).toEqual({ code: 5, said: true })
 })
 
-test('a column needs a type, and what is missing is named', async () => {
+test('a column requires a type, and the missing option is named', async () => {
   const { code, stderr } = await cli.board(['columns', 'create', 'X', '-P', 'web'])
   expect(code).toBe(2)
   expect(stderr).toContain('--type')
@@ -201,7 +201,7 @@ test('no server ends with 7, no sign-in with 4', async () => {
   expect({ code: unknown.code, said: unknown.stderr.includes('board auth login') }).toEqual({ code: 4, said: true })
 })
 
-test('what becomes of a card at a usage limit is edited and shown as it is written', async () => {
+test('the behavior of a card at a usage limit is edited and shown in the same format', async () => {
   const { id } = await server.client.projects.create({ name: 'limits', path: folder })
   const credential = await server.client.credentials.create({
     name: 'work: key',

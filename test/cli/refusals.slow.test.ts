@@ -11,9 +11,9 @@ import { startSlotlessBoard } from '../support/contract/seed.ts'
 import { below, boardLines, parsed } from '../support/commands/shellLines.ts'
 import { programs } from '../support/commands/programs.ts'
 
-/** Commands that run on and on, or change this machine. Other tests say what they do. */
+/** Commands that never end, or change this machine. Other tests cover their errors. */
 const elsewhere = /^(serve|server (start|restart|install|uninstall)|completion|doctor|auth logout|events|mcp)$/
-/** What Node, a driver or JavaScript says by itself. */
+/** Errors of Node, a driver or JavaScript that are not worded for users. */
 const raw =
   /\b(E(NOENT|CONN\w+|PROTO|PIPE|ACCES|PERM|ISDIR|NOTDIR|EXIST|INVAL)|ERR_\w+|SQLITE_\w+|undefined|NaN|TypeError|SyntaxError|fetch failed)\b|\[object |node:internal|^\s+at .+:\d+:\d+/m
 const documented = new Set<number>(Object.values(exits))
@@ -65,14 +65,14 @@ const ledTo = ({ stderr }: Result): string[] =>
     .slice(1)
     .flatMap(line => [...line.matchAll(/(?:: | run | or )(board [a-z][^,;()]*)/g)].map(([, found]) => found!.trim()))
 
-/** What is wrong with how a command refuses; nothing of one that did its work. */
+/** The faults in a command's error output. Empty if the command succeeded. */
 async function faults(result: Result, thing?: RegExp): Promise<string[]> {
   const { name, code, stdout, stderr } = result
   const lines = stderr.split('\n').filter(line => line !== '')
   const first = lines[0] ?? ''
   const wrong = [
     !documented.has(code ?? -1) && `ends with ${code}`,
-    raw.test(`${stdout}${stderr}`) && 'says what was not made for people',
+    raw.test(`${stdout}${stderr}`) && 'contains text that is not worded for users',
     code !== 0 && lines.length > 3 && `says ${lines.length} lines`,
     code !== 0 && !first.startsWith('board: ') && 'does not begin with its name',
     code !== 0 && thing && !thing.test(first) && `does not name ${thing.source}`,
@@ -92,13 +92,13 @@ async function faults(result: Result, thing?: RegExp): Promise<string[]> {
 const allFaults = async (results: readonly Result[], thing?: (name: string) => RegExp | undefined): Promise<string[]> =>
   (await Promise.all(results.map(result => faults(result, thing?.(result.name))))).flat()
 
-describe('every command says in three lines, for people, what is wrong', () => {
+describe('every command reports errors to users in three lines', () => {
   test('where no server runs', async () => {
     const results = await each(alone, commands, command => wordsOf(command, named))
     expect(await allFaults(results)).toEqual([])
   })
 
-  test('where no project is chosen and none is there', async () => {
+  test('if no project is selected and none exists', async () => {
     const makesOne = /^(projects create|import)$/
     const results = await each(
       projectless,

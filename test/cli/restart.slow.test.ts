@@ -41,7 +41,7 @@ interface Left {
   token: string
   pid: number
 }
-/** Runs the built program as a server and gives what it leaves in daemon.json. */
+/** Runs the built program as a server and returns the content of its daemon.json. */
 async function serve(dataDir: string, port: string): Promise<Left & { server: ChildProcess }> {
   const options = ['--port', port, '--data-dir', dataDir, '--log-level', 'info', ...(await databaseOptions(dataDir))]
   const server = spawn(process.execPath, [program, 'serve', ...options], {
@@ -92,7 +92,7 @@ async function connectAll(dataDir: string, cardId: string): Promise<Connected> {
   return connected
 }
 
-/** Has a card made until each of those that draw or print it has seen one, for a subscription may begin after the first. */
+/** Creates cards until every follower has shown one, because a subscription can start after the first. */
 async function untilSeen({ ui, list, events }: Connected, make: (title: string) => Promise<unknown>, word: string) {
   const before = [ui, list].map(({ text }) => text.length)
   let made = 0
@@ -111,7 +111,7 @@ for (const [signal, how] of [
   ['SIGTERM', 'is stopped'],
   ['SIGKILL', 'is killed'],
 ] as const)
-  test(`whatever stays connected goes on when the local server ${how} and starts again on another port`, async () => {
+  test(`connected clients continue when the local server ${how} and starts again on another port`, async () => {
     const dataDir = join(root, signal)
     configure(dataDir, { quick: { fixture: 'well-behaved' } }, randomUUID())
     const first = await serve(dataDir, '0')
@@ -125,9 +125,9 @@ for (const [signal, how] of [
     const second = await serve(dataDir, '0')
     expect(second.token).not.toBe(first.token)
     const after = createClient(second)
-    // What is made before anybody is connected again is caught up with.
+    // The card created before the clients reconnect is caught up on.
     await after.cards.create({ projectId, title: 'Meanwhile' })
-    await eventually('what happened meanwhile', () => connected.events.stdout.includes('Meanwhile'))
+    await eventually('the missed event', () => connected.events.stdout.includes('Meanwhile'))
     await untilSeen(connected, title => after.cards.create({ projectId, title }), 'Later')
     await eventually(
       'the log of the second server',
@@ -150,7 +150,7 @@ for (const [signal, how] of [
     expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b))
   })
 
-test('a token of another server is not read anew for an address that somebody named', async () => {
+test('a token of another server is not read again for an explicit address', async () => {
   const [one, two] = [join(root, 'one'), join(root, 'two')]
   const [named, local] = [await serve(one, '0'), await serve(two, '0')]
   cli = commandLine({ BOARD_DATA_DIR: two, BOARD_URL: named.url, BOARD_TOKEN: local.token })

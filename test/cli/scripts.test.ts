@@ -75,7 +75,7 @@ describe('scripts', () => {
     })
   })
 
-  test('an edit without a change says what could change', async () => {
+  test('an edit without a change lists the options that can change', async () => {
     await script('unchanged', 'true')
     expect(await cli.board(['scripts', 'edit', 'unchanged'])).toMatchObject({
       code: 2,
@@ -101,7 +101,7 @@ describe('run', () => {
     expect((await ended()).output).toBe('done\n')
   })
 
-  test('--wait prints the output as it comes, byte for byte in a pipe, and only that', async () => {
+  test('--wait prints only the output as it arrives, verbatim in a pipe', async () => {
     await script('slow', 'printf "\\033[31mred\\033[0m\\n"; while [ ! -e go ]; do sleep 0.05; done; echo last; rm go')
     const going = cli.start(['scripts', 'run', 'slow', '--wait'])
     await eventually('the first words', () => going.stdout === '\u001b[31mred\u001b[0m\n', 10_000)
@@ -117,7 +117,7 @@ describe('run', () => {
     })
   })
 
-  test('--wait makes the output harmless for a terminal', async () => {
+  test('--wait sanitizes the output for a terminal', async () => {
     await script('hostile', 'printf "\\033]0;owned\\007text\\n"')
     expect(await onTerminal.ok(['scripts', 'run', 'hostile', '--wait'])).toBe('␛]0;owned␇text\n')
   })
@@ -139,7 +139,7 @@ describe('run', () => {
     expect((await cli.board(['scripts', 'run', 'fine', '--exit-status'])).code).toBe(0)
   })
 
-  test('--exit-status of a run that is cancelled is not 0, even if the script says so', async () => {
+  test('--exit-status of a cancelled run is not 0, even if the script exits with 0', async () => {
     const { place, until } = await script('polite', 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done')
     const going = cli.start(['scripts', 'run', 'polite', '--exit-status'])
     await until('its words', run => run.output === 'ready\n')
@@ -186,7 +186,7 @@ describe('run', () => {
     await cli.ok(['scripts', 'cancel', 'longer'])
   })
 
-  test('of a script that is deleted meanwhile exits with 3', async () => {
+  test('of a script that is deleted during the run exits with 3', async () => {
     const { until } = await script('doomed', 'echo begun; sleep 60')
     const going = cli.start(['scripts', 'run', 'doomed', '--wait'])
     await until('its words', run => run.output === 'begun\n')
@@ -195,7 +195,7 @@ describe('run', () => {
     expect(going).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no such script') })
   })
 
-  test('works with an API key that may, and says what is missing of one that may not', async () => {
+  test('works with an API key that has the permission, and otherwise names the missing one', async () => {
     await script('keyed', 'echo keyed')
     const keyed = async (...permissions: Array<'scripts.read' | 'scripts.run'>) => ({
       BOARD_TOKEN: (await server.client.keys.create({ name: 'cron', scope: 'project', projectId, permissions })).key,

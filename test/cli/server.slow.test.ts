@@ -26,14 +26,14 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** What `server status` says, whatever it ends with. */
+/** The JSON of `server status`, regardless of its exit code. */
 const state = async () =>
   JSON.parse((await cli.board(['server', 'status', '--json'])).stdout) as { state: string; pid: number }
 
 afterEach(() => cli.board(['server', 'stop']))
 afterAll(() => cli.close())
 
-test('a server that was started goes on in the background, and is found, restarted and stopped', async () => {
+test('a started server keeps running in the background, and is found, restarted and stopped', async () => {
   for (const flags of [[], ['--exit-status'], ['-q']])
     expect((await cli.board(['server', 'status', ...flags])).code).toBe(7)
   const { stderr } = await cli.board(['server', 'start', '--', '--port', '0', '--agent-slots', '3'])
@@ -57,7 +57,7 @@ test('a server that was started goes on in the background, and is found, restart
   expect(await cli.ok(['server', 'logs', '-n', '1'])).toContain('"message":"The server has stopped."')
 })
 
-test('what a server in the background prints does not fill the disk, and what it printed first stays', async () => {
+test('the output of a background server does not fill the disk, and its first part is kept', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0', '--log-level', 'info'])
   const printed = join(dataDir, 'logs', 'server.out')
   const size = () => statSync(printed).size
@@ -67,7 +67,7 @@ test('what a server in the background prints does not fill the disk, and what it
     await cli.ok([request, 'list'])
     return isSo()
   }
-  await eventually('an end of what was printed', () => isPrintedAfter('projects', () => size() < much.length))
+  await eventually('the end of the output', () => isPrintedAfter('projects', () => size() < much.length))
   await eventually('the next line', () =>
     isPrintedAfter('templates', () => readFileSync(printed, 'utf8').includes('GET /api/board-templates')),
   )
@@ -82,7 +82,7 @@ test('a server that cannot start says why, and nothing is left running', async (
   expect((await state()).state).toBe('not running')
 })
 
-test('what a killed server left is told, mended and no hindrance', async () => {
+test('leftovers of a killed server are reported and fixed, and do not block a start', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const { pid } = runtime()
   process.kill(pid, 'SIGKILL')
@@ -97,7 +97,7 @@ test('what a killed server left is told, mended and no hindrance', async () => {
 
 test('a server that does not answer is not taken for a killed one', async context => {
   if (process.platform !== 'linux') {
-    console.warn('SKIPPED: only on Linux does a process tell when it started')
+    console.warn('SKIPPED: a process's start time is available on Linux only')
     return context.skip('needs Linux')
   }
   await cli.ok(['server', 'start', '--', '--port', '0'])
@@ -119,7 +119,7 @@ test('a server that does not answer is not taken for a killed one', async contex
   expect((await cli.json(['server', 'status'])).state).toBe('running')
 })
 
-test('the doctor finds open permissions and a damaged database, mends the one and says what to do about the other', async () => {
+test('the doctor finds open permissions and a damaged database, fixes the former and explains how to fix the latter', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const sound = await cli.json<Array<{ check: string; result: string }>>(['doctor'])
   expect(sound.filter(({ result, check }) => result !== 'ok' && check !== 'agents')).toEqual([])
@@ -220,7 +220,7 @@ test("without a bus of the user's own nothing is installed, and it says what to 
   expect(existsSync(unit)).toBe(false)
 })
 
-test('a service that the platform refuses leaves nothing behind, and one that was there stays as it was', async () => {
+test('a service that the platform rejects leaves no files, and an existing one is unchanged', async () => {
   const env = platform('refuses', 'case "$*" in *enable*) echo "Unit is masked." >&2; exit 1;; *) exit 0;; esac')
   expect(await cli.board(['server', 'install', '--systemd'], { env })).toMatchObject({
     code: 1,
@@ -228,13 +228,13 @@ test('a service that the platform refuses leaves nothing behind, and one that wa
   })
   expect(existsSync(unit)).toBe(false)
   mkdirSync(join(unit, '..'), { recursive: true })
-  writeFileSync(unit, 'as it was')
+  writeFileSync(unit, 'former unit')
   await cli.board(['server', 'install', '--systemd'], { env })
-  expect(readFileSync(unit, 'utf8')).toBe('as it was')
+  expect(readFileSync(unit, 'utf8')).toBe('former unit')
   rmSync(unit)
 })
 
-test('a service whose platform does not answer is no hindrance: a plain server starts with its arguments, restarts and stops', async () => {
+test('a service whose platform does not answer does not block the server: a plain one starts with its arguments, restarts and stops', async () => {
   const willing = platform('willing', 'exit 0')
   const env = platform('gone', noBus)
   const installed = await cli.board(['server', 'install', '--systemd', '--', '--port', '0', '--agent-slots', '3'], {
@@ -263,7 +263,7 @@ test('a service whose platform does not answer is no hindrance: a plain server s
 
 test('--wait goes without a number, and the log is for people on a terminal', async () => {
   await cli.ok(['server', 'start', '--wait', '--', '--port', '0'])
-  // What a server says at its start is on disk a moment after it answers.
+  // The server's startup output is on disk a moment after it answers.
   await eventually('the log', async () => (await cli.board(['server', 'logs'])).stdout !== '')
   const [raw, shown] = [
     await cli.ok(['server', 'logs', '-n', '1']),

@@ -18,12 +18,12 @@ afterAll(async () => {
   await board.close()
 })
 
-/** What command lines print, or the lines of their errors. */
+/** The output of command lines, or the lines of their errors. */
 const printed = async (...lines: string[][]) =>
   (await inTurn(cli, lines)).map(({ code, stdout, stderr }) => (code === 0 ? stdout : stderr.trimEnd().split('\n')))
 
 describe('--template', () => {
-  test('prints a text for each row of a list, or for one record, as it is', async () => {
+  test('prints a text for each row of a list, or for one record, verbatim', async () => {
     expect(
       await printed(
         ['cards', 'list', '--template', '#{{id}}\\t{{title}}{{#labels}} [{{.}}]{{/labels}}{{^labels}} -{{/labels}}'],
@@ -41,7 +41,7 @@ describe('--template', () => {
     ])
   })
 
-  test('says what is wrong with it', async () => {
+  test('reports errors in the template', async () => {
     const see = 'see: board help formatting'
     const [unknown, open, partial, both] = await printed(
       ['cards', 'list', '--template', '{{titel}}'],
@@ -55,7 +55,7 @@ describe('--template', () => {
     expect(both).toEqual(['board: --jq and --template do not go together'])
   })
 
-  test('is harmless on a terminal, whatever a card is called', async () => {
+  test('sanitizes card titles on a terminal', async () => {
     const { id } = await board.client.cards.create({ projectId: '1', title: '\u001b[31mred' })
     const { stdout } = await cli.board(['cards', 'view', id, '--template', '{{title}}'], {
       env: { BOARD_FORCE_TTY: '80' },

@@ -160,7 +160,7 @@ test('issues come from stdin into a new project here, and tasks from a file', as
   expect(await board.client.projects.get({ id: projectIds[0] })).toMatchObject({ name: 'tasks', path: folder })
 })
 
-test('Ctrl-C says that nothing was imported while the file is sent, and then waits for what the server makes of it', async () => {
+test("Ctrl-C during the upload reports that nothing was imported, and later waits for the server's result", async () => {
   const line = await cuttableLine(Number(new URL(board.url).port))
   const env = { ...cli.env, BOARD_URL: `http://127.0.0.1:${line.port}`, TERM: 'xterm' }
   // More than the line holds while it is cut.
@@ -201,7 +201,7 @@ test('Ctrl-C says that nothing was imported while the file is sent, and then wai
   }
 })
 
-test('every fault of a file is a line, and nothing is made', async () => {
+test('every error of a file is one line, and nothing is created', async () => {
   const file = read('Web.board.json')
   writeFileSync(
     join(cli.home, 'wrong.json'),
@@ -236,7 +236,7 @@ test('every fault of a file is a line, and nothing is made', async () => {
   expect(await board.client.projects.list()).toEqual(before)
 })
 
-test('wrong use is told before anything is sent', async () => {
+test('wrong usage is reported before any request', async () => {
   for (const [args, message] of [
     [['import', 'excel', 'x'], 'board: '],
     [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: there is no such file\n'],

@@ -28,7 +28,7 @@ afterAll(async () => {
 const firstLine = ({ stderr }: { stderr: string }) => stderr.split('\n')[0]
 const login = (email: string, password: string) => server.as().auth.login({ email, password })
 
-test('an account is made, found, changed, given a new password and deleted', async () => {
+test('an account is created, found, changed, given a new password and deleted', async () => {
   const made = await root.json<{ email: string; generatedPassword: string }>([
     'users',
     'create',
@@ -82,7 +82,7 @@ test('many accounts come in pages, with a word when there are more', async () =>
   )
 })
 
-test('who may not, and what cannot be, ends with 4 and 5', async () => {
+test('a missing permission exits with 4 and a conflict with 5', async () => {
   const { id } = await server.as(root.env.BOARD_TOKEN).auth.me()
   expect((await plain.board(['users', 'list'])).code).toBe(4)
   expect((await plain.board(['settings', 'auth'])).code).toBe(4)

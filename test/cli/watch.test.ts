@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.close()
 })
 
-test('cards list --watch draws the list anew when something changes', async () => {
+test('cards list --watch redraws the list on each change', async () => {
   const { id: projectId } = await server.client.projects.create({ name: 'web', path: server.folder('web') })
   await server.client.cards.create({ projectId, title: 'There before \u001b[31m' })
   const child = spawn(
@@ -35,7 +35,7 @@ test('cards list --watch draws the list anew when something changes', async () =
   await eventually('the first drawing', () => drawn.includes('There before'), 10_000)
   expect(drawn).toContain('1 card')
   expect(drawn).not.toContain('before \u001b[31m')
-  // The subscription may come after the first drawing, so cards are added until one is seen.
+  // The subscription can start after the first drawing, so cards are added until one is seen.
   let added = 0
   await eventually('a drawing with a new card', async () => {
     if (!drawn.includes('Came later')) await server.client.cards.create({ projectId, title: `Came later ${added++}` })

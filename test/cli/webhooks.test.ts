@@ -25,7 +25,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('a webhook is made with its secret on stdout alone, tried, changed and deleted', async () => {
+test('a webhook is created with its secret on stdout alone, tested, changed and deleted', async () => {
   const url = `${receiver.url}/made`
   const { stdout: secret, stderr } = await cli.board([
     'webhooks',
@@ -125,7 +125,7 @@ test('what is wrong is said before anything is asked of the server', async () =>
   }
 })
 
-test('an API key that may write webhooks needs no password', async () => {
+test('an API key with permission to write webhooks needs no password', async () => {
   const key = (
     await cli.ok(['keys', 'create', 'hooks', '--permission', 'webhooks.write', '--permission', 'cards.read', '-q'])
   ).trim()
@@ -137,7 +137,7 @@ test('an API key that may write webhooks needs no password', async () => {
   expect([denied.code, denied.stderr]).toEqual([4, expect.stringContaining('webhooks.read')])
 })
 
-test('a server refuses targets on its own machine unless it was told otherwise', async () => {
+test('a server rejects targets on its own machine unless it is configured to allow them', async () => {
   const dataDir = join(cli.home, 'data')
   mkdirSync(dataDir)
   hideAgents(dataDir)

@@ -73,7 +73,7 @@ describe('sizes', () => {
     expect(terminal.text()).toContain('Card 20.')
   })
 
-  test('a terminal that changes its size is filled anew', async () => {
+  test('a terminal that changes its size is redrawn', async () => {
     await world.card('A card that stays')
     await open({ width: 100, height: 30 })
     terminal.resize(140, 40)
@@ -208,7 +208,7 @@ describe('changing the board', () => {
     await terminal.shows('New card in Backlog')
   })
 
-  test('an editor that fails changes nothing and is told of', async () => {
+  test('an editor that fails changes nothing and shows an error', async () => {
     await world.card('Untouched')
     await open({ env: { EDITOR: 'false' } })
     terminal.press('e')
@@ -231,7 +231,7 @@ describe('changing the board', () => {
     await terminal.shows('Still here')
   })
 
-  test('keys without meaning are told so where there is nothing to do', async () => {
+  test('keys without an effect show a message', async () => {
     const id = await world.card('At rest')
     await open()
     terminal.press('x')

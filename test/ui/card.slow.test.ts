@@ -43,7 +43,7 @@ const add = async (agent: string, input: Parameters<AgentBoard['start']>[1] = {}
   (await board.start(agent, { columnId: board.columns.backlog, deferred: true, ...input })).id
 
 describe('an opened card', () => {
-  test('shows its prompt, what was said, and what was changed in colours', async () => {
+  test('shows its prompt, its messages, and its changes in colors', async () => {
     const id = await add('good', {
       title: 'Write a file',
       prompt: '# Task\nWrite the file.\n\n```\nsome code\n```',
@@ -110,7 +110,7 @@ describe('an opened card', () => {
     }
   })
 
-  test('is live while the agent works, and says what it asks for; a approves', async () => {
+  test('is live while the agent works, and shows its requests; a approves', async () => {
     const id = await add('asking', { title: 'Needs leave' })
     await open()
     terminal.press('L')
@@ -229,7 +229,7 @@ describe('an opened card', () => {
     rmSync(commands, { recursive: true })
   })
 
-  test('thoughts and kinds of tools are hidden as the settings say', async () => {
+  test('the settings hide thoughts and kinds of tools', async () => {
     const id = await add('good', { title: 'Quiet', columnId: board.columns.active, deferred: false })
     await board.untilStatus(id, 'completed')
     await board.client.settings.setUser({ agentReasoning: false, hiddenToolTypes: ['edit'] })
@@ -270,7 +270,7 @@ describe('agents from the board', () => {
     await terminal.shows(/│▌ At work/)
   })
 
-  test('a failed agent is unread until it is looked at, and r goes on', async () => {
+  test('a failed agent is unread until it is opened, and r continues it', async () => {
     const id = await add('crashing', { title: 'Falls over', columnId: board.columns.active, deferred: false })
     await board.untilStatus(id, 'failed')
     await open()

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { TestTerminal } from '../support/terminals/terminal.ts'
 import { startWorld, type World } from './world.ts'
 
-/** What the tests of a file work with: a world, and the terminal that was opened last. */
+/** The shared state of a file's tests: a world, and the last opened terminal. */
 export let world: World
 export let terminal: TestTerminal
 

@@ -39,7 +39,7 @@ async function shownBy(terminal: InstanceType<typeof xterm.Terminal>, text: stri
 }
 
 describe('frames', () => {
-  test('what changes from one frame to the next makes the terminal show what the whole frame does', async () => {
+  test('an incremental frame produces the same screen as the full frame', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(frames, { minLength: 2, maxLength: 5 }), async all => {
         const stepwise = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true })
@@ -132,7 +132,7 @@ describe('keys', () => {
     }
   })
 
-  test('pasted text is one key, whatever is in it', () => {
+  test('pasted text decodes to one key, regardless of its content', () => {
     const decoder = createDecoder()
     expect(decoder.push('x\u001b[200~two\nlines q\u001b[201~y')).toEqual([
       { name: 'x', text: 'x' },
@@ -141,7 +141,7 @@ describe('keys', () => {
     ])
   })
 
-  test('no text makes the decoder fail or wait for ever', () => {
+  test('no text makes the decoder throw or wait forever', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: anyCharacter })), pieces => {
         const decoder = createDecoder()

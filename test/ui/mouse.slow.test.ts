@@ -26,12 +26,12 @@ const inColumn = async (column: keyof typeof world.columns) => String(await worl
 describe('the mouse', () => {
   test('a click puts the cursor on a card, another one opens it, and tabs are clicked', async () => {
     await world.card('One')
-    await world.card('Two', { columnId: world.columns.done, prompt: 'What Two is about.' })
+    await world.card('Two', { columnId: world.columns.done, prompt: 'The prompt of Two.' })
     await open()
     click('Two')
     await terminal.shows('▌ Two')
     click('Two')
-    await terminal.shows('What Two is about.')
+    await terminal.shows('The prompt of Two.')
     click('Transcript')
     await terminal.shows('[Transcript]')
   })
@@ -96,7 +96,7 @@ describe('the mouse', () => {
     await terminal.lacks('go to the column on the left')
   })
 
-  test('an item of a list is clicked, and a click beside the list closes it', async () => {
+  test('an item of a list can be clicked, and a click outside the list closes it', async () => {
     await world.card('One')
     await open()
     terminal.press('c')
@@ -138,7 +138,7 @@ describe('the mouse', () => {
   })
 })
 
-test('what a mouse tells is taken apart however it is cut, and what is none does nothing', () => {
+test('mouse sequences are decoded at any split, and invalid ones are ignored', () => {
   const decoder = createDecoder()
   const keys = [...'\u001b[<0;300;12M\u001b[<35;1;1M\u001b[<65;9999999;1M\u001b[<64;2;3Mj'].flatMap(sign =>
     decoder.push(sign),

@@ -58,7 +58,7 @@ describe('what is done to cards', () => {
     expect((await card(id)).agent).toBeNull()
   })
 
-  test('w offers profiles after agents, and then the models of what was chosen', async () => {
+  test('w offers profiles after agents, and then the models of the selected agent', async () => {
     const { app } = world.server.server
     const models = JSON.stringify([
       { id: 'opus', name: 'opus' },
@@ -80,7 +80,7 @@ describe('what is done to cards', () => {
     expect(await card(id)).toMatchObject(chosen)
   })
 
-  test('M asks, and says what the server says of the merge', async () => {
+  test("M asks for confirmation, and shows the server's result of the merge", async () => {
     const id = await world.card('One')
     await open()
     terminal.press('M')
@@ -93,7 +93,7 @@ describe('what is done to cards', () => {
     await terminal.shows(/no branch|no worktree|not a Git|nothing|has not/i)
   })
 
-  test('y copies id, title or branch to the clipboard of the terminal, and shows what may follow it', async () => {
+  test("y copies id, title or branch to the terminal's clipboard, and shows the next keys", async () => {
     const id = await world.card('Grüße; \u001b]52')
     await open()
     terminal.press('y')
@@ -136,15 +136,15 @@ describe('projects', () => {
     terminal.press('else', 'enter')
     await terminal.shows('Elsewhere · Board')
     await terminal.shows('▌ Unusual words')
-    await client.cards.create({ projectId: other.id, title: 'Told of later', deferred: true })
-    await terminal.shows('Told of later')
-    await world.card('Not told of here')
+    await client.cards.create({ projectId: other.id, title: 'Created later', deferred: true })
+    await terminal.shows('Created later')
+    await world.card('Not shown here')
     terminal.press('n', 'Made there', 'enter', 'enter')
     await terminal.shows('Made there')
-    expect(terminal.text()).not.toContain('Not told of here')
+    expect(terminal.text()).not.toContain('Not shown here')
     terminal.press(':', 'web', 'enter')
     await terminal.shows('web · Board')
-    await terminal.shows('Not told of here')
+    await terminal.shows('Not shown here')
     terminal.press(':', 'unusual')
     await terminal.shows(new RegExp(`#${there.id} Unusual words +Elsewhere, Backlog`))
     terminal.press('enter')
@@ -169,7 +169,7 @@ describe('projects', () => {
     expect((await leaving.end()).code).toBe(0)
   })
 
-  test(': does what has a name', async () => {
+  test(': runs a command by name', async () => {
     await world.card('One')
     await open()
     terminal.press(':', 'arch')

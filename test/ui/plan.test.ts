@@ -6,7 +6,7 @@ const place = (cardId: string) => ({ projectId: world.projectId, cardId })
 const read = (cardId: string) => world.server.client.cards.get(place(cardId))
 
 describe('the comments of a card', () => {
-  test('are shown in a tab of it as they come, with their authors, and control characters are harmless', async () => {
+  test('are shown live in a tab of the card, with their authors and sanitized control characters', async () => {
     const id = await world.card('Talked about')
     await world.server.client.comments.create({ ...place(id), body: 'Have a look, @[Ada](7).\n\u001b[31mred' })
     await open()
@@ -40,7 +40,7 @@ describe('the comments of a card', () => {
     expect(line('A word.')).toMatch(/^ {3}A word\./)
   })
 
-  test('is written on the board, too, and escape writes none', async () => {
+  test('is written on the board also, and escape writes none', async () => {
     const id = await world.card('From outside')
     await open()
     terminal.press('C')
@@ -66,7 +66,7 @@ describe('the plan of a card', () => {
     await terminal.lacks(/Plan of/)
   }
 
-  test('is set from a list: priority, due date and estimate, as names and as they are typed', async () => {
+  test('is set from a list: priority, due date and estimate, by name and as typed text', async () => {
     const id = await world.card('Planned')
     await open()
     terminal.press('enter')
@@ -88,7 +88,7 @@ describe('the plan of a card', () => {
     expect(await read(id)).toMatchObject({ dueAt: null, estimate: null })
   })
 
-  test('of several cards gets the same assignees, whom the list knows, and loses them again', async () => {
+  test('of several cards gets the same assignees, which the list shows, and loses them again', async () => {
     const { client } = world.server
     const { token, user } = await world.server
       .as()

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 afterEach(() => terminal?.close())
 
-/** What the board switches on is off again, in whatever order. */
+/** Expects that all modes that the board enables are disabled again, in any order. */
 function expectRestored(): void {
   for (const mode of ['1049', '2004', '1004'])
     expect(terminal.written.lastIndexOf(`\u001b[?${mode}l`), `mode ${mode}`).toBeGreaterThan(
@@ -61,7 +61,7 @@ describe('leaving', () => {
     expectRestored()
   })
 
-  test('a crash gives the terminal back and is told of', async () => {
+  test('a crash restores the terminal and shows the error', async () => {
     const crash = join(world.cli.home, 'crash.cjs')
     writeFileSync(crash, 'process.on("SIGUSR2", () => { throw new Error("It fell over") })\n')
     terminal = await world.open({ env: { NODE_OPTIONS: `--require ${crash}` } })
@@ -71,7 +71,7 @@ describe('leaving', () => {
     expect(terminal.text()).toContain('It fell over')
   })
 
-  test('stopped, it gives the terminal to the shell, and takes it again afterwards', async () => {
+  test('when suspended, it returns the terminal to the shell, and takes it back on resume', async () => {
     terminal = runIn('bash', ['--norc', '--noprofile', '-i'], {
       cwd: world.cli.home,
       env: { ...world.cli.env, PS1: 'ready> ' },
@@ -107,7 +107,7 @@ describe('leaving', () => {
 })
 
 describe('the connection', () => {
-  test('a server that stops is waited for, and what happened meanwhile is shown', async () => {
+  test('it waits for a stopped server, and shows the events of the meantime', async () => {
     const root = mkdtempSync(join(tmpdir(), 'board-ui-'))
     const dataDir = join(root, 'data')
     hideAgents(dataDir)

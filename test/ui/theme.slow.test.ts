@@ -81,7 +81,7 @@ describe("the person's settings", () => {
     await terminal.shows('▌ Two')
   })
 
-  test('without the status line the board has its room', async () => {
+  test('without the status line the board uses its line', async () => {
     await world.server.client.settings.setUser({ statusLine: false })
     terminal = await world.open()
     expect(terminal.lines().at(-1)).toMatch(/^╰.*╯$/)
@@ -143,7 +143,7 @@ describe('where it cannot be', () => {
     expect((await refused(args, env as Record<string, string>)).code).toBe(2)
   })
 
-  test('an API key, an unknown board and a server that is away end it before it draws', async () => {
+  test('an API key, an unknown board and an offline server exit before drawing', async () => {
     const { key } = await world.server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     expect(await refused([], { BOARD_TOKEN: key })).toMatchObject({
       code: 4,
@@ -157,7 +157,7 @@ describe('where it cannot be', () => {
     expect(terminal!.written).not.toContain('?1049')
   })
 
-  test('what a viewer may not do is refused, and the card goes back', async () => {
+  test('an action that a viewer has no permission for is rejected, and the card moves back', async () => {
     const { client } = world.server
     await client.auth.setup({ email: 'root@example.org', password: 'correct horse battery', displayName: 'Root' })
     const { user, generatedPassword } = await client.users.create({

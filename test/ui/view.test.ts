@@ -8,7 +8,7 @@ useEmptyBoard()
 afterEach(() => world.cli.ok(['config', 'set', 'preview', '']))
 
 describe('density', () => {
-  test('z shows one line a card with its title: 40 cards on 45 lines, and back', async () => {
+  test('z shows one line per card with its title, 40 cards on 45 lines, and toggles back', async () => {
     for (let number = 1; number <= 41; number++) await world.card(`Card ${number}.`, { labels: ['label'] })
     await open({ width: 180, height: 45 })
     await terminal.shows('1 of 41')
@@ -21,7 +21,7 @@ describe('density', () => {
     await terminal.lacks('Card 41.')
   })
 
-  test('the configuration says how cards are drawn at first', async () => {
+  test('the configuration sets the initial density', async () => {
     const id = await world.card('One')
     await world.cli.ok(['config', 'set', 'density', 'compact'])
     await open()
@@ -69,15 +69,15 @@ describe('sorting', () => {
 })
 
 describe('the preview', () => {
-  test('p shows the card under the cursor beside the board, and it does not count as read', async () => {
-    await world.card('One', { prompt: 'What One is about.' })
-    const second = await world.card('Two', { prompt: 'What Two is about.' })
+  test('p shows the card under the cursor next to the board, without marking it as read', async () => {
+    await world.card('One', { prompt: 'The prompt of One.' })
+    const second = await world.card('Two', { prompt: 'The prompt of Two.' })
     await open({ width: 180, height: 45 })
     terminal.press('p')
-    await terminal.shows('What One is about.')
+    await terminal.shows('The prompt of One.')
     terminal.press('j')
-    await terminal.shows('What Two is about.')
-    await terminal.lacks('What One is about.')
+    await terminal.shows('The prompt of Two.')
+    await terminal.lacks('The prompt of One.')
     expect(terminal.text()).toContain('─ Done')
     await world.server.client.cards.update({ projectId: world.projectId, cardId: second, prompt: 'It changed.' })
     await terminal.shows('It changed.')
@@ -89,15 +89,15 @@ describe('the preview', () => {
     await terminal.lacks('It changed.')
   })
 
-  test('a narrow terminal says how wide it would have to be, and the configuration may switch it on', async () => {
-    await world.card('One', { prompt: 'What One is about.' })
+  test('a narrow terminal shows the required width, and the configuration can enable the preview', async () => {
+    await world.card('One', { prompt: 'The prompt of One.' })
     await open()
     terminal.press('p')
     await terminal.shows('A preview needs a terminal of 130 columns; this one has 100.')
     terminal.close()
     await world.cli.ok(['config', 'set', 'preview', 'on'])
     await open({ width: 160, height: 40 })
-    await terminal.shows('What One is about.')
+    await terminal.shows('The prompt of One.')
   })
 })
 
