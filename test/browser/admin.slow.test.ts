@@ -19,7 +19,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   })
   afterEach(() => board.close())
 
-  test('makes an account with a password that is shown once, changes its role and deletes it by its email typed', async () => {
+  test('creates an account with a password that is shown once, changes its role and deletes it after its email is typed', async () => {
     const { page, axeViolations } = await visit(ada, { at: '#/admin/users' })
     await page.getByRole('button', { name: 'New user' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Bob')
@@ -97,7 +97,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     for (const { id } of [first, second]) await client.organizations.delete({ id })
   })
 
-  test('makes a backup, and restores it by its name typed', async () => {
+  test('creates a backup, and restores it after its name is typed', async () => {
     const client = board.as(ada.token)
     const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })
     const { page, axeViolations } = await visit(ada, { at: '#/admin/backups' })
@@ -116,13 +116,13 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await page.getByRole('cell', { name: 'kept by a restore' }).waitFor()
     await page.getByRole('navigation', { name: 'Projects' }).getByRole('link', { name: 'work' }).waitFor()
     await eventually(
-      'the later project is gone',
+      'the later project is deleted',
       async () => (await page.getByRole('link', { name: 'later', exact: true }).count()) === 0,
     )
     expect(await board.client.cards.list({ projectId })).toEqual([])
   })
 
-  test('a restore ends the sign-ins of everybody else, who sign in above what they see, which is read anew', async () => {
+  test('a restore ends the sign-ins of all other users, who sign in again above the page, which then reloads its data', async () => {
     const client = board.as(ada.token)
     const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })
     await client.cards.create({ projectId, title: 'Earlier' })
@@ -142,12 +142,12 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await page.getByText('Earlier', { exact: true }).waitFor()
     await page.getByText('Later', { exact: true }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'later', exact: true }).waitFor({ state: 'detached' })
-    // What happens from here on is seen as before.
+    // Later changes are shown live as before.
     await client.cards.create({ projectId, title: 'After it' })
     await page.getByText('After it', { exact: true }).waitFor()
   })
 
-  test('a restore of a backup without accounts asks for the first one above what is shown, and goes on', async () => {
+  test('a restore of a backup without accounts asks for the first account above the page, and continues', async () => {
     const bare = await startBoard()
     try {
       const { id: projectId } = await bare.client.projects.create({ name: 'work', path: bare.folder('work') })
@@ -211,7 +211,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     expect(await page.getByRole('button', { name: 'Actions for ada@example.org' }).count()).toBe(0)
   })
 
-  test('takes the keys of a shortcut as they are pressed, names who loses them, and gives the usual ones back', async () => {
+  test('records the pressed keys of a shortcut, names the action that loses them, and resets to the defaults', async () => {
     const { page, axeViolations } = await visit(ada, { at: '#/me/shortcuts' })
     const client = board.as(ada.token)
     await page.getByRole('button', { name: 'Change the keys: add a card' }).click()

@@ -49,7 +49,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
   })
 
-  test('a card shows its agent, its attachments as they come, and who made it, by which cards are filtered', async () => {
+  test('a card shows its agent, its new attachments and its creator, by whom cards can be filtered', async () => {
     const { id: cardId } = await add('Of Anna')
     await board.client.cards.update({ projectId, cardId, agent: 'qwen' })
     await board.as().auth.setup({ email: 'anna@example.org', password: 'a long password', displayName: 'Anna Berg' })
@@ -79,7 +79,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     expect(await axeViolations()).toEqual([])
   })
 
-  test('cards take one line each where the person wants it so, in every window', async () => {
+  test('cards take one line each if the user enables it, in every window', async () => {
     await add('One')
     const { page, axeViolations } = await open()
     const height = async () => (await page.locator('.card').boundingBox())!.height
@@ -110,7 +110,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await expect.poll(async () => (await tileOf(page, 'One').boundingBox())!.height).toBeLessThan(usual - 20)
     await page.keyboard.type('ed')
     await until(() => field.inputValue(), 'Half typed')
-    // The column knows how high its cards are now: the next one stands right below.
+    // The column has measured its cards now: the next one is placed directly below.
     await field.press('Enter')
     await until(() => titles(page, 'Backlog'), ['One', 'Half typed'])
     const between = async () => {

@@ -30,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
   })
   const at = (cardId: string, tab = '') => `#/projects/${board!.projectId}/cards/${cardId}${tab}`
 
-  test('a question of its agent says what would run, is answered in place, and the tool runs', async () => {
+  test('a question of its agent shows the command, is answered in place, and the tool runs', async () => {
     const call = { kind: 'execute', title: 'Clean up', rawInput: { command: 'rm -r build' } }
     board = await startAgentBoard({
       asking: { fixture: 'permission-first', env: { FIXTURE_CALL: JSON.stringify(call) } },
@@ -71,7 +71,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     }
   })
 
-  test('a plan ticks off, tool calls are folded, and tokens, cost and context are told', async () => {
+  test('a plan is checked off, tool calls are collapsed, and tokens, cost and context are shown', async () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { id } = await board.start('well')
     const { page, axeViolations } = await visit(board, { at: at(id, '/transcript'), colorScheme: 'dark' })
@@ -85,7 +85,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     expect(await axeViolations()).toEqual([])
   })
 
-  test('what an agent writes stays text, whatever it is', async () => {
+  test("an agent's output is always shown as text", async () => {
     board = await startAgentBoard({ told: { fixture: 'asks-as-told' } })
     const text = `${hostile}\n\n[click](javascript:window.wasRun=1) ![dot](https://example.org/dot.png)\n\n\u001b[31mred\u001b[0m`
     const before = [
@@ -116,7 +116,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     expect(await page.evaluate(() => 'wasRun' in globalThis)).toBe(false)
   })
 
-  test('a prompt that two people edit is written over by nobody', async () => {
+  test('a prompt that two users edit is not overwritten', async () => {
     board = await startAgentBoard({})
     const { projectId } = board
     const { id } = await board.client.cards.create({ projectId, title: 'Roof', prompt: 'Fix it.' })
@@ -129,7 +129,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await edit(other, 'Fix it cheaply.')
     await other.page.reload()
     await expect.poll(() => other.page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe('Fix it cheaply.')
-    // What else changes of the card is no conflict.
+    // A change of another field is not a conflict.
     await board.client.cards.update({ projectId, cardId: id, labels: ['house'] })
     await one.page.getByRole('button', { name: 'Save' }).click()
     await one.page.locator('strong', { hasText: 'well' }).waitFor()
@@ -142,7 +142,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     expect(await one.axeViolations()).toEqual([])
   })
 
-  test('older messages come on scrolling up, without a jump, and what is new is counted below', async () => {
+  test('older messages load when scrolling up, without a jump, and new ones are counted below', async () => {
     board = await startAgentBoard({ calls: { fixture: 'many-calls', env: { FIXTURE_CALLS: '450' } } })
     const { id } = await board.start('calls')
     await board.untilStatus(id, 'completed')

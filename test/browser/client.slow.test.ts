@@ -5,7 +5,7 @@ import { startWebProject, type WebProject } from '../support/servers/webProject.
 
 const client = resolve(import.meta.dirname, '../../dist/client/browser')
 
-/** What somebody's page would do. */
+/** A program that runs in a third-party page. */
 const program = `
 import { ApiFailure, connect } from './index.js'
 export async function run({ url, token, projectId }) {

@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await head('Done').getByText('1/1').waitFor()
   })
 
-  test('pulls a card of somebody who may not start agents once a person activates it', async () => {
+  test('pulls a card of a user without permission to start agents after another user activates it', async () => {
     const { client } = board
     const { id } = await client.projects.create({ name: 'wall', path: board.folder('wall') })
     const [, active] = await client.columns.list({ projectId: id })
@@ -67,7 +67,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await settled()
     expect(await axeViolations()).toEqual([])
     await activate.click()
-    // Its column takes it. As no agent is installed here, it may be activated there once more.
+    // The column pulls the card. As no agent is installed here, the card can be activated there again.
     await eventually('the pull', async () => {
       const { columnId, pullable } = await client.cards.get({ projectId: id, cardId })
       return columnId === active!.id && pullable

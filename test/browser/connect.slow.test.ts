@@ -56,7 +56,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     ])
   })
 
-  test('allows by the keyboard what was chosen, in the project that was chosen', async () => {
+  test('grants the selected permissions in the selected project by keyboard', async () => {
     heard = []
     const made = await app('Probe')
     const { page, settled } = await open(made)
@@ -100,7 +100,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     expect(await notice.getByRole('button').count()).toBe(0)
   })
 
-  test('asks who is not signed in to sign in first, and goes on with the question', async () => {
+  test('asks a signed-out user to sign in first, and then shows the authorization request', async () => {
     const { page } = await visit(
       { url: board.url, token },
       { at: await placeOf(await app('Patient')), elsewhere: redirect, isStranger: true },

@@ -14,7 +14,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
   const add = (title: string, order: { blockedBy?: string[]; parentId?: string } = {}) =>
     board.client.cards.create({ projectId, title, ...order })
 
-  test('is told what it waits for, and is free when that is done', async () => {
+  test('shows its blocker, and is unblocked when that is done', async () => {
     const [tiles, roof] = [await add('Buy tiles'), await add('Fix the roof')]
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
     await page.getByRole('textbox', { name: 'Wait for card' }).fill(`#${tiles.id}`)
@@ -60,17 +60,17 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     expect(await board.client.cards.get({ projectId, cardId: roof.id })).toMatchObject({ base: null, baseCardId: null })
   })
 
-  test('stands on the board as waiting, and a card with parts as how many are done', async () => {
-    const whole = await add('The whole house')
+  test('is shown on the board as waiting, and a card with parts with the number of done parts', async () => {
+    const whole = await add('The whole building')
     const part = await add('The cellar', { parentId: whole.id, blockedBy: [whole.id] })
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}` })
     const tile = (title: string) => page.locator('.card').filter({ hasText: title })
     await tile('The cellar').getByText('waits').waitFor()
-    await tile('The whole house').getByRole('img', { name: '0 of 1 parts done' }).waitFor()
+    await tile('The whole building').getByRole('img', { name: '0 of 1 parts done' }).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
     await board.client.cards.complete({ projectId, cardId: part.id })
-    await tile('The whole house').getByRole('img', { name: '1 of 1 parts done' }).waitFor()
+    await tile('The whole building').getByRole('img', { name: '1 of 1 parts done' }).waitFor()
     await tile('The cellar').getByText('waits').waitFor({ state: 'detached' })
   })
 })

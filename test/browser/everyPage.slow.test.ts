@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 
-/** What would run, load or turn round what is beside it, if a page took it for more than text. */
+/** Text that would run a script, load a file or reverse its surroundings if a page did not escape it. */
 const hostile = '<img src=x onerror="window.wasRun=1">\u202e<script>window.wasRun=1</script>'
 
 describe.skipIf(noBrowser !== undefined)('every page', () => {

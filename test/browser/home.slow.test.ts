@@ -19,7 +19,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
   })
   afterEach(() => board.close())
 
-  test('lists questions, then what failed, then what nobody has looked at, of all projects, and is read by everybody', async () => {
+  test('lists questions, failures and unread cards of all projects in this order, and marks them as read for all users', async () => {
     const { page, axeViolations } = await visit(board)
     await page.getByText('Nothing waits for you.').waitFor()
     const done = await board.start('works', { title: 'Done' })
@@ -65,7 +65,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     expect(await board.card(id)).toMatchObject({ status: 'cancelled' })
   })
 
-  test('answers a question with the agent’s own words, and the agent goes on', async () => {
+  test('answers a question with the agent’s own options, and the agent continues', async () => {
     const { id } = await board.start('asks', { title: 'Asking' })
     await board.untilStatus(id, 'waiting')
     const { page } = await visit(board)

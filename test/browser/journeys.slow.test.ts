@@ -12,7 +12,7 @@ import { freePort, noProxy, proxyIn } from '../support/servers/proxy.ts'
 describe.skipIf(noBrowser !== undefined || noProxy !== undefined)('below a path of a proxy with TLS', () => {
   const visit = visitors()
 
-  test('the page loads, signs in and is told of what others do', async () => {
+  test('the page loads, signs in and receives the changes of others', async () => {
     const root = mkdtempSync(join(tmpdir(), 'board-web-proxy-'))
     const proxy = await proxyIn(root)
     const board = boardProcess(join(root, 'data'), { HOME: root }, ['--public-url', proxy.url, '--trust-proxy'])
@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
   let close: (() => Promise<void>) | undefined
   afterEach(async () => close?.())
 
-  test('while a card is dragged and another is typed loses neither, and the page catches up by itself', async () => {
+  test('during a drag and an edit loses neither, and the page catches up automatically', async () => {
     const root = mkdtempSync(join(tmpdir(), 'board-web-killed-'))
     const board = boardProcess(join(root, 'data'), { HOME: root }, ['--port', String(await freePort())])
     close = () => clearAway(board, root)
@@ -70,7 +70,7 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
     await page.mouse.up()
     await board.start()
     await page.getByText('live', { exact: true }).waitFor()
-    // The drop was made while nobody answered, and is sent to the server that comes.
+    // The drop happened while the server was down, and is sent when it is back.
     await column('Done').getByText('Dragged').waitFor()
     const done = (await board.client.columns.list({ projectId })).find(({ name }) => name === 'Done')!
     await expect.poll(async () => (await board.client.cards.get({ projectId, cardId: id })).columnId).toBe(done.id)
@@ -85,12 +85,12 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
   })
 })
 
-describe.skipIf(noBrowser !== undefined)('somebody without a mouse', () => {
+describe.skipIf(noBrowser !== undefined)('a user without a mouse', () => {
   const visit = visitors()
   let board: AgentBoard | undefined
   afterEach(async () => board?.close())
 
-  test('signs in, adds a card, starts its agent, reviews what it wrote and merges it', async () => {
+  test('signs in, adds a card, starts its agent, reviews the changes and merges them', async () => {
     board = await startAgentBoard({ writer: { fixture: 'well-behaved' } })
     const { client, projectId, path } = board
     const login = { email: 'ada@example.org', password: 'correct horse' }

@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
     await expect.poll(focusedIn).toBe(part)
   }
 
-  test('a pull request is opened, edited, continued, closed, opened anew and merged', async () => {
+  test('a pull request is opened, edited, continued, closed, reopened and merged', async () => {
     const { id } = await board.untilStatus((await board.start('writes', { title: 'Put a roof on' })).id, 'completed')
     const place = { projectId: board.projectId, cardId: id }
     const { page, press, ask, dialog, said, tabTo, focused, focusedIn } = await openedAt(

@@ -16,7 +16,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
   })
   afterAll(() => board.close())
 
-  test('says that it could not be loaded, takes nothing that is typed with it, and is there at another try', async () => {
+  test('shows an error if loading fails, keeps typed text, and loads on retry', async () => {
     const { page, settled, axeViolations } = await visit(board, { at })
     await settled()
     await page
@@ -44,7 +44,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     expect(await title.inputValue()).toBe('Half a thought')
   })
 
-  test('leaves the board beside a card that cannot be opened', async () => {
+  test('keeps the board next to a card that fails to load', async () => {
     const { page, settled } = await visit(board, { at })
     await settled()
     await page.route('**/*.js', route => route.abort())

@@ -4,7 +4,7 @@ import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.t
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-/** Keeps what the page asks of the browser's notifications, and lets a test say whether somebody looks at the tab. */
+/** Records the page's browser notifications, and lets a test set whether the tab is visible. */
 const recorder = `{
   window.asked = 0
   window.shown = []
@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
     await allow.click()
     await page.getByText('This browser shows them.').waitFor()
     expect(await page.evaluate('window.asked')).toBe(1)
-    // What listens to them is loaded after the page.
+    // The listener for notifications is loaded after the page.
     await settled()
     await page.getByText('live', { exact: true }).waitFor()
 
@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
     await expect.poll(() => page.url()).toBe(`${board.url}/#/projects/${board.projectId}/cards/${id}`)
   })
 
-  test('a key that is changed in the settings does on the board what it was given, and the old one nothing', async () => {
+  test('a key that is changed in the settings works on the board, and the old one has no effect', async () => {
     const { projectId } = board
     await board.client.cards.create({ projectId, title: 'First' })
     const { page, settled } = await visit(board, { at: '#/me/shortcuts' })

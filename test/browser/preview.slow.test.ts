@@ -30,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
     return { projectId: board.projectId, cardId, at: `#/projects/${board.projectId}/cards/${cardId}` }
   }
 
-  test('is started, opened in a tab of its own, and ends when one leaves the card', async () => {
+  test('is started, opened in a separate tab, and ends when the user leaves the card', async () => {
     const { at, ...place } = await open(serving)
     const { page, axeViolations } = await visit(board, { at })
     await page.getByRole('heading', { name: 'Preview' }).waitFor()
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
     await eventually('its end', async () => (await board.client.previews.get(place)).status === 'off')
   })
 
-  test('is followed by whoever looks, and one that somebody else has started goes on', async () => {
+  test('shows its output to every viewer, and a preview of another user keeps running', async () => {
     const { at, ...place } = await open(serving)
     await board.client.previews.start(place)
     const { page } = await visit(board, { at })

@@ -51,7 +51,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await page.getByText('invited as viewer').waitFor()
   })
 
-  test('a webhook is made, tested, and its deliveries tell what its receiver answered', async () => {
+  test('a webhook is created and tested, and its deliveries show the responses', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(418).end('<b>teapot</b>'))
     try {
       const { page } = await visit(board, { at: at('webhooks') })
@@ -74,7 +74,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     }
   })
 
-  test('what a script prints is there while it runs, as text; it is stopped, and everybody sees that it has ended', async () => {
+  test("a script's output is shown as text while it runs; it is stopped, and all users see its end", async () => {
     const { page } = await visit(board, { at: at('scripts') })
     await page.getByRole('button', { name: 'New script' }).click()
     await page.getByLabel('Name').fill('talk')
@@ -96,7 +96,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await page.getByRole('button', { name: 'Run talk' }).waitFor()
   })
 
-  test('an import says what it would make before it makes it, and an export is a file', async () => {
+  test('an import shows a preview before it changes the board, and an export downloads a file', async () => {
     const { page } = await visit(board, { at: at('transfers') })
     const markdown = '# Plans\n\n## Backlog\n\n- [ ] One <img src=x>\n- [ ] Two\n'
     await page
@@ -116,7 +116,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     expect(readFileSync((await download.path())!, 'utf8')).toContain('One <img src=x>')
   })
 
-  test('a project is made of a folder that is looked up, and deleted once its name is typed', async () => {
+  test('a project is created from a browsed folder, and deleted after its name is typed', async () => {
     execFileSync('git', ['init', '-q', board.folder('repository')])
     const { page } = await visit(board)
     await page.getByRole('button', { name: 'New project' }).click()
@@ -135,7 +135,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     expect((await board.client.projects.list()).map(({ name }) => name)).toEqual(['work'])
   })
 
-  test('somebody who may only look is offered nothing that would be refused', async () => {
+  test('a viewer is offered only permitted actions', async () => {
     await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
     const person = { email: 'vera@example.org', password: 'correct horse', displayName: 'Vera' }
     const { token } = await registerConfirmed(board, person)

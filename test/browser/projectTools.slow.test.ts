@@ -14,7 +14,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
 
   const at = (section: string) => `#/projects/${projectId}/settings/${section}`
 
-  test('a monitor is added once its rights are acknowledged, tells its result by itself, and is removed', async () => {
+  test('a monitor is added after its rights are acknowledged, reports its result live, and is removed', async () => {
     const columns = await board.client.columns.list({ projectId })
     const { id: columnId } = columns.find(({ columnType }) => columnType === 'active')!
     await board.client.cards.create({ projectId, title: 'Watched', columnId, deferred: true })
@@ -64,7 +64,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
   test('a key of a provider is kept with its headers and models, and never comes back', async () => {
     const { page } = await visit(board, { at: at('credentials') })
     await page.getByRole('button', { name: 'Add a key' }).click()
-    await page.getByLabel('Name').fill('house')
+    await page.getByLabel('Name').fill('gateway')
     await page.getByLabel('Provider').selectOption('custom')
     await page.getByLabel('Key', { exact: true }).fill('sk-canary')
     await page.getByLabel('Base URL').fill('https://models.example.org')
@@ -72,15 +72,15 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     await page.getByLabel('Models').fill('one\ntwo')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('list', { name: 'Credentials' }).getByText('headers X-Team · one, two').waitFor()
-    await page.getByRole('button', { name: 'What was used with house' }).click()
-    await page.getByRole('dialog', { name: 'Used with house' }).getByText('No agent has used it yet.').waitFor()
+    await page.getByRole('button', { name: 'What was used with gateway' }).click()
+    await page.getByRole('dialog', { name: 'Used with gateway' }).getByText('No agent has used it yet.').waitFor()
     await page.reload()
-    await page.getByRole('button', { name: 'Edit house' }).click()
+    await page.getByRole('button', { name: 'Edit gateway' }).click()
     expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe('')
     expect(await page.content()).not.toMatch(/sk-canary|blue/)
   })
 
-  test('how agents are answered is kept, and what is wrong with it is said at its field', async () => {
+  test('the settings for agent questions are saved, and an error is shown at its field', async () => {
     const { page } = await visit(board, { at: at('agents') })
     await page.getByLabel('Unless a line below says otherwise').selectOption('refuse')
     await page.getByLabel('Always allow these commands').fill('git status\nls; rm')
@@ -103,7 +103,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     expect(onSilence).toBe('end')
   })
 
-  test("a template is made of a board's columns, changed and deleted", async () => {
+  test("a template is created from a board's columns, changed and deleted", async () => {
     const { page } = await visit(board, { at: at('templates') })
     await page.getByRole('button', { name: /^From the board/ }).click()
     const dialog = page.getByRole('dialog', { name: 'New template' })
@@ -134,7 +134,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     await page.getByText('Cards by status as a table').click()
     const statuses = page.getByRole('region', { name: 'Cards by status, table' })
     await statuses.getByRole('row', { name: `${today} 1 1` }).waitFor()
-    // The day before was recorded without statuses: of it nothing is made up.
+    // The previous day was recorded without statuses, and the page invents none for it.
     await statuses.getByRole('row', { name: `${yesterday} not recorded` }).waitFor()
     await page.getByText(`Recorded since ${today}: of days before it nothing is known.`).waitFor()
     await page.getByLabel('Of the last').selectOption('90 days')

@@ -34,7 +34,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
   const place = (cardId: string) => ({ projectId: board.projectId, cardId })
   const at = (cardId: string) => `#/projects/${board.projectId}/cards/${cardId}/changes`
 
-  test('one is opened, followed and merged at the card, and its tile says how it stands', async () => {
+  test('a pull request is opened, followed and merged at the card, and its tile shows its state', async () => {
     const id = await worked('Put a roof on')
     const { page, axeViolations } = await visit(board, { at: at(id) })
     const panel = page.getByRole('region', { name: 'Pull request' })
@@ -72,7 +72,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     expect(await tiles.axeViolations()).toEqual([])
   })
 
-  test('one that waits for a person goes on by a button that says what it costs, and is edited as it is on the forge', async () => {
+  test('a waiting pull request is resumed by a button that states the cost, and edited with the text on the forge', async () => {
     const id = await worked('Waiting')
     await board.client.pullRequests.create(place(id))
     const { db } = board.server.app
@@ -142,7 +142,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     expect(await settings.axeViolations()).toEqual([])
   })
 
-  test('one is closed, and who may only look can do nothing', async () => {
+  test('a pull request is closed, and a viewer has no actions', async () => {
     const id = await worked('Second')
     await board.client.pullRequests.create(place(id))
     const { page } = await visit(board, { at: at(id) })

@@ -23,7 +23,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     return id
   }
   let trees = 0
-  /** A card with a worktree of its own. */
+  /** A card with a separate worktree. */
   async function attached(): Promise<{ id: string; folder: string }> {
     const folder = `${board.path}-browser-${++trees}`
     git(board.path, 'worktree', 'add', '-q', '-b', `browser-${trees}`, folder)
@@ -95,7 +95,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     })
   })
 
-  test('a comment that is begun before one’s draft has come stays open, and what the draft has comes beside it', async () => {
+  test('a comment that is started before the draft has loaded stays open, and is merged with the draft', async () => {
     const id = await worked()
     const { page } = await look(id)
     await board.client.reviews.putDraft({ ...ref(id), body: 'From before.', comments: [] })

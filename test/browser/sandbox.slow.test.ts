@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
   })
   afterEach(() => board.close())
 
-  test('is set by its admin, and a refused host is allowed where it is told', async () => {
+  test('is configured by its admin, and a refused host can be allowed where it is reported', async () => {
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
     await page.getByText('In the sandbox (bubblewrap)').waitFor()
     const { bounds } = await board.client.agents.sandbox()
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     for (const host of hosts) await card.getByText(`Allowed ${host}`).waitFor()
     const { sandbox } = await board.client.projects.get({ id: board.projectId })
     expect(sandbox.hosts.toSorted()).toEqual(['example.com', ...hosts])
-    // What is allowed is no longer offered, also where a pattern allows it.
+    // An allowed host is no longer offered, also if a pattern allows it.
     await card.getByText('The network of the sandbox has refused:').waitFor({ state: 'detached' })
   })
 

@@ -14,7 +14,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
   const login = { email: 'ada@example.org', password: 'correct horse' }
   const person = { ...login, displayName: 'Ada' }
 
-  test('the first account is made on the page, and goes on signed in', async () => {
+  test('the first account is created on the page, and is then signed in', async () => {
     const { page, axeViolations } = await visit(board, { isStranger: true })
     await page.getByRole('heading', { name: 'Welcome to board' }).waitFor()
     expect(await axeViolations()).toEqual([])
@@ -67,7 +67,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await expect.poll(async () => (await board.as(others).auth.sessions()).length).toBe(1)
   })
 
-  test('a ticket that is put into the address of an open page is traded, too, and leaves the address', async () => {
+  test('a ticket that is added to the address of an open page is also redeemed and removed from the address', async () => {
     const { page } = await visit(board, { at: '#/me' })
     await page.getByRole('button', { name: 'Account of Local operator' }).waitFor()
     const ticket = await ticketOf(board)
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
   })
 
   test.each(['refused/Call%20Eve%20at%20once', 'refused/%', 'code/abc'])(
-    'what a link of somebody else’s claims of a sign-in is not shown: %s',
+    'a sign-in message in a foreign link is not shown: %s',
     async outcome => {
       const { page, settled } = await visit(board, { isStranger: true, at: `#/${outcome}` })
       await page.getByText('That sign-in was not begun in this tab.').waitFor()
@@ -87,7 +87,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     },
   )
 
-  test('a sign-in that ends while one works is renewed above the page, which stays as it is', async () => {
+  test('an expired sign-in is renewed above the page, which keeps its state', async () => {
     await board.client.auth.setup(person)
     const { token } = await board.client.auth.login(login)
     const { page } = await visit({ url: board.url, token }, { at: '#/' })
@@ -101,7 +101,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
-  test('somebody before the first account signs out, and the ticket of the server’s own account is asked for again', async () => {
+  test('a user signs out before the first account exists, and the page asks for a new ticket of the server’s own account', async () => {
     const { page } = await visit(board)
     await page.getByRole('button', { name: 'Account of Local operator' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
@@ -133,7 +133,7 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     return page
   }
 
-  test('leads to the provider and back to where somebody was, signed in, with nothing in the address', async () => {
+  test('leads to the provider and back to the same page, signed in, with nothing in the address', async () => {
     const page = await signOn('ada')
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
     await expect.poll(() => page.url()).toBe(`${sso.board.url}/#/me`)

@@ -97,7 +97,7 @@ test('leftovers of a killed server are reported and fixed, and do not block a st
 
 test('a server that does not answer is not taken for a killed one', async context => {
   if (process.platform !== 'linux') {
-    console.warn('SKIPPED: a process's start time is available on Linux only')
+    console.warn('SKIPPED: the start time of a process is available on Linux only')
     return context.skip('needs Linux')
   }
   await cli.ok(['server', 'start', '--', '--port', '0'])

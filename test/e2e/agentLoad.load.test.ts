@@ -11,7 +11,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const agentCount = 20
-/** What is aimed at on a machine with two cores of its own. */
+/** The aims on a machine with two idle cores. */
 const aimMs = 100
 const maxMiB = 512
 const pingEveryMs = 10
@@ -86,7 +86,7 @@ test.each([
       expect(await numbersOf(id)).toEqual(Array.from({ length: updates }, (__, index) => index + 1))
     }
     expect(heard).toMatchObject({ holes: 0, closed: null })
-    // What is aimed at is printed. What is asserted also holds on a busy machine: who else works there is not the server's doing.
+    // The aims are printed. The assertions also hold on a busy machine, where other processes add to the measurements.
     expect(percentile(health, 99)).toBeLessThan(3 * aimMs + 10 * percentile(machine, 99))
     expect(peak).toBeLessThan(maxMiB)
   },

@@ -17,12 +17,12 @@ import { createDice } from './dice.ts'
 /** BOARD_TEST_ROUNDS=50 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
-/** Cards are not made beyond these: more would only be idle. */
+/** The number of cards that are created at most: more would only be idle. */
 const maxCards = 10
 const goneWithinMs = 10_000
-/** How long the watchdog may take where the next server does not start at once. */
+/** How long the watchdog can take if the next server does not start immediately. */
 const watchdogMs = 2000
-/** What the board may answer to somebody who comes at the wrong time. */
+/** Error codes that are valid if a request comes at the wrong time. */
 const untimely = ['AGENT_ALREADY_RUNNING', 'AGENT_NOT_RUNNING']
 
 const root = mkdtempSync(join(tmpdir(), 'board-orphans-'))
@@ -52,7 +52,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await clearAway(board, root)
-  // What a failed run leaves.
+  // Ends the processes that a failed run leaves.
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
@@ -80,7 +80,7 @@ async function raiseWalls(): Promise<string> {
   return sandbox.walls === 'off' ? 'off' : `walls ${sandbox.network}`
 }
 
-/** Does a random thing. Returns what it was. */
+/** Performs a random step and returns its name. */
 async function step(): Promise<string> {
   const cards = await listed()
   if (cards.length === 0 || (cards.length < maxCards && dice.chance(0.5))) {
@@ -116,7 +116,7 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   const { code, tookMs } = await board.end(way === 'kill' ? 'SIGKILL' : 'SIGTERM')
   const left = processesWith(mark)
   await underWay.catch(() => {
-    /* Its server is gone. */
+    /* Its server has ended. */
   })
   if (way === 'stop' && (code !== 0 || tookMs > 15_000 || left.length > 0))
     throw new Error(`The stop took ${tookMs} ms, ended with ${code} and left ${left.length} processes.`)
@@ -137,7 +137,7 @@ function ignoreUntimely(error: { code?: string }): void {
   if (!untimely.includes(error.code ?? '')) throw error
 }
 
-/** What agents have written, by their own account. */
+/** The lines that agents have written, by their own record. */
 const writtenLines = () =>
   existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).flatMap(parse) : []
 const workFiles = () => [...new Set(writtenLines().map(({ file }) => file))]
@@ -155,7 +155,7 @@ function lostLines(): string[] {
     .map(({ file, number }) => `${number} of ${file}`)
 }
 
-/** A line that was cut by the end of its writer tells nothing. */
+/** Parses a line. A line that was truncated by the end of its writer is ignored. */
 function parse(line: string): Array<{ file: string; number: number }> {
   try {
     return [JSON.parse(line)]
@@ -204,7 +204,7 @@ test(
         )
         expect(
           stuck.map(({ id, status }) => `${id} ${status}`),
-          'cards with an agent that is gone',
+          'cards whose agent has ended',
         ).toEqual([])
         expect(await board.client.agents.active({ projectId })).toEqual([])
         expect(lostLines()).toEqual([])
@@ -227,7 +227,7 @@ test(
   rounds * 40_000,
 )
 
-/** What agents wrote is in the diffs of their cards. */
+/** Expects the lines of all agents in the diffs of their cards. */
 async function expectWholeDiffs(): Promise<void> {
   const files = workFiles()
   expect(files.length).toBeGreaterThan(0)

@@ -57,7 +57,7 @@ async function expectSound(): Promise<void> {
     [],
   )
   await eventually(
-    'an end of what is left over',
+    'the end of leftover work',
     () => !readdirSync(dataDir).some(name => /^(restor|replaced|damaged)/.test(name)),
   )
 }
@@ -70,7 +70,7 @@ const timed = async (work: Promise<unknown>) => {
 }
 
 it(
-  `a server that is killed while it makes a backup leaves a whole one or none, ${rounds} times (seed ${seed})`,
+  `a server that is killed during a backup leaves a complete one or none, ${rounds} times (seed ${seed})`,
   async () => {
     const dice = createDice(seed)
     await fill(12)
@@ -92,12 +92,12 @@ it(
       whole += backups.length - before
       for (const { filename } of backups.slice(3)) await board.client.backups.delete({ filename })
     }
-    console.log(`${whole} of ${rounds} backups were made before the kill.`)
+    console.log(`${whole} of ${rounds} backups were complete before the kill.`)
   },
   patienceMs,
 )
 
-it(`a server that is told to stop while it makes a backup ends in order (seed ${seed})`, async () => {
+it(`a server that is stopped during a backup exits cleanly (seed ${seed})`, async () => {
   const dice = createDice(seed)
   ;({ dataDir } = await seedBoard(root, [40_000]))
   hideAgents(dataDir)
@@ -143,7 +143,7 @@ it(
       expect([before, restored]).toContain(after)
       changed += Number(after === restored)
       await expectSound()
-      await card('it goes on')
+      await card('it continues')
       for (const each of (await board.client.backups.list()).filter(({ origin }) => origin === 'restore'))
         await board.client.backups.delete({ filename: each.filename })
     }
@@ -199,7 +199,7 @@ const copiesOf = (folder: string) =>
     ? readdirSync(join(folder, 'before-migration')).filter(name => name.endsWith('.db'))
     : []
 
-/** Looks into a database that nobody uses: it is sound and has every card. Tells its schema's version. */
+/** Expects an unused database to be intact and to have every card. Returns its schema version. */
 function expectRows(path: string, cards: number): number {
   const folder = mkdtempSync(join(root, 'look-'))
   mkdirSync(folder, { recursive: true })

@@ -23,7 +23,7 @@ const spentByAgents = () =>
     .trim()
     .split('\n').length * 0.05
 
-it('kill -9 loses nothing that was booked and books nothing twice; what waits for a budget goes on afterwards, once', async () => {
+it('kill -9 loses no booked cost and books none twice; a card that waits for a budget resumes afterwards, once', async () => {
   configure(dataDir, { spender: { fixture: 'spending', env: { FIXTURE_EVERY_MS: '20', FIXTURE_STEPS: '1' } } }, mark)
   const path = join(root, 'project')
   mkdirSync(path)
@@ -58,7 +58,7 @@ it('kill -9 loses nothing that was booked and books nothing twice; what waits fo
   await booked(0.1)
   await eventually('the end of its agent', () => processesWith(mark).length === 0)
 
-  // Its agent goes on counting where it was: what it tells of again is not booked again.
+  // The agent continues its count: costs that it reports again are not booked again.
   await board.client.agents.retry({ projectId, cardId })
   steps(4)
   await booked(0.2)
@@ -74,7 +74,7 @@ it('kill -9 loses nothing that was booked and books nothing twice; what waits fo
   await board.end('SIGKILL')
   await board.start()
   await eventually('its agent at work', async () => ['running', 'interrupted'].includes((await card()).status))
-  // Killed before it went on, or just after.
+  // The server was killed before the session resumed, or just after.
   if ((await card()).status === 'interrupted') await board.client.agents.retry({ projectId, cardId })
   steps(6)
   await until('waiting')

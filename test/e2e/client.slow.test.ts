@@ -38,7 +38,7 @@ afterAll(() => project.close())
 
 const compile = () => run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { cwd: folder, env: {} })
 
-test('the examples of its documentation are checked in a strict TypeScript project, and do what they say', async () => {
+test('the examples of its documentation compile in a strict TypeScript project, and work as described', async () => {
   expect(await compile()).toMatchObject({ code: 0, stdout: '' })
   const permissions = [...guide.matchAll(/--permission (\S+)/g)].map(([, permission]) => permission as Permission)
   const { projectId } = project
@@ -80,7 +80,7 @@ test('its types refuse a call, a field and a value that the server would refuse'
   expect([...new Set(refused)]).toEqual([3, 4, 5, 6])
 })
 
-test('the package holds what runs, and is no larger than is written down', async () => {
+test('the package holds the files it needs, and is not larger than the documented size', async () => {
   const { files, size, unpackedSize } = await listPacked()
   const folders = new Set(files.map(({ path }) => path.split('/')[0]))
   expect([...folders].toSorted()).toEqual(

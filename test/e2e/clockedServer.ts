@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { serveWith } from './serveWith.ts'
 
-/** The server as it is shipped, but that its clock shows what stands in a file. */
+/** The shipped server with a clock that reads its time from a file. */
 await serveWith({ clock: () => new Date(readFileSync(process.env.CLOCK_FILE!, 'utf8')) })

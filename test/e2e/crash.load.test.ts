@@ -21,7 +21,7 @@ const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 6)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const cardCount = 10_000
 const [writerCount, followerCount] = [16, 3]
-/** What is aimed at. Where others work on the machine meanwhile, what that costs a bare server's start is added. */
+/** The aim. The delay of a bare server's start is added, because other processes can load the machine. */
 const readyMs = 2000
 
 const root = mkdtempSync(join(tmpdir(), 'board-crash-'))
@@ -35,7 +35,7 @@ const [readyAfterMs, bareAfterMs, orphans]: [number[], number[], number[]] = [[]
 afterAll(async () => {
   for (const follower of followers) follower.close()
   await clearAway(board, root)
-  // Where the test fails between a crash and the next start, nobody else ends what the crash has left.
+  // If the test fails between a crash and the next start, this ends the processes of the crashed server.
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
   if (before !== '' && before !== board.url) expect(ownProcessesOf(before)).toEqual([])
   await followAll()
 }
-/** What an address has started for this test: somebody else's server may have had the same one. */
+/** The processes of the server at an address, if this test started them: another server might have had the same address. */
 const ownProcessesOf = (url: string): number[] => {
   const own = new Set(processesWith(`HOME=${root}\0`))
   return processesWith(`BOARD_URL=${url}\0`).filter(pid => own.has(pid))
@@ -65,7 +65,7 @@ async function measureMachine(): Promise<void> {
   child.kill()
 }
 
-/** Ends the server while everybody writes, after some hundred of their writes. */
+/** Kills the server during concurrent writes, after a few hundred of them. */
 async function crash(writers: Writers): Promise<void> {
   let left = dice.between(50, 250)
   let killed: Promise<unknown> | undefined
@@ -105,8 +105,8 @@ function eventsLeft(afterSeq: number, cards: number): { events: Told[]; lastSeq:
 }
 
 /**
- * Adds a monitor that runs until it is ended, holds a lock as long as anything of it lives, and notes if somebody else did.
- * The oldest one goes when the card has as many as it may have.
+ * Adds a monitor that runs until it is stopped, holds a lock while any of its processes lives, and records if another run held it.
+ * Deletes the oldest monitor if the card has the maximum number.
  */
 async function addMonitor(projectId: string, cardId: string): Promise<void> {
   const all = await board.client.monitors.listProject({ projectId })
@@ -130,7 +130,7 @@ const linesOf = (word: string) =>
         .filter(line => line === word).length
     : 0
 
-/** The newest event of each card tells of its version: none was left out. */
+/** Expects an event for each version of each card, up to its newest one. */
 function expectVersionsTold(told: Map<string, number>, events: readonly Told[], { ledgers }: Writers): void {
   for (const { type, data } of events as Array<Told & { data: { id: string; version?: number } }>)
     if (type.startsWith('card.')) told.set(data.id, data.version ?? (told.get(data.id) ?? 0) + 1)

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
-/** An event as it was told, or as it stands in the database. */
+/** An event as a follower received it, or as the database has it. */
 export interface Told {
   seq: number
   type: string
@@ -10,7 +10,7 @@ export interface Told {
   data: unknown
 }
 
-/** A client of the live events that follows some projects, and after each crash goes on where it was. */
+/** A client of the live events that follows some projects, and continues at its last event after each crash. */
 export class Follower {
   readonly #since: Map<string, number>
   #heard: Told[] = []
@@ -30,13 +30,13 @@ export class Follower {
     this.#take(live)
   }
 
-  /** To be called when the server is gone: what came before that counts. */
+  /** Must be called after the server has ended: the events received before it count. */
   async lose(): Promise<void> {
     await this.#live!.untilClosed()
     this.#take(this.#live!)
   }
 
-  /** Holds what it was told to the events of the database up to `lastSeq`: each of them once, in the order of its project, and none that is not there. */
+  /** Expects that the follower received the events of the database up to `lastSeq`, each once, in the order of its project, and no others. */
   expectTold(events: readonly Told[], lastSeq: number): void {
     for (const projectId of this.#since.keys()) {
       const told = this.#heard.filter(each => each.projectId === projectId && each.seq <= lastSeq)

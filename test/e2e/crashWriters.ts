@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { Unreachable, type Client } from '../../src/client/index.ts'
 import type { Dice } from './dice.ts'
 
-/** What a card must be like after every change of it that was acknowledged. */
+/** The state that a card must have after its acknowledged changes. */
 export interface State {
   title: string
   labels: string[]
@@ -21,7 +21,7 @@ export interface Entry {
   pending?: State
   attachments: string[]
 }
-/** What one writer has been promised, with its create whose answer has not come. */
+/** The acknowledged writes of one writer, with its unanswered create. */
 export interface Ledger {
   entries: Entry[]
   creating?: { title: string; key: string }
@@ -29,11 +29,11 @@ export interface Ledger {
 
 export interface Writers {
   ledgers: readonly Ledger[]
-  /** Makes so many cards. */
+  /** Creates `count` cards. */
   fill(client: Client, count: number): Promise<void>
-  /** Has all write at once until the server is gone, and counts what was acknowledged. */
+  /** Lets all writers write concurrently until the server ends, and counts the acknowledged writes. */
   write(client: Client, onAcknowledged: () => void): Promise<void>
-  /** Holds the server to every acknowledged write. Of one without an answer it may have all or nothing; a create is asked for again. */
+  /** Expects every acknowledged write. A write without a response can be applied completely or not at all; a create is sent again. */
   expectKept(client: Client): Promise<void>
 }
 
@@ -80,7 +80,7 @@ export function createWriters(
   }
 }
 
-/** Writes until the server is gone. */
+/** Writes until the server ends. */
 async function write(place: Place, client: Client, ledger: Ledger, onAcknowledged: () => void): Promise<void> {
   const { dice, projectId, attached } = place
   try {
@@ -111,7 +111,7 @@ async function create({ projectId, columns, newTitle }: Place, client: Client, l
   ledger.creating = undefined
 }
 
-/** Does one of the things that can be done to the card as it is. */
+/** Performs a random valid change of the card. */
 async function change({ projectId, columns, dice, newTitle }: Place, client: Client, entry: Entry): Promise<void> {
   const { id: cardId, state } = entry
   const ref = { projectId, cardId }
@@ -122,7 +122,7 @@ async function change({ projectId, columns, dice, newTitle }: Place, client: Cli
     entry.pending = undefined
   }
   if (state.deleted) return does({ deleted: false }, () => client.cards.restore(ref))
-  // A move to where the card stands already is no change, so that the version cannot be foretold: it always goes elsewhere.
+  // A move to the current position is not a change, so its version would be unpredictable: the card always moves to another position.
   const columnId = dice.pick(columns.filter(id => id !== state.columnId))
   const title = newTitle()
   const labels = [dice.pick(['crash', 'Ünïcode', '日本']), `n${dice.between(1, 1_000_000)}`]

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A line to a server that can be cut: nothing comes through then, in either direction, and nobody is told. */
+/** A connection to a server that can be cut: then no data passes in either direction, and neither side is notified. */
 export interface CuttableLine {
   port: number
   cut(): void

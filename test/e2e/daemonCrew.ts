@@ -9,7 +9,7 @@ import { openSocket } from '../support/receivers/liveSocket.ts'
 import { boardProcess, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { cuttableLine, type CuttableLine } from './cuttableLine.ts'
 
-/** One of several daemons on a database: its process, its line to the database, and what it was asked and told. */
+/** One of several daemons on a database: its process, its connection to the database, its requests and its events. */
 export interface Crewmate {
   name: string
   machine: string
@@ -19,7 +19,7 @@ export interface Crewmate {
   made: string[]
   /** How long each write took to be answered, well or badly. */
   answeredAfterMs: number[]
-  /** The seqs that a follower of its live events was told, over all connections. */
+  /** The seqs that a follower of its live events received, over all connections. */
   seqs: number[]
 }
 
@@ -60,7 +60,7 @@ export async function disband(
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** Makes cards through a daemon, one after the other, until it is told to end; what fails is tried under another title. */
+/** Creates cards through a daemon, sequentially, until it is stopped. A failed create is retried under another title. */
 export async function keepWriting(
   mate: Crewmate,
   projectId: string,
@@ -80,7 +80,7 @@ export async function keepWriting(
   }
 }
 
-/** Has a daemon stand still in the middle of a write of its own, which somebody keeps it busy with. Gives when it was stopped. */
+/** Pauses a daemon in the middle of one of its writes, which a client keeps it busy with. Returns when it was paused. */
 export function stopInsideWrite({ board: { pid } }: Crewmate, server: LibsqlServer): Promise<number> {
   return eventually('a daemon inside a write', async () => {
     const stoppedAt = performance.now()
@@ -90,7 +90,7 @@ export function stopInsideWrite({ board: { pid } }: Crewmate, server: LibsqlServ
   })
 }
 
-/** Whether somebody's unfinished write keeps others from writing for longer than any commit takes. */
+/** Whether an unfinished write blocks other writes for longer than any commit takes. */
 async function isHeldUp({ url }: LibsqlServer): Promise<boolean> {
   const client = createDatabaseClient({ url })
   const write = client
@@ -100,7 +100,7 @@ async function isHeldUp({ url }: LibsqlServer): Promise<boolean> {
   return Promise.race([write, delay(heldUpMs, true)])
 }
 
-/** Follows a project's events through a daemon, and goes on where it was after each end of a connection. */
+/** Follows a project's events through a daemon, and continues at its last event after each disconnection. */
 export async function keepFollowing(
   mate: Crewmate,
   projectId: string,

@@ -18,7 +18,7 @@ import { createDice } from './dice.ts'
 /** How often the database is locked. For longer runs by hand: BOARD_TEST_ROUNDS; BOARD_TEST_SEED repeats what a run has drawn. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
-/** What is promised, and what a machine that runs other tests meanwhile still holds. */
+/** The documented limit, and the limit on a machine that runs other tests. */
 const [aimMs, maxMs] = [250, 1000]
 
 const root = mkdtempSync(join(tmpdir(), 'board-locked-'))

@@ -70,7 +70,7 @@ const failureOf = (work: Promise<unknown>): Promise<ApiFailure | undefined> =>
   )
 const prompt = 'x'.repeat(60_000)
 
-/** Writes until the disk is full, and tells what was refused first and what was acknowledged before. */
+/** Writes until the disk is full, and returns the first rejection and the titles acknowledged before. */
 async function writeUntilFull(projectId: string): Promise<{ failure: ApiFailure; acknowledged: string[] }> {
   const acknowledged: string[] = []
   for (let number = 0; number < 2000; number++) {
@@ -83,7 +83,7 @@ async function writeUntilFull(projectId: string): Promise<{ failure: ApiFailure;
 
 const titles = async (projectId: string) => (await client.cards.list({ projectId })).map(({ title }) => title)
 
-/** What holds of a full disk, however it came to be full. */
+/** Expects the behavior on a full disk, regardless of the cause. */
 async function expectReadsOnly(projectId: string, failure: ApiFailure, acknowledged: string[]): Promise<void> {
   expect([failure.status, failure.code, failure.retryAfterSecs]).toEqual([503, 'DISK_FULL', 30])
   for (let round = 0; round < 5; round++)
@@ -94,8 +94,8 @@ async function expectReadsOnly(projectId: string, failure: ApiFailure, acknowled
   expect((await fetch(`${url}/api/health`)).status).toBe(200)
 }
 
-describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)', () => {
-  it('a full disk refuses writes with 503 DISK_FULL, answers reads, and takes writes again when there is room', async () => {
+describe.skipIf(!mayMount)('on a separate disk (needs the right to mount one)', () => {
+  it('a full disk rejects writes with 503 DISK_FULL, answers reads, and accepts writes again when there is space', async () => {
     mountDisk(join(root, 'disk'), '24m')
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
@@ -142,13 +142,13 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     expect(await client.attachments.list({ projectId, cardId })).toHaveLength(1)
   })
 
-  it('a full disk below the log costs entries of its files and nothing else, tells how many, and takes them again when there is room', async () => {
+  it('a full disk below the log drops only log entries, reports their number, and accepts entries again when there is space', async () => {
     const folder = join(dataDir, 'logs')
     mkdirSync(folder, { recursive: true })
     mountDisk(folder, '1m')
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Logged', path: root })
-    /** Asks for what is not there: each answer is an entry. */
+    /** Requests missing paths: each response is one log entry. */
     const fill = () =>
       drive({
         port: Number(new URL(url).port),

@@ -12,7 +12,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
 import { isAlive } from '../support/processes/processFiles.ts'
 
-/** How many files, connections and pipes the server may have open. */
+/** The maximum number of open files, connections and pipes of the server. */
 const most = 128
 
 const root = mkdtempSync(join(tmpdir(), 'board-few-'))
@@ -64,12 +64,12 @@ afterAll(async () => {
 })
 
 const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length
-/** Connections that somebody holds and says nothing on. */
+/** Opens connections and sends no data on them. */
 async function occupy(): Promise<void> {
   for (let at = 0; at < 2 * most; at++)
     sockets.push(
       connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {
-        /* The server may drop it. */
+        /* The server can drop it. */
       }),
     )
   await eventually('a server without a descriptor to spare', () => openFiles() >= most - 1)
@@ -78,7 +78,7 @@ function letGo(): void {
   for (const socket of sockets.splice(0)) socket.destroy()
 }
 
-/** What needs descriptors: files, folders, threads, processes, connections. */
+/** Operations that need descriptors: files, folders, threads, processes, connections. */
 const works = (cardId: string, scriptId: string, activeId: string): Array<() => Promise<unknown>> => [
   () => client.cards.create({ projectId, title: 'another', deferred: true }),
   () => client.attachments.create({ projectId, cardId, file: { path: file } }),
@@ -99,17 +99,17 @@ const outcome = (work: () => Promise<unknown>): Promise<string> =>
     (error: Partial<ApiFailure>) => error.code ?? 'no answer',
   )
 
-it('a server that may open no more files goes on for those who are there, answers or drops the others, and is well again when it may', async () => {
+it('a server at its file limit serves its open connections, answers or drops others, and recovers when the limit rises', async () => {
   const live = await follow(server.url, server.token, projectId)
   const { id: cardId } = await client.cards.create({ projectId, title: 'a card', deferred: true })
   const { id: scriptId } = await client.scripts.create({ projectId, name: 'brief', command: 'echo done' })
   const activeId = (await client.columns.list({ projectId }))[1]!.id
-  await eventually('a server that has loaded what it needs', () =>
+  await eventually('a server with all lazy modules loaded', () =>
     readFileSync(`/proc/${server.pid}/maps`, 'utf8').includes('argon2'),
   )
   await occupy()
   for (const work of works(cardId, scriptId, activeId)) {
-    // A work that is done makes room for a moment, which the waiting connections take.
+    // A finished operation frees descriptors briefly, and the waiting connections use them.
     expect(
       await outcome(() =>
         Promise.race([
@@ -122,7 +122,7 @@ it('a server that may open no more files goes on for those who are there, answer
     ).not.toBe('it hangs')
     expect(isAlive(server.pid), said).toBe(true)
   }
-  await eventually('news for who is there', () => live.messages.some(({ type }) => type === 'card.created'))
+  await eventually('an event on an open connection', () => live.messages.some(({ type }) => type === 'card.created'))
   expect(live.closed).toBeUndefined()
   letGo()
   await eventually('room', () => openFiles() < most / 2, 10_000)

@@ -9,7 +9,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { largeBoard } from '../transfers/largeBoard.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
-/** The server is killed so many times in the middle of an import. For longer runs by hand: BOARD_TEST_ROUNDS. */
+/** How often the server is killed in the middle of an import. For longer runs: BOARD_TEST_ROUNDS. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const cardCount = 3000
 const attachmentCount = 200
@@ -20,7 +20,7 @@ const file = join(root, 'board.json')
 const board = boardProcess(dataDir, {})
 afterAll(() => clearAway(board, root))
 
-/** What the stopped server's database holds. */
+/** The row counts of the stopped server's database. */
 function counts(): Record<string, number> {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
   try {
@@ -79,7 +79,7 @@ it(
       for (const { id } of await board.client.projects.list())
         expect((await board.client.projects.stats({ id })).total).toBe(cardCount - cardCount / 5)
       await eventually(
-        'the end of what was half there',
+        'the removal of the partial import',
         async () => (await board.client.projects.list()).length === whole && (await isSwept(whole * cardCount)),
         30_000,
       )
@@ -102,7 +102,7 @@ it(
   300_000 + rounds * 30_000,
 )
 
-/** The rows of an import that was cut short go by and by; another process may look on. */
+/** Whether the rows of an interrupted import are removed, which happens step by step; another process can check it concurrently. */
 async function isSwept(cards: number): Promise<boolean> {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'), { readonly: true } as never)
   try {

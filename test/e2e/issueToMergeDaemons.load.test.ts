@@ -7,7 +7,7 @@ import { createDice } from './dice.ts'
 import { clearWays, end, goTheWay, steps } from './issueWay.ts'
 import { takeovers, twoDaemons, type Takeover } from './wayServers.ts'
 
-/** BOARD_TEST_ROUNDS=5 for the long run: so many ways in which a daemon is killed at every step, and at each alone. BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=5 for the long run: the number of runs in which a daemon is killed at every step, and at each step alone. BOARD_TEST_SEED repeats a random choice. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 1)
 const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
@@ -27,15 +27,15 @@ describe.skipIf(!isSharable)('two daemons on one libSQL server', () => {
   test(`an issue is merged, and closed once, when the daemon at work is killed at ${isLong ? 'every step' : `steps ${first} and ${second}`} (seed ${seed})`, async () => {
     const isKilledAt = (step: number) => isLong || step === first || step === second
     for (const _ of inTurns) expect(await goTheWay({ ...going, isKilledAt })).toEqual(end)
-    process.stdout.write(`After ${taken.length} kills of seed ${seed} went on: ${taken.join(', ')}\n`)
+    process.stdout.write(`After ${taken.length} kills of seed ${seed}, these daemons continued: ${taken.join(', ')}\n`)
   })
 
-  test('a merged request closes its issue once when the daemon that tells the forge so wakes up beside the one that has taken over', async () => {
-    const servers = (root: string) => twoDaemons(root, dice, () => 'the other beside it')
+  test('a merged request closes its issue once if the daemon that sends the change to the forge wakes up after another has taken over', async () => {
+    const servers = (root: string) => twoDaemons(root, dice, () => 'the paused one after the other')
     const match = /^POST .*issues\/1\/comments/
     const begun = (forge: FakeForge) => forge.fail({ match, delayMs: 1000, times: 1 })
     const moment = ({ requests }: FakeForge) =>
-      eventually('what the forge is told', () => requests.some(({ method, path }) => match.test(`${method} ${path}`)))
+      eventually('the request to the forge', () => requests.some(({ method, path }) => match.test(`${method} ${path}`)))
     const isKilledAt = (step: number) => step === steps - 1
     expect(await goTheWay({ ...going, servers, begun, moment, isKilledAt })).toEqual(end)
   })

@@ -14,9 +14,9 @@ const patienceMs = 120_000
 /** How often what a server did not do is asked for again. */
 const askAgainMs = 250
 
-/** What serves the board on a way: one server, or several. */
+/** The servers of the board on a way: one server, or several. */
 export interface Servers {
-  /** Of one that runs now. */
+  /** The client of a running server. */
   readonly client: Client
   /** Where the cards' worktrees are. */
   readonly worktrees: string
@@ -25,7 +25,7 @@ export interface Servers {
   kill(): Promise<void>
   /** Ends them in order. @returns the code with which each ended, and all that they have said */
   stop(): Promise<{ codes: Array<number | null>; said: string }>
-  /** Whatever became of the way. */
+  /** Removes the files of the way, after success and failure. */
   clearAway(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ interface Going {
   /** Makes the servers in a folder. */
   servers(root: string): Promise<Servers>
   dice: Dice
-  /** Once the forge is there. */
+  /** Called when the forge is running. */
   begun?(forge: FakeForge): void
   /** Waits until a server is to be killed; usually somewhere in the step, or in what follows from it. */
   moment?(forge: FakeForge): Promise<unknown>
@@ -47,7 +47,7 @@ interface Going {
 
 export const steps = 7
 
-/** What there is in the end, on both sides. */
+/** The final state on both sides. */
 export interface End {
   /** The file that the agent has worked on. */
   merged: string | undefined
@@ -61,7 +61,7 @@ export interface End {
   cards: number
   card: { column: string; pull: string | undefined; issue: string | undefined }
   sentBack: number
-  /** With which codes servers ended that were told to. */
+  /** The exit codes of stopped servers. */
   codes: Array<number | null>
   holdersOfToken: string[]
 }
@@ -110,7 +110,7 @@ export class Way {
     return new Way({ servers, root, forge, projectId }, going)
   }
 
-  /** Does something, kills the server if it is its turn, and waits for what comes of it. What a killed server did not answer is asked again. */
+  /** Performs an action, kills the server if scheduled for this step, and waits for the result. Repeats a request that a killed server did not answer. */
   async step<T>(act: () => unknown, what: string, result: () => Promise<T | undefined>): Promise<T> {
     const { dice, isKilledAt, moment } = this.#going
     const attempt = async () => void (await act())
@@ -139,7 +139,7 @@ export class Way {
       throw new Error(`${error.message}: ${await this.#describe()}`, { cause: failure ?? error })
     })
   }
-  /** What a way that does not end has come to. */
+  /** The state of a way that does not finish, for the error message. */
   async #describe(): Promise<string> {
     const { status, statusReason, columnName, lastAgentAction } = await this.card()
     const request = await this.client.pullRequests.get(this.ref).catch(() => undefined)
@@ -173,7 +173,7 @@ export async function clearWays(): Promise<void> {
   }
 }
 
-/** A command that asks the forge, whose token it has in a file of its own. */
+/** A command that queries the forge, with the token in a separate file. */
 async function commandOf({ apiUrl, url: webUrl, token }: FakeForge, root: string): Promise<string> {
   const folder = join(root, 'command')
   mkdirSync(folder)
@@ -219,7 +219,7 @@ async function work(way: Way): Promise<void> {
     'the end of its agent',
     async () => {
       const card = await way.card()
-      // What a dead server interrupted is for people to take up again.
+      // A session that a dead server interrupted waits for a user to resume it.
       if (card.status === 'interrupted') await way.client.agents.retry(way.ref)
       return card.status === 'completed' || undefined
     },
@@ -261,7 +261,7 @@ async function review(way: Way): Promise<void> {
 
 async function outcome(way: Way): Promise<End> {
   const { forge, projectId } = way
-  // A daemon that woke up beside its successor opens its database anew.
+  // A daemon that woke up after its replacement took over opens its database again.
   const read = () =>
     Promise.all([way.card(), way.client.cards.list({ projectId }), way.client.pullRequests.get(way.ref)])
   const answers = await eventually('all answers', () => read().catch(() => undefined), patienceMs)
@@ -294,7 +294,7 @@ const worktreesIn = (folder: string): string[] =>
     ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('work.txt'))
     : []
 
-/** Where the token is in clear: the servers' folders, the repository, or what the servers said. Its command's own file may have it. */
+/** The files with the plain token: in the servers' folders, the repository, or the servers' output. The command's own file can have it. */
 function holdersOf(token: string, root: string, said: string): string[] {
   const files = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && !/^(forge|command)(\/|$)/.test(entry.parentPath.slice(root.length + 1)))

@@ -12,7 +12,7 @@ import { startLibsqlServer } from '../support/servers/libsqlServer.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { createDice } from './dice.ts'
 
-/** BOARD_TEST_ROUNDS=20 for the long run: so many kills, and twice as many cards; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=20 for the long run: the number of kills, with twice as many cards. BOARD_TEST_SEED repeats a random choice. */
 const kills = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const cardCount = Math.max(8, 2 * kills)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
-/** A project whose cards go by themselves from its backlog through two bounded active columns to the end. */
+/** A project whose cards move automatically from its backlog through two limited active columns to the end. */
 interface Flow {
   board: BoardProcess
   projectId: string
@@ -80,7 +80,7 @@ async function startsOf({ board, projectId, cards }: Flow): Promise<number> {
   return all.reduce((sum, { sessions }) => sum + sessions.length, 0)
 }
 
-/** What a dead server has interrupted is for people to take up again. */
+/** Resumes sessions that a dead server interrupted, as a user does. */
 async function takeUp({ board, projectId }: Flow): Promise<void> {
   for (const status of ['interrupted', 'failed'] as const)
     for (const { id: cardId } of await board.client.cards.list({ projectId, status }))
@@ -133,7 +133,7 @@ async function eventsOf(flows: readonly Flow[]): Promise<Told[]> {
   return told.toSorted((a, b) => a.seq - b.seq)
 }
 
-/** Holds what was told to the rules. */
+/** Checks the received events against the rules. */
 function expectRules(events: readonly Told[]): { starts: number; interrupted: number; peak: number } {
   const columnOf = new Map<string, string>()
   const open = new Map<string, { cardId: string; flow: Flow; isRunning: boolean }>()
@@ -161,7 +161,7 @@ function expectRules(events: readonly Told[]): { starts: number; interrupted: nu
       open.set(sessionId, { cardId, flow, isRunning: status !== 'queued' })
     else open.delete(sessionId)
     const others = [...open].filter(([id, each]) => each.cardId === cardId && id !== sessionId)
-    expect(others, `sessions of card ${cardId} beside ${sessionId}`).toEqual([])
+    expect(others, `sessions of card ${cardId} in addition to ${sessionId}`).toEqual([])
     const now = [...open.values()].filter(({ isRunning }) => isRunning)
     expect(now.length).toBeLessThanOrEqual(slots.server)
     expect(now.filter(each => each.flow === flow).length).toBeLessThanOrEqual(slots.project)

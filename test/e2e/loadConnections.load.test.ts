@@ -11,7 +11,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { expectQuick, memoryMiB, percentile, shownAnswers, startProbe, watchMemory } from './measure.ts'
 
-/** BOARD_TEST_CONNECTIONS=500 for the whole load, with files as large as they may be by default. */
+/** BOARD_TEST_CONNECTIONS=500 for the full load, with files of the default maximum size. */
 const isLong = process.env.BOARD_TEST_CONNECTIONS !== undefined
 const connections = Number(process.env.BOARD_TEST_CONNECTIONS ?? 150)
 const bodies = 20
@@ -145,7 +145,7 @@ function openSlow(first: string, piece: string, pieceEveryMs: number): Slow {
       slow.received += String(data)
     })
     .on('error', () => {
-      /* The server may drop it. */
+      /* The server can drop it. */
     })
     .on('close', () => {
       clearInterval(timer)
@@ -176,7 +176,7 @@ const ways: Array<[string, () => string, string]> = [
   ['whose body dribbles where there is no route', () => head('POST', '/nowhere', json), ' '],
 ]
 
-test(`${connections} connections that take their time are gone within ${goneWithinMs / 1000} s, and others are answered quickly meanwhile`, async () => {
+test(`${connections} slow connections are closed within ${goneWithinMs / 1000} s, and other requests get quick responses in that time`, async () => {
   const before = memoryMiB(board.pid)
   const kept = openSlow(head('GET', '/api/health'), '', 500)
   const probe = await startProbe(board)
@@ -193,7 +193,7 @@ test(`${connections} connections that take their time are gone within ${goneWith
     () => slow.every(({ client }) => client.goneAfterMs !== undefined),
     isLong ? 60_000 : 30_000,
   ).catch(() => {
-    /* Told below. */
+    /* Reported below. */
   })
   const tookMs = performance.now() - began
   const answers = await probe.end()
@@ -209,7 +209,7 @@ test(`${connections} connections that take their time are gone within ${goneWith
   )
   for (const { client } of slow) client.socket.destroy()
   kept.socket.write(head('GET', '/api/health', 'Connection: close\r\n'))
-  await eventually('the end of a connection that was kept meanwhile', () => kept.goneAfterMs)
+  await eventually('the end of a connection that was kept open', () => kept.goneAfterMs)
   expect(kept.received.match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
   expect(longest.filter(([, ms]) => ms > goneWithinMs)).toEqual([])
   expectQuick(answers, quickMs)
@@ -219,7 +219,7 @@ test(`${connections} connections that take their time are gone within ${goneWith
     'MiB',
     { atMost: maxMoreMiB },
   )
-  note(`${connections} connections that take their time: all are gone after`, tookMs, 'ms', {
+  note(`${connections} slow connections: all are closed after`, tookMs, 'ms', {
     atMost: goneWithinMs + connections * everyMs,
   })
   const beside = percentile(answers.machine, 0.99)

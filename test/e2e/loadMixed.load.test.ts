@@ -18,10 +18,10 @@ import { heapMiB, memoryMiB, openFiles, percentile, shownAnswers, startProbe } f
 const isLong = process.env.BOARD_TEST_MINUTES !== undefined
 const minutes = Number(process.env.BOARD_TEST_MINUTES ?? 0.15)
 const warmUpMs = isLong ? 60_000 : 3000
-/** What may be left of it: what is remembered of paths, statements and times is bounded. */
+/** The maximum that can remain: caches of paths, statements and times are limited. */
 const [maxMoreHeapMiB, maxMoreFiles] = [isLong ? 10 : 6, 3]
 
-/** How long anything may take on a busy machine. */
+/** The timeout of any step on a busy machine. */
 const patienceMs = 60_000
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-mixed-'))
@@ -30,7 +30,7 @@ const mark = randomUUID()
 const dice = createDice(1)
 const [email, password] = ['ada@example.org', 'correct horse battery staple']
 const attached = join(root, 'attached')
-// The inspector tells what the heap is after a collection.
+// The inspector reports the heap after a collection.
 const board = boardProcess(dataDir, { HOME: root, NODE_OPTIONS: '--inspect=127.0.0.1:0' })
 let projectId: string
 let columns: string[]
@@ -63,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(() => clearAway(board, root))
 
-/** What is done again and again, each after a pause of so many ms. Every one cleans up after itself. */
+/** Operations that are repeated, each after a pause of `pauseMs`. Every operation cleans up its records. */
 const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> = {
   cards: {
     pauseMs: 10,
@@ -189,7 +189,7 @@ async function load(durationMs: number): Promise<Record<string, number>> {
   return Object.fromEntries(done)
 }
 
-/** The server's own processes, but for the watchdog, which stays as long as the server. */
+/** The server's child processes, except the watchdog, which runs as long as the server. */
 const children = () =>
   childrenOf(board.pid).filter(pid => !readProcessFile(pid, 'cmdline').includes('board-watchdog')).length
 const left = async () => ({
@@ -209,11 +209,11 @@ test(
     const answers = await probe.end()
     await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
     await eventually(
-      'the end of what was open',
+      'the end of open work',
       () => openFiles(board.pid) <= before.files + maxMoreFiles,
       patienceMs,
     ).catch(() => {
-      /* Told below. */
+      /* Reported below. */
     })
     const after = await left()
     const shown = (what: typeof before) =>
@@ -234,7 +234,7 @@ test(
     note('… open files after', after.files, '', { atMost: before.files + maxMoreFiles + 1 })
     const beside = percentile(answers.machine, 0.99)
     note('… health meanwhile, p99', percentile(answers.health, 0.99), 'ms')
-    note('… a server that does nothing meanwhile, p99', beside, 'ms')
+    note('… an idle server, p99', beside, 'ms')
   },
   300_000 + minutes * 90_000,
 )

@@ -23,7 +23,7 @@ import {
 const isLong = process.env.BOARD_TEST_SOCKETS !== undefined
 const sockets = Number(process.env.BOARD_TEST_SOCKETS ?? 400)
 const stalledCount = 100
-/** What is aimed at. Where others work on the machine meanwhile, what that costs is added. */
+/** The aims. The delay from other processes on the machine is added. */
 const [deliveredMs, maxMoreMiB, maxStalledMiB, quickMs] = [500, 60, 120, 100]
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-sockets-'))

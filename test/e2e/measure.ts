@@ -33,7 +33,7 @@ export async function startFixture(
   return { child, line: await nextLine(child) }
 }
 
-/** What a program of the fixtures prints next; one line at a time. */
+/** The next line that a program of the fixtures prints. Call it for one line at a time. */
 export const nextLine = (child: ChildProcess): Promise<string> =>
   new Promise((done, fail) => {
     let text = ''
@@ -49,14 +49,14 @@ export const nextLine = (child: ChildProcess): Promise<string> =>
     child.stdout!.on('data', onData).on('end', onEnd)
   })
 
-/** How many milliseconds answers took: of the server's health, of a request that reads the database, and of a bare server, which tells how busy the machine was. */
+/** How many milliseconds responses took: of the server's health, of a request that reads the database, and of a bare server, which measures the load of the machine. */
 export interface Answers {
   health: number[]
   reads: number[]
   machine: number[]
 }
 
-/** Asks a server every ten milliseconds how it is, from a process of its own. */
+/** Queries a server's health every ten milliseconds, from a separate process. */
 export async function startProbe(board: BoardProcess): Promise<{ end(): Promise<Answers> }> {
   const bare = await startFixture('bare')
   const { child } = await startFixture(
@@ -76,7 +76,7 @@ export async function startProbe(board: BoardProcess): Promise<{ end(): Promise<
   }
 }
 
-/** Holds answers to their aim, with room for a machine on which others work: what that costs, the bare server feels too. */
+/** Expects responses within their aim, plus the delay that a bare server measures on a busy machine. */
 export function expectQuick({ health, reads, machine }: Answers, aimMs: number): void {
   const maxMs = aimMs + 5 * percentile(machine, 0.99)
   expect(percentile(health, 0.99)).toBeLessThan(maxMs)
@@ -86,7 +86,7 @@ export function expectQuick({ health, reads, machine }: Answers, aimMs: number):
 export const shownAnswers = ({ health, reads, machine }: Answers): string =>
   `health ${shown(health)}; reads ${shown(reads)}; the machine itself (a bare server) ${shown(machine)}`
 
-/** What processor time a process has used, in milliseconds: the kernel counts in hundredths of a second. */
+/** The processor time of a process, in milliseconds: the kernel counts in hundredths of a second. */
 export const cpuMs = (pid: number): number =>
   statOf(pid)
     .slice(11, 13)
@@ -107,7 +107,7 @@ export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`)
 export function watchMemory(pid: number): () => number {
   let most = memoryMiB(pid)
   const timer = setInterval(() => {
-    // A server that is gone is for the test to tell.
+    // A server that ended is detected by the test.
     try {
       most = Math.max(most, memoryMiB(pid))
     } catch {
@@ -120,7 +120,7 @@ export function watchMemory(pid: number): () => number {
   }
 }
 
-/** What is alive in the heap of a process that said on stderr where its inspector listens, after a collection, in MiB. */
+/** The live heap of a process after a collection, in MiB. `stderr` is its output with the address of its inspector. */
 export async function heapMiB(stderr: string): Promise<number> {
   const inspector = new WebSocket(/ws:\/\/\S+/.exec(stderr)![0])
   await new Promise((done, fail) => {

@@ -13,19 +13,19 @@ import { cpuMs, expectQuick, percentile, shown, shownAnswers, startProbe } from 
 const total = Number(process.env.BOARD_TEST_MONITORS ?? 24)
 const isLong = total > 100
 const intervalSecs = isLong ? 60 : 10
-/** They are added over this time: so many begin a second that the server's eight places suffice. */
+/** The monitors are added over this period, so that the server's eight slots suffice for the runs that start per second. */
 const spreadMs = (isLong ? 1 : 0.5) * intervalSecs * 1000
 const watchedMs = (isLong ? 2.5 : 0.7) * intervalSecs * 1000
 const projects = 5
 const perCard = 8
-/** What is aimed at, and what a machine that runs other tests meanwhile still holds. */
+/** The aims, and the limits on a machine that runs other tests. */
 const [maxLagMs, maxHealthMs] = isLong ? [1000, 100] : [3000, 300]
 
 type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 const root = mkdtempSync(join(tmpdir(), 'board-monitor-load-'))
 const [dataDir, ledgers] = [join(root, 'data'), join(root, 'ledgers')]
 const board = boardProcess(dataDir, { HOME: root })
-/** By monitor its ledger, and by project clients that may add monitors to its cards. */
+/** Per monitor its ledger, and per project clients that can add monitors to its cards. */
 const monitors = new Map<string, { monitor: Monitor; name: string }>()
 let cards: Array<{ projectId: string; cardId: string; client: Client }>
 
@@ -88,7 +88,7 @@ function lags(): number[] {
 }
 
 test(
-  `${total} monitors run on time, none more often than another, and the server answers quickly meanwhile`,
+  `${total} monitors run on time and equally often, and the server answers quickly`,
   async () => {
     const beganAt = performance.now()
     for (let at = 0; at < total; at++) {

@@ -17,10 +17,10 @@ type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const intervalSecs = 10
-/** As many as may run at once: none waits for another. */
+/** The maximum number of concurrent runs: no monitor waits for another. */
 const maxMonitors = 8
 const goneWithinMs = 5000
-/** How late a run may be that nothing keeps waiting. */
+/** How late a run can be if no other run delays it. */
 const slackMs = 4000
 
 const root = mkdtempSync(join(tmpdir(), 'board-monitor-orphans-'))
@@ -49,7 +49,7 @@ beforeAll(async () => {
 })
 afterAll(() => clearAway(board, root))
 
-/** What a run of a monitor does: it holds a lock as long as anything of it lives, notes whether somebody else did, and leaves children of several kinds. */
+/** The command of a monitor: it holds a lock while any of its processes lives, records whether another run held it, and leaves children of several kinds. */
 function commandOf(tag: string): string {
   const stay = `sh -c 'sleep 300; :' ${tag}`
   const stubborn = `sh -c 'trap "" TERM HUP INT; while :; do sleep 0.2; done' ${tag}`
@@ -108,14 +108,14 @@ const steps: Record<string, () => Promise<unknown>> = {
   },
 }
 
-/** Ends the server in one of the ways in which it can end, perhaps in the middle of something, and starts the next one. */
+/** Ends the server in a random way, possibly in the middle of an operation, and starts the next one. */
 async function finish(): Promise<string> {
   const way = dice.pick(['kill', 'kill', 'kill', 'stop'])
   const underWay = dice.chance(0.5)
     ? dice
         .pick([steps.create!, steps.enter!, steps.leave!])()
         .catch(() => {
-          /* Its server is gone. */
+          /* Its server has ended. */
         })
     : undefined
   await delay(dice.pick([0, 5, 20, 60, 300]))
@@ -124,7 +124,7 @@ async function finish(): Promise<string> {
   if (way === 'stop') expect([code, tookMs < 15_000, processesWith(mark)]).toEqual([0, true, []])
   const before = board.url
   await board.start()
-  // What a dead server has left is gone before the next one answers.
+  // The processes of a dead server have ended before the next server answers.
   expect(
     before === board.url
       ? []
@@ -189,7 +189,7 @@ async function expectAllRun(): Promise<void> {
   await steps.create!()
   await steps.enter!()
   const before = new Map((await listed()).map(({ id, lastStartedAt }) => [id, lastStartedAt]))
-  // One that goes on until it is ended is not done with its run.
+  // A monitor that runs until it is stopped has not finished its run.
   await eventually(
     'a run of every monitor',
     async () =>

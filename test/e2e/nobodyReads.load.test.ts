@@ -9,7 +9,7 @@ import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { isAlive } from '../support/processes/processFiles.ts'
 
-/** How many requests are logged while nobody reads the log. For longer runs by hand: BOARD_TEST_REQUESTS. */
+/** The number of logged requests while the output is not read. For longer runs: BOARD_TEST_REQUESTS. */
 const minRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)
 const maxMoreMiB = 100
 
@@ -58,7 +58,7 @@ async function start(line: string, stdio: StdioOptions = ['ignore', 'pipe', 'pip
   client = createClient(server)
 }
 
-/** The server works, whatever became of its output, and ends when it is asked to. */
+/** Expects that the server works regardless of its output, and stops on request. */
 async function expectWell(): Promise<void> {
   for (let at = 0; at < 50; at++) await client.templates.create({ name: `Template ${at}`, columns: [] })
   expect((await client.templates.list()).filter(({ builtin }) => !builtin)).toHaveLength(50)
@@ -85,7 +85,7 @@ it.each([
   expect(out).toContain(said)
 })
 
-it('a server whose output nobody reads answers as before, keeps little of it, and says how much it has dropped when somebody reads again', async () => {
+it('a server whose output is not read answers as before, buffers little of it, and reports the number of dropped lines when it is read again', async () => {
   await start('exec "$@" 2>&1')
   const load = () =>
     drive({
@@ -107,7 +107,7 @@ it('a server whose output nobody reads answers as before, keeps little of it, an
   shell.stdout!.setEncoding('utf8').on('data', (text: string) => {
     out += text
   })
-  await eventually('the word on what was dropped', async () => {
+  await eventually('the report on dropped lines', async () => {
     await client.server.health()
     return /(\d+) entries of the log could not be shown here/.test(out)
   })

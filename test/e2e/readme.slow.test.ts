@@ -21,7 +21,7 @@ import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { boardLines, parsed } from '../support/commands/shellLines.ts'
 
-/** The pages whose lines somebody types, in the order in which they are read. */
+/** The pages with commands for users, in the order in which they are read. */
 const pages = [
   'README.md',
   'docs/recipes.md',
@@ -33,7 +33,7 @@ const pages = [
 ]
 /** Other pages whose links are checked. */
 const linking = ['SECURITY.md', 'CHANGELOG.md', 'test/attacks/README.md']
-/** What no test can run here, and why. */
+/** Commands that no test can run here, with the reason. */
 const notRun: Record<string, string> = {
   'npm run': 'a measurement takes minutes',
   'npm test': 'it is what runs this',
@@ -41,14 +41,14 @@ const notRun: Record<string, string> = {
 }
 /** Pages of which no line is run: they are about this folder itself. */
 const onlyRead = ['CONTRIBUTING.md']
-/** Programs that stand in for others: name -> a script of them. */
+/** Programs that replace others: name -> its script. */
 const standIns: Record<string, string> = {
-  // The packages are there already, and npm would fetch others; `npm test` in a project of somebody's does well.
+  // The packages are installed already, and npm would download others; `npm test` in a user's project succeeds.
   npm: 'case "$1" in pack) echo board-0.1.0.tgz ;; start) exec board serve ;; esac',
-  // What it is told to enable is this server.
+  // The enabled service is this server.
   systemctl: 'case "$*" in *enable*) exec board serve > /dev/null ;; esac',
 }
-/** `board serve` is the server of all pages where none runs yet, else one that is ended as soon as it answers. `board events` goes on until it has told of a move. */
+/** Runs `board serve` as the server of all pages if none runs yet, otherwise ends it once it answers. Ends `board events` after it prints a move. */
 const board = (program: string) => `#!/bin/bash
 set -eu
 board=('${process.execPath}' '${program}')
@@ -106,7 +106,7 @@ const receiver = createServer((request, response) => {
   request.resume().on('end', () => response.end('{}'))
 })
 
-/** One terminal: a shell that is told a block at a time, and ends at the first line that fails. */
+/** One terminal: a shell that receives one block at a time, and ends at the first line that fails. */
 interface Terminal {
   shell: ChildProcessByStdio<Writable, Readable, null>
   said: string
@@ -167,7 +167,7 @@ const environment = (bin: string): Record<string, string> => ({
   GIT_CONFIG_NOSYSTEM: '1',
 })
 
-/** The pages' addresses are those of this test's server and receiver, save where a server is told its own. */
+/** Replaces the pages' addresses by those of this test's server and receiver, except where a command sets the address of a server. */
 function withAddresses(script: string): string {
   const runtime = join(home, '.local/share/board/daemon.json')
   const server: string = existsSync(runtime) ? JSON.parse(readFileSync(runtime, 'utf8')).url : 'http://127.0.0.1:4400'
@@ -196,11 +196,11 @@ function bringFiles(): void {
     writeFileSync(join(folder, name), text, { mode: 0o600 })
 }
 
-/** Whether the shell has come to the end of what it was told. */
+/** Whether the shell has finished the block that it received. */
 const isTold = (before: number): boolean => terminal.said.slice(before).includes('\u001e')
 
 describe('the pages that people read', () => {
-  test.each(blocks)('do what they say, in one terminal, in their order: $page: $script', async ({ script }) => {
+  test.each(blocks)('work as described, in one terminal, in their order: $page: $script', async ({ script }) => {
     const before = terminal.said.length
     terminal.shell.stdin.write(`${withAddresses(script)}printf '\\036'\n`)
     await eventually('the end of its lines', () => isTold(before) || terminal.shell.exitCode !== null, 240_000)

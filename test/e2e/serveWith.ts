@@ -3,7 +3,7 @@ import { serverDefaults, type ServerConfig } from '../../src/config/server.ts'
 
 const given = (name: string) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined)
 
-/** Runs the server as it is shipped, but for some of its configuration that no option sets. */
+/** Runs the shipped server, except for configuration that no option sets. */
 export async function serveWith(changed: Partial<ServerConfig>): Promise<void> {
   Object.assign(serverDefaults, changed)
   await runServe(

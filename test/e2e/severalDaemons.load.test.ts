@@ -20,7 +20,7 @@ const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const steadySecs = Number(process.env.BOARD_TEST_SECS ?? 3)
 const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
-/** What is aimed at, and how far beyond it a run may be on a machine on which others work. */
+/** The aims, and the factor that a run can exceed them by on a busy machine. */
 const [takeOverMs, deliveryMs, answerMs] = [5000, 150, 3000]
 const room = () => (isLong ? 1 : 3 * slowdown())
 const note = figuresOf('test/e2e/severalDaemons.load.test.ts', {
@@ -72,7 +72,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
 
   afterAll(() => disband(crew, server, root))
 
-  /** A run holds a lock as long as anything of it lives, and notes if somebody else did. */
+  /** A run holds a lock while any of its processes lives, and records if another run held it. */
   const monitorCommand = (number: number) =>
     `exec 9>${root}/lock${number}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; sleep 3`
   const linesOf = (word: string) =>
@@ -93,7 +93,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     }
   }
 
-  /** Every acknowledged card is there once, and each follower was told every event of the project up to one, once and in order. */
+  /** Expects every acknowledged card once, and at each follower every event of the project up to one seq, once and in order. */
   async function expectNothingLost(since: number, until: number): Promise<void> {
     const titles = (await asDatabase('SELECT title FROM cards')).map(({ title }) => title)
     expect(new Set(titles).size).toBe(titles.length)
@@ -130,7 +130,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         const mate = crew[number % 4]!
         await delay(Math.max(0, began + (number * 1000) / rate - performance.now()))
         const title = `steady ${number}`
-        // Whether a commit that was not answered has happened is not known: the key makes sending it again harmless.
+        // A commit without a response might have succeeded: the key makes sending it again safe.
         while (
           !(await mate.board.client.cards
             .create({ projectId, columnId, title, deferred: true }, { idempotencyKey: title })
@@ -206,7 +206,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         )
       await eventually('a daemon that works for machine one', () => workerOf('one', crew[2]!), 15_000)
 
-      /** What goes wrong, with whom, and how it is put right. */
+      /** The faults: each takes a daemon, breaks it or its connection, and repairs it. */
       const faults: Record<string, (mate: Crewmate) => Promise<void>> = {
         'kill -9 of a daemon': async mate => {
           await mate.board.end('SIGKILL')
@@ -248,7 +248,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
       let wasWorking = false
       for (let round = 0; round < rounds; round++) {
         const kind = rounds <= 5 ? Object.keys(faults)[round]! : dice.pick(Object.keys(faults))
-        // Whoever works for machine one is hit most often: that is where another takes over.
+        // The holder of machine one's lease is hit most often, because there another daemon takes over.
         const worker = await workerOf('one', crew[2]!)
         const mate =
           dice.chance(0.7) || rounds <= 5

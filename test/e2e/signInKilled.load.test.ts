@@ -30,9 +30,9 @@ interface Step {
   app: ConnectedApp
   /** Asks for the step, again too. Undefined without an answer. */
   ask(): Promise<Reply | undefined>
-  /** What one gets who is answered with success. */
+  /** The tokens of a successful response. */
   tokensOf(answer: Reply): Promise<Tokens>
-  /** What a second try is refused with that comes too late. */
+  /** The error code of a repeated request that comes too late. */
   refusal: string
 }
 
@@ -75,7 +75,7 @@ const kinds: ReadonlyArray<(name: string, app: ConnectedApp) => Promise<Step>> =
 ]
 
 it(
-  'an app whose sign-in the server did not survive has tokens that work, or is told to begin again; a code counts once',
+  'an app whose sign-in is interrupted by a kill has working tokens, or gets an error to start again; a code counts once',
   { timeout: 300_000 + rounds * 60_000 },
   async () => {
     const apps: Array<[name: string, app: ConnectedApp]> = []

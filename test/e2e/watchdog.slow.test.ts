@@ -13,7 +13,7 @@ import { eventually, slowdown } from '../support/waiting/eventually.ts'
 const goneWithinMs = 2000
 const goneAfter: number[] = []
 const note = figuresOf('test/e2e/watchdog.slow.test.ts')
-/** What the watchdog's command line says of it: first as a shell, then as Node. */
+/** A word in the watchdog's command line, both as a shell and as Node. */
 const watchdogWord = 'watchdog'
 
 interface Watched {
@@ -22,7 +22,7 @@ interface Watched {
   /** Starts a card's agent, and waits until it has said something. */
   begin(agent: string): Promise<string>
   card(cardId: string): ReturnType<BoardProcess['client']['cards']['get']>
-  /** Has the base fetched from a remote that does not answer, for a new card, and waits until it is asked. */
+  /** Starts a fetch of the base from a remote that does not answer, for a new card, and waits until the remote gets the request. */
   beginFetch(): Promise<void>
   /** Agents and their tools. */
   processes(): number[]
@@ -98,7 +98,7 @@ async function killAndMeasure({ board, processes }: Watched, watchdog: number): 
 
 afterAll(() =>
   note(
-    `gone after a kill of the server: agents whose tools hear no TERM, in sessions of their own, at most of ${goneAfter.length} times`,
+    `after a kill of the server: agents whose tools ignore TERM, in separate sessions, at most of ${goneAfter.length} times`,
     Math.max(...goneAfter),
     'ms',
     { atMost: goneWithinMs },
@@ -110,12 +110,12 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const { board, root, processes, others } of boards.splice(0)) {
     await clearAway(board, root)
-    // What a failed test leaves.
+    // Ends the processes that a failed test leaves.
     for (const pid of new Set([...processes(), ...others()])) process.kill(pid, 'SIGKILL')
   }
 })
 
-test('what agents and their tools leave in sessions of their own is gone within 2 s of a kill of the server, and their cards are interrupted', async () => {
+test('processes of agents and their tools in separate sessions end within 2 s of a kill of the server, and their cards are interrupted', async () => {
   expect(one.watchdog()).toBeUndefined()
   const cards = [await one.begin('setsid'), await one.begin('deaf')]
   expect(one.processes()).toHaveLength(4)
@@ -128,12 +128,12 @@ test('what agents and their tools leave in sessions of their own is gone within 
   expect(one.processes()).toEqual([])
 })
 
-test('the watchdog has a session of its own, hears no signal that can be ignored, and holds no file of the server', async () => {
+test('the watchdog has its own session, ignores all signals that can be ignored, and holds no file of the server', async () => {
   await one.begin('setsid')
   const watchdog = one.watchdog()!
   expect(statOf(watchdog).slice(2, 4)).toEqual([String(watchdog), String(watchdog)])
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(watchdog, signal)
-  // What this process has, too, came through the server from whoever began the test.
+  // Files that this process has open also were inherited from the process that started the test.
   const [stdin, ...others] = openFiles(watchdog).filter(file => !openFiles(process.pid).includes(file))
   expect([stdin, others]).toEqual([expect.stringMatching(/^(socket|pipe):/), []])
   const [, residentKb] = /VmRSS:\s+(\d+) kB/.exec(readProcessFile(watchdog, 'status'))!
@@ -164,7 +164,7 @@ test('a fetch whose server and watchdog were killed is ended by the next server'
   await eventually('the end of the fetch', () => one.others().length === 0)
 })
 
-test('of two servers, the one that is killed takes what it started with it, and nothing of the other', async () => {
+test('of two servers, the killed one takes only its own processes with it', async () => {
   const other = await startBoard()
   const cardId = await other.begin('setsid')
   await one.begin('setsid')
@@ -178,7 +178,7 @@ test('of two servers, the one that is killed takes what it started with it, and 
   await eventually('the end of the watchdog', () => !isAlive(othersWatchdog))
 })
 
-test('a watchdog that is killed is followed by another one with the next process, which knows of those before, and the log says so once', async () => {
+test('a killed watchdog is replaced with the next process, its replacement includes the earlier ones, and the log reports it once', async () => {
   await one.begin('setsid')
   const first = one.watchdog()!
   process.kill(first, 'SIGKILL')

@@ -11,7 +11,7 @@ import { bundled } from './bundled.ts'
 import type { Dice } from './dice.ts'
 import type { Servers } from './issueWay.ts'
 
-/** An agent that remembers what it was told, whichever server has started it. */
+/** Configures an agent that remembers its messages, regardless of the server that started it. */
 function agentsIn(root: string) {
   const memory = join(root, 'memory')
   mkdirSync(memory)
@@ -21,7 +21,7 @@ const endAll = (mark: string): void => {
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 }
 
-/** One server on a file of its own. */
+/** One server with its own database file. */
 export async function oneServer(root: string): Promise<Servers> {
   const mark = randomUUID()
   configure(join(root, 'data'), agentsIn(root), mark)
@@ -44,8 +44,13 @@ export async function oneServer(root: string): Promise<Servers> {
   }
 }
 
-/** Who goes on after the daemon that works was killed. The last one is not killed: it stands still, and wakes when the other has taken over. */
-export const takeovers = ['the other', 'whoever is quicker', 'the same again', 'the other beside it'] as const
+/** The daemon that continues after the working one was killed. The last value pauses the working one instead, and wakes it after the other has taken over. */
+export const takeovers = [
+  'the other',
+  'the quicker one',
+  'the restarted one',
+  'the paused one after the other',
+] as const
 export type Takeover = (typeof takeovers)[number]
 
 /** Two daemons of one machine on one libSQL server, asked in turn. */
@@ -80,10 +85,10 @@ export async function twoDaemons(root: string, dice: Dice, next: () => Takeover)
       const takeover = next()
       const worker = await untilOneWorks()
       const other = both.find(each => each !== worker)!
-      if (takeover === 'the same again') {
+      if (takeover === 'the restarted one') {
         if (other.isRunning()) await other.end('SIGKILL')
       } else if (!other.isRunning()) await other.start()
-      if (takeover === 'the other beside it') {
+      if (takeover === 'the paused one after the other') {
         process.kill(worker.pid, 'SIGSTOP')
         await eventually('the other at work', async () => (await findWorker(other)) === other)
         process.kill(worker.pid, 'SIGCONT')

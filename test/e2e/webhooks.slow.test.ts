@@ -61,7 +61,7 @@ async function hook(at: number): Promise<Hooked> {
   return { projectId, webhookId, secret, path: `/${projectId}` }
 }
 
-/** Adds cards until there are enough, whoever ends the server meanwhile. */
+/** Adds cards until there are enough, even if the server ends in between. */
 async function write(projects: readonly Hooked[], next: () => number): Promise<void> {
   for (let at = next(); at < deliveries; at = next()) {
     for (let isDone = false; !isDone;) {
