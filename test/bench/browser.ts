@@ -28,7 +28,7 @@ interface Bed {
 }
 
 /**
- * Measures the page of the board in Chromium, beside a page that shows nothing but an answer of the server's. Notes `browser/...`:
+ * Measures the page of the board in Chromium, next to a page that shows only a response of the server. Records `browser/...`:
  * kB of `script`; ms from the first byte to the first `paint` and until a board of many cards is `usable`; while one scrolls, drags and
  * agents speak the share of `late` frames (%) and the longest `task` (ms); `event` (ms, p95); the heap (MB) after half of an hour's
  * events and after all; ms to open a `transcript`.
@@ -77,7 +77,7 @@ export async function measureBrowser(
   }
 }
 
-/** Bytes of the page's script and what it imports, packed: all that the board needs for its first paint. */
+/** The compressed bytes of the page's script and its imports: all that the board needs for its first paint. */
 function scriptOf(web: string): number {
   const page = readFileSync(join(web, 'index.html'), 'utf8')
   return [...page.matchAll(/<(?:script type="module"|link rel="modulepreload") [^>]*="([^"]+)">/g)]
@@ -122,7 +122,7 @@ async function onBoard(bed: Bed, project: SeededProject, work: (window: Window) 
   await window.close()
 }
 
-/** Frames while something goes on, beside those of a page on which nothing does. */
+/** Records the frames during `work`, next to those of an idle page. */
 async function noteFrames(bed: Bed, name: string, window: Window, work: () => Promise<unknown>): Promise<void> {
   const bare = await bed.open()
   await bare.page.goto(`${bed.url}/api/health`)
@@ -177,7 +177,7 @@ async function during(ms: number, work: (turn: number) => Promise<unknown>): Pro
   for (let turn = 0; performance.now() < endsAt; turn++) await work(turn)
 }
 
-/** From when another client asks until the card stands at the top. */
+/** Measures the time from another client's request until the card is at the top. */
 const events = (bed: Bed) =>
   onBoard(bed, bed.seed.many, async ({ meter }) => {
     const { many } = bed.seed
@@ -231,7 +231,7 @@ async function openTranscript(
   return tookMs as number
 }
 
-/** Cards are moved and named anew on an open board, as often as in a busy hour. */
+/** Moves and renames cards on an open board, as often as in a busy hour. */
 const memory = (bed: Bed) =>
   onBoard(bed, bed.seed.many, async ({ page, meter }) => {
     const { many } = bed.seed

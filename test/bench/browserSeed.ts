@@ -4,7 +4,7 @@ import type { Transaction } from '../../src/store/database.ts'
 import { insertSession } from '../../src/store/sessions.ts'
 import { configureAgents, flooder, seedFolder, seedProject, signIn, type Agent, type SeededProject } from './seed.ts'
 
-/** A board that a browser is shown: many cards in one column, few beside agents, and transcripts that are short and long. */
+/** A board for a browser: one column with many cards, one with few cards and agents, and short and long transcripts. */
 export interface BrowserSeed {
   dataDir: string
   token: string
@@ -37,7 +37,7 @@ export async function seedForBrowser(folder: string, agent: Agent): Promise<Brow
   return { dataDir, ...seeded }
 }
 
-/** What an agent has said that has ended, a few lines of Markdown each time. */
+/** Inserts the transcript of an ended agent, a few lines of Markdown per message. */
 async function seedTranscript(tx: Transaction, projectId: number, cardId: number, count: number): Promise<Transcript> {
   const sessionId = await insertSession(tx, {
     projectId,

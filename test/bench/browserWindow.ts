@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 
-/** A window of its own memory, signed in, and what is measured in it. */
+/** A signed-in window with separate memory, and its measurements. */
 export interface Window {
   page: Page
   /** Runs what `boardMeter` can: see meter.js. */
@@ -21,14 +21,14 @@ export async function openWindow(browser: Browser, meter: string, token: string)
   return { page, meter: call => page.evaluate(`boardMeter.${call}`), close: () => context.close() }
 }
 
-/** The frames while something goes on. */
+/** The frames while `work` runs. */
 export async function framesOf({ meter }: Window, work: () => Promise<unknown>): Promise<Frames> {
   await meter('start()')
   await work()
   return meter('stop()')
 }
 
-/** The JavaScript heap after all that nobody needs has been taken away, in MB. */
+/** The JavaScript heap after garbage collection, in MB. */
 export async function heapOf(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page)
   for (let time = 0; time < 3; time++) await session.send('HeapProfiler.collectGarbage')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import type { Answer, Job, Question, Sample } from './ipc.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Child {
   port: number
   /** CPU time that the process has used so far, in microseconds. */
@@ -42,7 +42,7 @@ export async function startChild(
     throw new Error(`${script} ended with ${String(code)}.`)
   })
   broken.catch(() => {
-    /* Whoever waits for an answer is told. */
+    /* Reject the pending answers. */
   })
   const answer = async () => (await Promise.race([once(child, 'message'), broken]))[0] as Answer & { port?: number }
   const ask = (question: Question) => {
@@ -69,7 +69,7 @@ const tickMicros = 10_000
 
 function childrenCpuMicros(pid: number): number {
   if (process.platform !== 'linux') return 0
-  // Behind the name, which may hold anything: the 16th and the 17th field of all.
+  // The fields after the name, which can contain any character: the 16th and the 17th field of the line.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ')
   return (Number(fields[13]) + Number(fields[14])) * tickMicros
 }

@@ -15,14 +15,14 @@ import { openAll } from './sockets.ts'
 export const speaker = 'speaker'
 const agentName = 'the agent'
 const patienceMs = 60_000
-/** What the server still does once a session has completed has begun by then. */
+/** The time in ms within which the server starts its work after a completed session. */
 const settleMs = 200
 /** How many files and commits the repositories have. */
 const repositories = { small: 1, large: 2000 } as const
 export type RepositorySize = keyof typeof repositories
 export const repositorySizes = Object.keys(repositories) as RepositorySize[]
 
-/** The file in which a server below a folder notes what it starts. */
+/** The file in which a server below a folder records the processes it starts. */
 export const traceIn = (folder: string): string => join(folder, 'processes.jsonl')
 
 export const speakerOf = ({ firstWord }: Pick<Bench, 'firstWord'>): Agent => ({
@@ -30,7 +30,7 @@ export const speakerOf = ({ firstWord }: Pick<Bench, 'firstWord'>): Agent => ({
   env: {},
 })
 
-/** A board whose agents are started, with a file in which its server notes what it starts. */
+/** A board with started agents, and the file in which its server records the processes it starts. */
 interface StartedBoard {
   board: Child
   seeded: Seeded
@@ -58,7 +58,7 @@ export async function makeStartPlace(server: StartedBoard, folder: string, size:
   return { server, size, askBoard, projectId, idleColumnId, columnId, listener: listener! }
 }
 
-/** Gives a repository so many files, each of 2 kB in one of 40 folders, and so many commits. */
+/** Fills a repository with `count` files, of 2 kB each in one of 40 folders, and as many commits. */
 function fill(path: string, count: number): void {
   const person = 'Bench <bench@example.org>'
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`
@@ -106,7 +106,7 @@ export async function startAgent(place: StartPlace): Promise<StartTimes> {
   return { asked, answered, ...heard, processes: await readTrace(server.trace) }
 }
 
-/** Resolves once a card's session has completed. */
+/** Resolves when a card's session has completed. */
 function hear(listener: Listener, cardId: string): Promise<AgentTimes & Pick<StartTimes, 'heard' | 'completed'>> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('An agent that was started has said nothing.')), patienceMs)
@@ -131,7 +131,7 @@ function hear(listener: Listener, cardId: string): Promise<AgentTimes & Pick<Sta
   })
 }
 
-/** What the server has started, once all of it but its watchdog has ended. */
+/** The processes that the server has started, after all except its watchdog have ended. */
 async function readTrace(trace: string): Promise<StartTimes['processes']> {
   for (let before = -1; ;) {
     const lines = readFileSync(trace, 'utf8').split('\n').slice(0, -1)
@@ -161,7 +161,7 @@ const parts: ReadonlyArray<[title: string, from: (times: StartTimes) => number, 
   ['the move is answered', ({ asked }) => asked, ({ answered }) => answered],
   ['the first process is started', ({ answered }) => answered, ({ processes }) => processes[0]!.began],
   [
-    'the agent is started: worktree, walls',
+    'the agent is started: worktree, sandbox',
     ({ processes }) => processes[0]!.began,
     ({ processes }) => agentIn(processes).began,
   ],

@@ -12,7 +12,7 @@ import { serveParent } from './ipc.ts'
 
 /**
  * The bare servers: node:http, one connection to a copy of the board's database with the same durability, and bare sockets,
- * each of which gets a frame for each card that is created, or what it missed. They check nothing and know nothing else.
+ * each of which gets a frame for each created card, or the frames it missed. They validate nothing and have no other data.
  */
 const { databaseFile } = JSON.parse(process.argv[2]!) as { databaseFile: string }
 const database = new LibsqlDatabase(databaseFile)
@@ -39,7 +39,7 @@ server.on('upgrade', (request, socket, head) =>
     })
   }),
 )
-/** What sockets missed, in the board's pages, as bytes: all get the same. */
+/** The frames that sockets missed, in pages of the board's size, as bytes: all sockets get the same pages. */
 let missed: Buffer[] = []
 const turn = createFairQueue(partsPerTick)
 async function tellMissed(socket: Duplex): Promise<void> {
@@ -55,7 +55,7 @@ function pagesOf(messages: readonly string[]): Buffer[] {
   return pages
 }
 
-/** What the board's frames are like, sent to all in a loop when the card is written. */
+/** Sends the board's frame to all sockets in a loop when the card is written. */
 const telling =
   (create: RequestListener, frame: Buffer): RequestListener =>
   (request, response) => {

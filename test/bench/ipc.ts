@@ -3,15 +3,15 @@ export interface Sample {
   status: number
   headers: Record<string, string>
   body: string
-  /** What every socket is sent when the card is written. */
+  /** The frame that every socket receives when the card is written. */
   frame?: string
-  /** What a socket is sent that asks for what it missed, message by message. */
+  /** The messages that a socket receives when it requests missed events. */
   missed?: readonly string[]
 }
-/** What a bare server does: the same bytes without a database, the statement of the work, or that of lists made of objects. */
+/** The work of a bare server: the same bytes without a database, the statement of the work, or that of lists built from objects. */
 export type FloorKind = 'raw' | 'statement' | 'objects'
 export type WorkKind = 'get' | 'list' | 'stats' | 'search' | 'move' | 'create'
-/** Which of the two routes for the same: that of an API key, or that of somebody who has signed in. */
+/** The route of the two equivalent ones: that of an API key, or that of a signed-in user. */
 export type Via = 'key' | 'sign-in'
 export interface Job {
   floor: FloorKind
@@ -22,7 +22,7 @@ export interface Job {
   columnId: number
 }
 
-/** What a server's process can be asked. */
+/** The requests that a server's process answers. */
 export type Question = { ask: 'cpu' | 'memory' | 'stop' } | { ask: 'use'; job: Job; sample: Sample }
 /** User and system time of all threads so far, the garbage collector's too; resident memory now, and at most so far. */
 export interface Answer {

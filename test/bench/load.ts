@@ -6,12 +6,12 @@ export interface Exchange {
   body?: unknown
 }
 
-/** What a server answered under load. */
+/** The results of a server under load. */
 export interface Load {
   requests: number
-  /** Answers that are no success, broken connections, and requests without an answer. */
+  /** Unsuccessful responses, broken connections, and requests without a response. */
   failures: number
-  /** The first of them, for the message. */
+  /** The first failure, for the message. */
   firstFailure?: string
   secs: number
   latenciesMs: number[]
@@ -28,7 +28,7 @@ const patienceMs = 10_000
 
 /**
  * Loads a server from keep-alive connections, each of which sends its next request when the answer to the last one is whole.
- * It speaks HTTP by itself, because a client of the usual kind costs more than the servers that are measured here.
+ * It implements HTTP, because a usual client costs more than the servers under measurement.
  */
 export async function drive({ port, clients, durationMs, token, next }: Drive): Promise<Load> {
   const load: Load = { requests: 0, failures: 0, secs: 0, latenciesMs: [] }
@@ -92,7 +92,7 @@ function client(
 
 const statusOf = (answer: Buffer) => Number(answer.toString('latin1', 9, 12))
 
-/** Whether an answer has come to its end. A JSON text holds no line break, so the last chunk's mark cannot stand in one. */
+/** Whether a response is complete. A JSON text contains no line break, so it cannot contain the mark of the last chunk. */
 function isWhole(answer: Buffer): boolean {
   const headEnd = answer.indexOf('\r\n\r\n')
   if (headEnd < 0) return false

@@ -12,12 +12,12 @@ const rawMs = 1500
 const rawClients = 32
 const syncs = 101
 const nodeRuns = 11
-/** What Linux says of a folder in memory. */
+/** The file system type of a tmpfs on Linux. */
 const tmpfs = 0x01021994
 
 /**
- * Measures how quick the machine itself is, so that figures of two machines can be told apart. Notes `machine/http`, the µs of processor
- * time of a request to a bare node:http server (of elapsed time where the system does not tell), `machine/fsync`, the ms of a synced
+ * Measures the speed of the machine, so that measurements of two machines can be compared. Records `machine/http`, the µs of processor
+ * time of a request to a bare node:http server (of elapsed time if the system does not report it), `machine/fsync`, the ms of a sync
  * write of 4 KiB to the bench's folder, and `machine/node`, the ms of `node -e 0`.
  */
 export async function measureMachine(folder: string, figures: Figures): Promise<void> {

@@ -23,7 +23,7 @@ import { sizes } from './sizes.ts'
 import { worksOf, type Work } from './works.ts'
 import { measureWriters } from './writers.ts'
 
-/** Measures the board beside its floors on this machine, and prints what it finds. */
+/** Measures the board next to its floors on this machine, and prints the results. */
 export async function runBench(bench: Bench): Promise<void> {
   const options = optionsOf(bench.argv)
   if (!options) return
@@ -44,7 +44,7 @@ export async function runBench(bench: Bench): Promise<void> {
     )
 }
 
-/** Measures this tree's board beside its floors, and judges it. */
+/** Measures this tree's board next to its floors, and compares it with the aims. */
 async function runAlone(
   bench: Bench,
   options: Options & { machine: string },
@@ -58,7 +58,7 @@ async function runAlone(
 
 const isOnlyBrowser = ({ only }: Options) => only.length > 0 && only.every(part => 'browser'.startsWith(part))
 
-/** What is measured without a browser. Returns the works that there are. */
+/** Measures everything except the browser. Returns the works. */
 async function measurePrograms(bench: Bench, options: Options, figures: Figures, tell: Tell): Promise<readonly Work[]> {
   tell('seeding')
   const seeded = await seedBoard(bench.folder, sizes)
@@ -169,7 +169,7 @@ function report(figures: Figures, works: readonly Work[], options: Options & { m
   if (options.write !== undefined) write(options.write, figures, aims, options)
 }
 
-/** Writes a page's tables of what was measured. */
+/** Writes the measurements to the tables of a page. */
 function write(page: string, figures: Figures, aims: readonly Judged[], options: Options & { machine: string }): void {
   const { database, quick, machine } = options
   for (const { name, of } of tablesOf(options)) {

@@ -1,4 +1,4 @@
-// Measures inside a page, whose scripts find it as `boardMeter`. Times are of the system's clock, in ms, so that they can be told beside another process's.
+// Measures inside a page, whose scripts access it as `boardMeter`. Times are of the system's clock, in ms, for comparison with those of another process.
 ;(() => {
   const now = () => performance.timeOrigin + performance.now()
   const [entry] = performance.getEntriesByType('navigation')
@@ -18,7 +18,7 @@
     requestAnimationFrame(step)
   }
 
-  /** When something that this selects stands in the document. */
+  /** Resolves when an element matches the selector. */
   const until = selector =>
     new Promise((resolve, reject) => {
       const isThere = () => document.querySelector(selector) !== null

@@ -11,9 +11,9 @@ export interface Options {
   against?: string
   /** Where the servers leave their CPU profiles. They cost time: figures taken with them are not to be compared. */
   profile?: string
-  /** A libSQL server that keeps the board's database meanwhile. What it holds is replaced. The floors keep their file. */
+  /** A libSQL server that holds the board's database during the run. Its content is replaced. The floors keep their file. */
   database?: string
-  /** Whether to print what lies behind the table: CPU time and requests a second of every work on every side. */
+  /** Whether to print the details: CPU time and requests per second of every work on every side. */
   details: boolean
   quick: boolean
   rounds: number
@@ -30,7 +30,7 @@ export interface Options {
   floodUpdates: number
   floodRuns: number
   sessionRuns: number
-  /** How long frames are counted in a round, and how long agents speak meanwhile. */
+  /** How many ms frames are counted per round, and agents speak in that time. */
   framesMs: number
   streamMs: number
   hourOfEvents: number
@@ -44,7 +44,7 @@ const tables = [
   ['start', 'commands'],
   ['browser'],
 ]
-/** What the table of a board on a libSQL server has. */
+/** The rows of the table of a board on a libSQL server. */
 const databaseTable = ['get', 'list', 'move', 'create']
 export const parts = tables.flat()
 export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--write FILE] [--compare FILE] [--against COMMIT] [--profile FOLDER] [--database ws://HOST:PORT]`
@@ -107,13 +107,15 @@ export function readOptions(argv: readonly string[]): Options {
   const unknown = only.find(part => !parts.some(each => part.startsWith(each)))
   if (unknown !== undefined) throw new TypeError(`--only knows no part ${unknown}.`)
   if (values.database !== undefined && (only.length === 0 || only.some(part => part.startsWith('start'))))
-    throw new TypeError('With --database, say --only what is to be measured; start is not: that is with a file.')
+    throw new TypeError(
+      'With --database, name the parts with --only. The part start is not available: it requires a file.',
+    )
   if (values.against !== undefined) requireComparable(values)
   if (values.write !== undefined) requireWholeTables({ ...values, only })
   return { ...values, only, ...(values.quick ? quick : thorough) }
 }
 
-/** What `--write` replaces on a page: the name of each table's part, and the parts of the bench that it is of. */
+/** The parts of a page that `--write` replaces: the name of each table's part, and its parts of the bench. */
 export const tablesOf = ({
   only,
   database,

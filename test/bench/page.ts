@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** What one program has measured: a table of a page of figures, which that program replaces as a whole. */
+/** The measurements of one program: a table of a page, which that program replaces completely. */
 export interface Part {
   /** The program, as the page's marks name it. */
   name: string
-  /** What anybody types to measure it again, and to write it. */
+  /** The command that measures again and writes the table. */
   command: string
   /** The machine with its own speed, of the same run. */
   machine: string
@@ -21,7 +21,7 @@ const shortfalls = 'what falls short of its aim'
 const machineShape =
   /^\d+ × .+: a request to a bare node:http server \d+ µs, a synced write of 4 KiB [\d.]+ ms(?: \(in memory\))?, `node -e 0` \d+ ms; load [\d.]+ when it began\.$/
 
-/** Replaces a program's part of a page. Other parts stay as they are. @throws TypeError as `requireParts` does */
+/** Replaces a program's part of a page, and keeps the other parts. @throws TypeError as `requireParts` does */
 export function writePart(page: string, part: Part): void {
   requireParts(page, [part.name])
   const head = `\`${part.command}\`, ${new Date().toISOString().slice(0, 10)}. ${part.machine}`

@@ -5,7 +5,7 @@ import { busyClients, calmClients } from './rounds.ts'
 import { writerCounts } from './writers.ts'
 import type { Work } from './works.ts'
 
-/** What `--json` writes and `--compare` reads. */
+/** The file that `--json` writes and `--compare` reads. */
 export interface Report {
   at: string
   node: string
@@ -24,11 +24,11 @@ export const reportOf = (figures: Figures, aims: Judged[], machine: string): Rep
   aims,
 })
 
-/** Every aim that was measured: the board's figure, its floor's, and what the one is of the other. */
+/** Every measured aim: the board's value, its floor's, and their ratio. */
 export const aimsText = (figures: Figures, aims: readonly Judged[]): string =>
   aims.length === 0 ? '' : table(aimRows(figures, aims))
 
-/** What a page of figures has of a run: every aim of these parts of the bench, and the rates of their works. */
+/** The table of a run on a page: every aim of these parts of the bench, and the rates of their works. */
 export function tableOf(
   figures: Figures,
   aims: readonly Judged[],
@@ -42,7 +42,7 @@ export function tableOf(
   return { heads: ['what', ...head.slice(1, -1), 'verdict'], rows: [...rows, ...rateRows(own)] }
 }
 
-/** What has no aim and is asked for first: how many requests a second, beside the bare server with the same statement. */
+/** Rates without an aim, but of most interest: requests per second, next to the bare server with the same statement. */
 const rateRows = (figures: Figures): string[][] =>
   [...figures].flatMap(([name, rates]) => {
     const [work, side, what] = name.split('/')
@@ -71,7 +71,7 @@ const aimRows = (figures: Figures, aims: readonly Judged[]): string[][] => [
   }),
 ]
 
-/** What lies behind the table: every work on every side, and what has no aim. */
+/** The details: every work on every side, and the measurements without an aim. */
 export function detailsText(figures: Figures, works: readonly Work[]): string {
   const measured = works.flatMap(work =>
     work.floors.filter(floor => floor !== 'raw' || work.floors.length === 1).map(floor => ({ ...work, floor })),
@@ -129,7 +129,7 @@ function othersText(figures: Figures): string {
     ['board serve to its first answer, CPU', 'start/board/cpu', 'ms'],
     ['board serve with 100 cards, CPU', 'start/small/cpu', 'ms'],
     ...writerCounts.map((clients): [string, string, string] => [`${clients} writers`, `writers ${clients}/rate`, '/s']),
-    ['all who asked for what they missed had it after', 'replay/board/secs', 's'],
+    ['all sockets received their missed events after', 'replay/board/secs', 's'],
     ['… half of them the first byte after', 'replay/board/firstByteOfMost', 'ms'],
     ['… CPU of a replayed event', 'replay/board/cpu', 'µs'],
   ]
@@ -141,7 +141,7 @@ function othersText(figures: Figures): string {
   return rows.length === 0 ? '' : table([['', 'board', 'rounds'], ...rows])
 }
 
-/** This run beside an earlier one. @throws Error when the file is no report */
+/** This run next to an earlier one. @throws Error if the file is not a report */
 export function comparison(figures: Figures, file: string): string {
   const before = JSON.parse(readFileSync(file, 'utf8')) as Report
   const rows = [...figures]
@@ -170,7 +170,7 @@ export function againstText(figures: Figures, commit: string): string {
       ],
     ]
   })
-  return `This tree beside ${commit}, in turn: cpu in µs a request, rate in requests a second, the others in ms.\n${table([['', 'then', 'now', 'now ÷ then', 'of rounds'], ...rows])}`
+  return `This tree next to ${commit}, alternating: cpu in µs per request, rate in requests per second, the others in ms.\n${table([['', 'then', 'now', 'now ÷ then', 'of rounds'], ...rows])}`
 }
 
 export function table(rows: readonly string[][]): string {

@@ -81,7 +81,7 @@ export async function measureOnce(
 
 const piece = Buffer.allocUnsafe(1024 * 1024)
 
-/** Has the system hold both databases in its memory: what nobody asked for in half a minute some take away, and then it is their disk that is measured. */
+/** Loads both databases into the page cache: some systems evict pages that were not read for half a minute, and then the disk is measured. */
 function fetchFiles({ seeded: { dataDir, floorFile } }: Pick<Servers, 'seeded'>): void {
   for (const path of [join(dataDir, 'board.db'), floorFile].flatMap(file => [file, `${file}-wal`]).filter(existsSync)) {
     const file = openSync(path, 'r')
@@ -104,7 +104,7 @@ export async function load(
   return result
 }
 
-/** Asks the board once, and holds its floors to the same bytes. What a write answers differs in ids, times and versions. */
+/** Requests the board once, and requires equal bytes from its floors. The responses to a write differ in ids, times and versions. */
 async function checkedSample(servers: Servers, work: Work): Promise<Sample> {
   const exchange = work.next()
   const token = tokenOf(servers, work)

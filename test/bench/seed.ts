@@ -18,7 +18,7 @@ import * as order from '../../src/store/order.ts'
 import { localOperator } from '../../src/store/users.ts'
 import { smallest } from './sizes.ts'
 
-/** A project whose cards all stand in the first column, with ids from `firstCardId` on. Cards in the active column start agents. */
+/** A project whose cards are all in the first column, with ids from `firstCardId` on. Cards in the active column start agents. */
 export interface SeededProject {
   cards: number
   projectId: number
@@ -45,7 +45,7 @@ export const operator: Caller = {
   tokenHash: '',
 }
 
-/** An agent that says as much as it is told to. */
+/** An agent whose output has a configured length. */
 export interface Agent {
   command: readonly string[]
   env: Record<string, string>
@@ -80,7 +80,7 @@ export async function seedSmall(folder: string): Promise<string> {
   return dataDir
 }
 
-/** Leaves the agents of a data folder but these out of it, whatever this machine has installed. */
+/** Configures only these agents in a data folder, regardless of those installed on this machine. */
 export function configureAgents(dataDir: string, agents: Record<string, Agent>): void {
   const missing = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents: { ...missing, ...agents } }))
@@ -91,7 +91,7 @@ export async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const config = { ...serverDefaults, dataDir }
   const logs = openLogs(config, () => {
-    /* Nobody reads it. */
+    /* The value is not read. */
   })
   const app = await createApp(config, logs)
   const seeded = await seed(app)

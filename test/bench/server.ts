@@ -3,7 +3,7 @@ import { startServer } from '../../daemon/process/startServer.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
 
-/** The board as it is shipped. Its rate limit counts as ever, but never refuses. */
+/** The shipped board. Its rate limit counts as usual, but never rejects. */
 const {
   dataDir,
   database,

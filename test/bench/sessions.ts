@@ -46,8 +46,8 @@ export async function completed(askBoard: AskBoard, path: string, everyMs: numbe
 }
 
 /**
- * Runs terminal cards in worktrees of their own, on each side in turn. Notes `session/side` (ms from the request that creates the card
- * to the end of its session). Nothing is noted of the sandbox where the machine has none.
+ * Runs terminal cards in separate worktrees, on each side in turn. Records `session/side` (ms from the request that creates the card
+ * to the end of its session). Records nothing of the sandbox if the machine has none.
  */
 export async function measureSessions(
   servers: Servers,
@@ -85,7 +85,7 @@ export async function makeProject(askBoard: AskBoard, name: string, path: string
   return { projectId: id, columnId: columns.find(({ columnType }) => columnType === 'active')!.id }
 }
 
-/** Runs a terminal card in a worktree of its own. @returns how long that took from the request that makes it, and its walls */
+/** Runs a terminal card in a separate worktree. @returns the time since its create request, and its sandbox */
 export async function runTerminalCard(
   askBoard: AskBoard,
   { projectId, columnId }: SessionProject,

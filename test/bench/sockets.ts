@@ -11,8 +11,8 @@ const openAtOnce = 50
 const patienceMs = 30_000
 
 /**
- * Creates cards that 500 sockets hear of, beside bare sockets that are sent the same in a loop. Notes `events/side/rate` (deliveries a second),
- * `p99` (ms from the request), `cpu` (µs of the server a delivery) and `missing`.
+ * Creates cards that 500 sockets receive, next to bare sockets that get the same bytes in a loop. Records `events/side/rate` (deliveries per second),
+ * `p99` (ms from the request), `cpu` (µs of the server per delivery) and `missing`.
  */
 export async function measureEvents(
   { board, floor, seeded }: Servers,
@@ -44,7 +44,7 @@ export async function measureEvents(
   for (const each of listeners.values()) for (const listener of each) listener.close()
 }
 
-/** What one socket is sent of a card that is created: the floor sends as much. */
+/** The frame that one socket gets for a created card: the floor sends the same size. */
 async function frameOf(board: Child, token: string, work: Work, apiKey: string): Promise<string> {
   const [listener] = (await openAll(board.port, token, 1, work.project.projectId)) as [Listener]
   const heard = new Promise<string>(resolve => {
@@ -127,7 +127,7 @@ export async function measureReplay(
       await replayAll(child, token, { projectId, since }, `replay/${side}`, figures)
 }
 
-/** What one socket is told that has missed something. */
+/** The messages that one socket gets that has missed events. */
 async function missedBy({ port }: Child, token: string, projectId: number, since: number): Promise<string[]> {
   const [listener] = (await openAll(port, token, 1)) as [Listener]
   const missed: string[] = []
@@ -188,7 +188,7 @@ function subscribe(
   onText: (text: string) => void = () => {},
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('A socket was not told what it missed.')), patienceMs)
+    const timer = setTimeout(() => reject(new Error('A socket did not receive its missed events.')), patienceMs)
     listener.onMessage = message => {
       const text = message()
       onText(text)

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkOut } from './checkOut.mjs'
 
-// Node 20 runs no TypeScript, and the server under test shall run as it is shipped: bundled, and told that this is production.
+// Node 20 cannot run TypeScript, and the server under test must run as shipped: bundled, and with NODE_ENV set to production.
 const here = import.meta.dirname
 const root = resolve(here, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'board-bench-'))

@@ -49,7 +49,7 @@ export async function measureTranscript(
   }
 }
 
-/** How long answers of `GET /api/health` take while something goes on. */
+/** The durations of `GET /api/health` requests while `work` runs, in ms. */
 async function healthMs(port: number, work: () => Promise<unknown>): Promise<number[]> {
   const tookMs: number[] = []
   let isOver = false

@@ -3,7 +3,7 @@ import type { Exchange } from './load.ts'
 import type { Seeded, SeededProject } from './seed.ts'
 import { largest, sizes, smallest } from './sizes.ts'
 
-/** One kind of request, as the board and its floors are asked. */
+/** One kind of request, in the form for the board and its floors. */
 export interface Work {
   /** `list 10,000`: its kind comes first, which `--only` looks at. */
   name: string
@@ -134,7 +134,7 @@ const moveWork = (project: SeededProject, via: Via): Work =>
 const createWork = (project: SeededProject, via: Via): Work => {
   let number = 0
   const card = () => ({ title: `Card ${++number}`, prompt: 'Find the cause and fix it.' })
-  return work('create', via, project, `create a card beside ${grouped(project.cards)}`, ['raw', 'statement'], () =>
+  return work('create', via, project, `create a card next to ${grouped(project.cards)}`, ['raw', 'statement'], () =>
     isExternal(via)
       ? { method: 'POST', path: cardsOf(project, via), body: card() }
       : { method: 'POST', path: '/api/cards', body: { projectId: String(project.projectId), ...card() } },

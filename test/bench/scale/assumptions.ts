@@ -1,4 +1,4 @@
-/** What nobody has measured here: how people work, what machines cost and how often they fail. Each can be set with `--set name=value`. */
+/** A value that is assumed, not measured here: how users work, machine costs and failure rates. Each can be set with `--set name=value`. */
 interface Assumption {
   value: number
   unit: string
@@ -8,11 +8,11 @@ interface Assumption {
 export const assumptions = {
   sizeExponent: {
     value: 1.1,
-    unit: 'of the share of organizations that have at least so many people',
+    unit: 'of the share of organizations that have at least that many people',
     reason:
       'Sizes of firms follow a power law of about 1 in every country that counts them; a little steeper for teams.',
   },
-  largestPeople: { value: 5000, unit: 'people', reason: 'A larger one runs servers of its own.' },
+  largestPeople: { value: 5000, unit: 'people', reason: 'A larger one runs its own servers.' },
   activeShare: {
     value: 0.3,
     unit: 'of organizations in use this month',
@@ -28,10 +28,10 @@ export const assumptions = {
   sittingMinutes: { value: 30, unit: 'minutes', reason: 'A page stays open, and asks, for as long.' },
   readsAnHour: {
     value: 60,
-    unit: 'a person who sits at it and hour',
+    unit: 'a person at work and hour',
     reason: 'One card or list a minute; the rest comes by the socket.',
   },
-  writesAnHour: { value: 12, unit: 'a person who sits at it and hour', reason: 'A card made or moved each 5 minutes.' },
+  writesAnHour: { value: 12, unit: 'a person at work and hour', reason: 'A card made or moved each 5 minutes.' },
   listShare: { value: 0.3, unit: 'of reads that are lists', reason: 'A board is opened, then its cards.' },
   listenersShare: {
     value: 0.2,
@@ -43,7 +43,7 @@ export const assumptions = {
     unit: 'a person and working day',
     reason: '20,000 sessions a year are 16 people with 5 a day.',
   },
-  sessionMinutes: { value: 20, unit: 'minutes', reason: 'What agents take for a card of half a day.' },
+  sessionMinutes: { value: 20, unit: 'minutes', reason: 'The time of agents for a card of half a day.' },
   piecesASession: { value: 1500, unit: 'transcript pieces', reason: '30 million pieces in 20,000 sessions.' },
   cardsAPerson: { value: 300, unit: 'cards kept', reason: 'A year of what a person finishes each working day.' },
   keptYears: {
@@ -54,7 +54,7 @@ export const assumptions = {
   idleDataShare: {
     value: 0.1,
     unit: "of an active organization's data",
-    reason: 'What those that left had made until then.',
+    reason: 'The data of inactive people and projects.',
   },
   daemonKilobytes: {
     value: 500,
@@ -66,20 +66,20 @@ export const assumptions = {
   idleMinutes: {
     value: 10,
     unit: 'minutes',
-    reason: 'A namespace that nobody has asked for as long is closed.',
+    reason: 'A namespace without requests for this time is closed.',
   },
   load: { value: 0.5, unit: 'of the processors at the peak', reason: 'Twice the load of the usual peak still passes.' },
-  fill: { value: 0.7, unit: 'of disk and memory', reason: 'Room for what grows until somebody moves it.' },
+  fill: { value: 0.7, unit: 'of disk and memory', reason: 'Reserve for growth until a namespace is moved.' },
   serverProcessors: { value: 4, unit: 'processors a server', reason: 'A size that every provider has.' },
   serverMemory: { value: 16, unit: 'GB a server', reason: 'As above.' },
   serverDisk: { value: 2000, unit: 'GB a server', reason: 'More, and a lost one takes hours to restore.' },
-  replicas: { value: 1, unit: 'standbys of each libSQL server', reason: 'One takes over while the other is mended.' },
+  replicas: { value: 1, unit: 'standbys of each libSQL server', reason: 'One takes over while the other is repaired.' },
   failuresAYear: {
     value: 2,
     unit: 'of a server a year',
     reason: 'Restarts of the host, kernels, disks: one or two a year where machines are rented.',
   },
-  lostShare: { value: 0.1, unit: 'of failures that lose the disk', reason: 'Most come back with what they had.' },
+  lostShare: { value: 0.1, unit: 'of failures that lose the disk', reason: 'Most servers return with their data.' },
   restartMinutes: { value: 5, unit: 'minutes', reason: 'A machine that starts again.' },
   restoreMinutes: { value: 240, unit: 'minutes', reason: '1,400 GB from backups at 100 MB a second.' },
   takeoverSecs: { value: 10, unit: 'seconds', reason: 'Three heartbeats missed, and the lease runs out.' },

@@ -5,13 +5,13 @@ import type { Measured } from './measured.ts'
 const hoursAMonth = 730
 const bytesOfAccount = 4000
 
-/** What a fleet is made of, and what that costs a month in USD. */
+/** The servers of a fleet, and their cost per month in USD. */
 export interface Bill {
   processors: number
   memoryGigabytes: number
   diskGigabytes: number
   servers: number
-  /** What decides how many servers there are. */
+  /** The resource that decides how many servers are needed. */
   scarce: 'processors' | 'memory' | 'disk' | 'standbys'
   serversMonth: number
   disksMonth: number
@@ -19,9 +19,9 @@ export interface Bill {
   month: number
   monthAnOrganization: number
   monthAPerson: number
-  /** The same with agents on machines of the fleet's own. */
+  /** The cost with agents on machines of the fleet. */
   agentsMonth: number
-  /** What a process for each organization would need, as today's code has it. */
+  /** The requirements of one process per organization, as in today's code. */
   today: { memoryGigabytes: number; processors: number; month: number; pollingProcessors: number }
 }
 

@@ -4,7 +4,7 @@ import { bytesOf, costOfPerson, listenersOf, shareOfDay, type Organizations } fr
 
 const hours = 24
 
-/** What a fleet has to do at its busiest hour, and what it keeps. */
+/** The load of a fleet at its busiest hour, and its storage. */
 export interface Load {
   organizations: number
   people: number
@@ -70,8 +70,8 @@ export function loadOf(measured: Measured, assumed: Assumed, organizations: Orga
 }
 
 /**
- * A namespace is open from the first request of a sitting until nobody has asked for a while after the last. Sittings come by chance
- * at the hour's rate, so it is closed with the chance that none began in as long: exp(-rate × (sitting + wait)).
+ * A namespace is open from the first request of a sitting until a wait after the last one has passed. Sittings start at random
+ * at the hour's rate, so it is closed with the probability that none started in that time: exp(-rate × (sitting + wait)).
  */
 function opened(
   assumed: Assumed,

@@ -128,7 +128,7 @@ function exchangesOf({ projects }: Seeded): Record<RequestKind, () => Exchange> 
   }
 }
 
-/** What cards cost that many sockets hear of, beside the same without a socket. */
+/** The cost of cards that many sockets receive, next to the cost without a socket. */
 async function measureDeliveries(pair: Pair): Promise<Pick<Measured, 'delivery' | 'socketKilobytes'>> {
   const { board, seeded } = pair
   const { create } = exchangesOf(seeded)

@@ -8,7 +8,7 @@ export interface Cost {
   sqld: number
 }
 
-/** What `npm run scale -- --measure` finds on a machine with the real board and the real libSQL server. */
+/** The measurements of `npm run scale -- --measure` on a machine with the real board and the real libSQL server. */
 export interface Measured {
   at: string
   node: string
@@ -16,9 +16,9 @@ export interface Measured {
   requests: Record<RequestKind, Cost>
   /** An event that reaches one more socket. */
   delivery: number
-  /** A piece of what an agent says. */
+  /** One piece of an agent's message. */
   piece: Cost
-  /** What a daemon costs a second when nobody asks it anything, and its memory. */
+  /** The cost of an idle daemon per second, and its memory. */
   idle: Cost & { daemonMegabytes: number }
   socketKilobytes: number
   sqld: { emptyMegabytes: number }

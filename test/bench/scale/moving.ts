@@ -2,8 +2,8 @@ import { quantile } from '../figures.ts'
 import { createRandom, untilNext } from './random.ts'
 
 /**
- * How writes are kept from the old place once the rest is copied: its server refuses them (`fence`); the directory says first that it
- * moves, and everybody's entry has run out before the rest is copied (`lease`); or by nothing, to see what that loses.
+ * How writes are kept from the old place once the rest is copied: its server rejects them (`fence`); the directory announces the move, and
+ * all cached entries have expired before the rest is copied (`lease`); or by nothing, to measure the loss.
  */
 export type Guard = 'fence' | 'lease' | 'none'
 export interface Move {
@@ -22,7 +22,7 @@ export interface Moved {
   lost: number
   /** From the first copied byte until the new place is the only one. */
   secs: number
-  /** How long nobody could write. */
+  /** How long no write was possible. */
   pauseSecs: number
   delayed: number
   delaySecs: { median: number; p99: number }
@@ -31,7 +31,7 @@ export interface Moved {
 const [roundTripSecs, retrySecs, closeSecs, aroundSecs] = [0.002, 0.05, 0.2, 5]
 const maxRounds = 20
 
-/** The times of a move: copy, then what was written meanwhile, and again, until little is left; then the switch. */
+/** The times of a move: copy, then the writes since, repeatedly, until little is left; then the switch. */
 function timesOf({ megabytes, copyMegabytesPerSec, writesASec, kilobytesAWrite, leaseSecs, coldSecs, guard }: Move) {
   const written = (writesASec * kilobytesAWrite) / 1000 / copyMegabytesPerSec
   let [restSecs, now] = [megabytes / copyMegabytesPerSec, 0]
@@ -41,14 +41,14 @@ function timesOf({ megabytes, copyMegabytesPerSec, writesASec, kilobytesAWrite, 
   }
   const announcedAt = now
   const blockedAt = guard === 'lease' ? now + leaseSecs : now
-  // While the entries run out nobody writes in the old place any more, once each has heard of it.
+  // While the entries expire, daemons that have seen the announcement stop writing in the old place.
   const switchedAt = blockedAt + restSecs + coldSecs
   return { announcedAt, blockedAt, switchedAt }
 }
 
 /**
- * One move under writes of daemons that each know the directory as it was when they last looked. What was written long before the switch
- * is copied in any case, so the writes begin shortly before it.
+ * One move under writes of daemons, each with the directory's state at its last poll. Writes long before the switch
+ * are copied in any case, so the writes start shortly before it.
  */
 export function moveNamespace(move: Move, seed: number): Moved {
   const random = createRandom(seed)
@@ -77,11 +77,11 @@ export function moveNamespace(move: Move, seed: number): Moved {
 
 type Times = ReturnType<typeof timesOf>
 
-/** What the directory says at a time. */
+/** The directory's state at a time. */
 const directoryAt = ({ guard }: Move, { announcedAt, switchedAt }: Times, time: number) =>
   time >= switchedAt ? 'new' : guard === 'lease' && time >= announcedAt ? 'moving' : 'old'
 
-/** A write of a daemon at a time: whoever is refused looks again, and waits while it moves. */
+/** A daemon's write at a time: a rejected write polls the directory again, and waits during the move. */
 function write(
   move: Move,
   times: Times,

@@ -57,8 +57,8 @@ export async function measureNamespaces(boards: Boards): Promise<Pick<Measured, 
 }
 
 /**
- * Has the board copy a team's work into a namespace, and the server write it out as SQL. Reading that in again is no way to copy one: the
- * server does not double the quotes in the text of full-text tables, and refuses what it wrote.
+ * Copies a team's work into a namespace with the board, and dumps it as SQL with the server. Loading the dump cannot copy a namespace: the
+ * server does not double the quotes in the text of full-text tables, and rejects its own output.
  */
 async function measureCopy(
   server: LibsqlServer,
@@ -75,7 +75,7 @@ async function measureCopy(
 
 const perSec = (bytes: number, ms: number) => (bytes / 1024 / 1024 / ms) * 1000
 
-/** Ends the server and starts it anew, with no namespace open. @returns its memory then */
+/** Restarts the server, with no namespace open. @returns its memory after the restart */
 async function restarted(server: LibsqlServer): Promise<number> {
   await server.kill()
   await server.restart()
@@ -90,7 +90,7 @@ async function asked(server: LibsqlServer, names: readonly string[]): Promise<{ 
   return { ms, micros: (cpuMsOf(server.process().pid!)! - before) * 1000 }
 }
 
-/** What a request's first statement reads: the account behind a token. */
+/** Runs the first statement of a request, which reads the account of a token. */
 const query = (server: LibsqlServer, namespace: string) =>
   ask(server, namespace, 'POST', '/v2/pipeline', {
     requests: [

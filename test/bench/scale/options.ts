@@ -2,14 +2,14 @@ import { parseArgs } from 'node:util'
 import { assumptionNames, type Assumed, type AssumptionName } from './assumptions.ts'
 
 export interface Options {
-  /** Measures anew and writes what the rest is made of. */
+  /** Measures again, and writes the file that the simulation reads. */
   measure: boolean
   seed: number
   organizations: readonly number[]
   /** Changed assumptions. */
   set: Partial<Assumed>
   json?: string
-  /** Prints what is assumed, and why. */
+  /** Prints the assumptions with their reasons. */
   assumptions: boolean
 }
 

@@ -49,7 +49,7 @@ function zoneOf(part: number): number {
 export const shareOfDay = (zone: number, hour: number): number =>
   dayShape[(hour + zones[zone]!.hoursFromUtc + 24) % 24]!
 
-/** What one person who is there costs, in microseconds of processor time a day, but for what others hear of it. */
+/** The cost of one present person, in microseconds of processor time per day, except for events to others. */
 export function costOfPerson(measured: Measured, assumed: Assumed): Cost & { events: number; pieces: number } {
   const hours = (assumed.sittings * assumed.sittingMinutes) / 60
   const { get, list, create, move } = measured.requests
@@ -62,7 +62,7 @@ export function costOfPerson(measured: Measured, assumed: Assumed): Cost & { eve
   return { board: side('board'), sqld: side('sqld'), events: hours * assumed.writesAnHour, pieces }
 }
 
-/** Who hears an event, of so many people at the busiest hour; and somebody reads what an agent says. */
+/** The number of listeners of an event among `present` people at the busiest hour. An agent's messages have a reader. */
 export const listenersOf = (assumed: Assumed, present: number): number =>
   Math.min(maxListeners, 1 + present * assumed.listenersShare)
 

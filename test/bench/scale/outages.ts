@@ -16,7 +16,7 @@ export interface Outage {
   people: number
 }
 
-/** What failures of libSQL servers take with them, drawn for many years of one server and its standbys. */
+/** The effects of failures of libSQL servers, simulated for many years of one server and its standbys. */
 export function outagesOf(
   assumed: Assumed,
   fleet: { servers: number; organizations: number; sitting: number },
@@ -41,7 +41,7 @@ export function outagesOf(
   return found
 }
 
-/** A server and its standbys fail each by themselves; a standby takes over while the others are mended. */
+/** A server and its standbys fail independently; a standby takes over while the others are repaired. */
 function minutesOf(assumed: Assumed, rate: number, replicas: number, seed: number): number {
   const random = createRandom(seed)
   const backAt = Array.from({ length: 1 + replicas }, () => 0)

@@ -2,11 +2,11 @@ import { createRandom, hash } from './random.ts'
 
 const months = 12
 const monthsToGrow = 6
-/** A server above this share of what it can take is relieved; one is added when the mean is above that. */
+/** A server above this share of its capacity is relieved; one is added when the mean is above that. */
 const [full, crowded, relieved] = [1, 0.85, 0.9]
 
 export type Method = 'directory' | 'rendezvous'
-/** What a year of growth does to servers. */
+/** The effect of a year of growth on servers. */
 export interface Placed {
   method: Method
   servers: number
@@ -24,8 +24,8 @@ interface Fleet {
 }
 
 /**
- * Places organizations for a year: half are there, the others come month by month, and each grows to its size within half a year, for
- * nobody knows at first who will be large. With a directory a new one goes where there is most room, and what is too much is moved;
+ * Places organizations for a year: half exist at the start, the others arrive monthly, and each grows to its size within half a year,
+ * because its final size is unknown at first. With a directory a new one goes to the server with most capacity, and the excess is moved;
  * by rendezvous hashing the place follows from the names of the servers, so that a full server is relieved by one more server only.
  * @param weights the share of a server that each needs in the end; the largest alone may need one of its own, but not more
  * @param gigabytes of each
@@ -38,7 +38,7 @@ export function place(method: Method, weights: Float64Array, gigabytes: Float64A
   const fleet: Fleet = { server: new Uint32Array(count).fill(0xffffffff), loads: [0], moved: 0, movedGigabytes: 0 }
   for (let month = 0; month <= months; month++) {
     const grownOf = (at: number) => Math.min(1, Math.max(0, (month - bornIn[at]!) / monthsToGrow))
-    // Who knows where everybody is keeps room for the young ones, which look alike.
+    // A directory reserves capacity for young organizations, which look alike.
     const sizeOf = (at: number) =>
       Math.max(weights[at]! * grownOf(at), method === 'directory' && grownOf(at) < 1 ? usual : 0)
     fleet.loads.fill(0)
@@ -53,7 +53,7 @@ export function place(method: Method, weights: Float64Array, gigabytes: Float64A
     const before = fleet.server.slice()
     if (method === 'directory') relieve(fleet, sizeOf)
     else addHashed(fleet, sizeOf)
-    // What is placed in the first month stood somewhere before.
+    // Before the first month, organizations were placed elsewhere.
     if (month > 0)
       for (let at = 0; at < count; at++)
         if (before[at] !== fleet.server[at]) {
@@ -78,7 +78,7 @@ function meanOf(values: ArrayLike<number>): number {
 }
 const leastLoaded = (loads: readonly number[]) => loads.reduce((best, load, at) => (load < loads[best]! ? at : best), 0)
 
-/** Adds servers while the mean is high, and moves from each full one what is too much to where there is most room. */
+/** Adds servers while the mean is high, and moves the excess of each full one to the server with most capacity. */
 function relieve(fleet: Fleet, sizeOf: (at: number) => number): void {
   const { server, loads } = fleet
   while (meanOf(loads) > crowded) loads.push(0)

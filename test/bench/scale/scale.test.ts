@@ -15,14 +15,14 @@ import { simulate } from './simulate.ts'
 
 const measured = readMeasured(join(import.meta.dirname, 'measured.json'))
 
-test('the same seed gives the same fleet, and another seed another one', () => {
+test('a seed always produces the same fleet, and another seed a different one', () => {
   const report = (seed: number) => reportText(measured, [simulate(measured, assumed(), 500, seed)])
   const first = report(1)
   expect(report(1)).toBe(first)
   expect(report(2)).not.toBe(first)
 })
 
-test('a move loses no write behind a fence or a lease, loses some without, and only the lease keeps everybody waiting', () => {
+test('a move loses no write behind a fence or a lease, loses some without, and only the lease pauses all writers', () => {
   const move: Omit<Move, 'guard'> = {
     megabytes: 50,
     copyMegabytesPerSec: 5,
@@ -55,7 +55,7 @@ test('a directory keeps every server within its bounds with fewer servers and mo
   expect(directory.moved).toBeLessThan(rendezvous.moved / 2)
 })
 
-test('without a standby an organization waits as long as its server is mended, with one for the takeovers', () => {
+test('without a standby an organization waits for the repair of its server, with one only for the takeovers', () => {
   const values = assumed()
   const found = outagesOf(values, { servers: 3, organizations: 30, sitting: 60 }, 1)
   const of = (replicas: number) =>

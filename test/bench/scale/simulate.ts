@@ -29,7 +29,7 @@ export interface Simulated {
   sensitivity: readonly Sensitivity[]
 }
 
-/** A fleet for so many organizations. The same seed gives the same fleet. */
+/** Simulates a fleet for `count` organizations. A seed always produces the same fleet. */
 export function simulate(measured: Measured, assumed: Assumed, count: number, seed: number): Simulated {
   const organizations = drawOrganizations(assumed, count, seed)
   const load = loadOf(measured, assumed, organizations)
@@ -49,7 +49,7 @@ export function simulate(measured: Measured, assumed: Assumed, count: number, se
   }
 }
 
-/** The share of a libSQL server that each organization needs: of its processors, or of its disk, whichever is more. */
+/** The share of a libSQL server that each organization needs: of its processors or its disk, the larger one. */
 function weightsOf(
   measured: Measured,
   assumed: Assumed,
@@ -102,7 +102,7 @@ function movesOf(measured: Measured, assumed: Assumed, organizations: Organizati
   })
 }
 
-/** What becomes of the bill when each thing that is assumed, and each that was measured, is twice as much. */
+/** The effect on the bill when each assumption, and each measurement, is doubled. */
 function sensitivityOf(
   measured: Measured,
   assumed: Assumed,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// Node 20 runs no TypeScript, and the server that is measured shall run as it is shipped.
+// Node 20 cannot run TypeScript, and the measured server must run as shipped.
 const here = import.meta.dirname
 const root = resolve(here, '../../..')
 const folder = mkdtempSync(join(tmpdir(), 'board-scale-'))

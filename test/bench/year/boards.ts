@@ -22,11 +22,11 @@ export interface FilledBoard {
 export interface Boards {
   old: FilledBoard
   fresh: FilledBoard
-  /** Whether what they did was deleted: then their cards are asked no more. */
+  /** Whether old work was deleted: then its cards are no longer requested. */
   pruned: boolean
 }
 
-/** What a board has done after a day, with as many events as one keeps at least, of which few are too many. */
+/** The work on a board after one day, with the number of events that is kept at least, of which only a few exceed it. */
 const firstDay = { events: 110_000, activities: 20_000, sessions: 50 }
 
 /** Makes both boards in a folder, unless it has them already. */
@@ -51,7 +51,7 @@ export async function openBoards(folder: string, work: Work, texts: Texts): Prom
 export const keepBoards = (folder: string, boards: Boards): void =>
   writeFileSync(join(folder, 'year.json'), JSON.stringify(boards))
 
-/** Makes a board of which so many cards have been worked on. */
+/** Creates a board with `count` processed cards. */
 async function makeBoard(
   { dataDir, path, asked }: { dataDir: string; path: string; asked: number },
   work: Work,

@@ -8,7 +8,7 @@ import type { FilledBoard } from './boards.ts'
 
 const gigabyte = 1024 ** 3
 
-/** What must read everything: a backup, and the copy before a migration, beside one that only copies. */
+/** Measures operations that read everything: a backup, and the copy before a migration, next to a plain file copy. */
 export async function measureCopies(side: string, { dataDir }: FilledBoard, figures: Figures): Promise<void> {
   const path = join(dataDir, 'board.db')
   await seedFolder(dataDir, async app => {
@@ -16,7 +16,7 @@ export async function measureCopies(side: string, { dataDir }: FilledBoard, figu
     const perGigabyte = async (name: string, work: () => Promise<unknown>) =>
       note(figures, `${side}/${name}, s a GB`, (await timed(work)) / gigabytes)
     note(figures, `${side}/file that is copied, MB`, gigabytes * 1024)
-    await perGigabyte('the same file copied once', async () => copyFileSync(path, `${path}.copy`))
+    await perGigabyte('a copy of the file', async () => copyFileSync(path, `${path}.copy`))
     rmSync(`${path}.copy`)
     await perGigabyte('backup', async () => {
       const { filename, size } = await app.backups.create('request', false)

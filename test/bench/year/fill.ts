@@ -2,7 +2,7 @@ import LibsqlDatabase from 'libsql'
 import { isFileReleased } from '../../../src/store/connection.ts'
 import type { Texts } from './texts.ts'
 
-/** What a board has done. */
+/** The past work on a board. */
 export interface Work {
   events: number
   activities: number
@@ -36,7 +36,7 @@ export interface Worked {
   cards: number
 }
 
-/** An agent says something in so many pieces, and then calls a tool: what it calls, and what came of it. */
+/** How many pieces an agent's message has, and then a tool call with its result. */
 const [textPieces, toolPieces] = [10, 2]
 const [shortest, longestText] = [40, 220]
 const rowsACommit = 200_000
@@ -52,7 +52,7 @@ const cut = (text: 'prose' | 'output', seed: string, from: number | string, to: 
   `CAST(substr(@${text}, 1 + (${seed}) * 2654435761 % (length(@${text}) - ${to}), ${from} + (${seed}) * 40503 % (${to} - ${from})) AS TEXT)`
 
 /**
- * Inserts a year's rows of the past, as the board's own code would have left them, straight into its tables. Nobody else may use the
+ * Inserts a year's rows of the past directly into the tables, as the board's code would have left them. No other process must use the
  * file: a crash would leave it broken.
  */
 export async function fillYear(
@@ -95,7 +95,7 @@ function fillHistory(fill: Fill, { events, activities }: Work): void {
     events,
   )
   fill(
-    `INSERT INTO card_activity (card_id, at, actor_kind, actor_id, actor_name, action, changes) SELECT ${card}, ${at}, 'user', 1, 'Somebody', 'moved', '[{"field":"column","from":"Backlog","to":"In progress"}]' FROM n`,
+    `INSERT INTO card_activity (card_id, at, actor_kind, actor_id, actor_name, action, changes) SELECT ${card}, ${at}, 'user', 1, 'Ada', 'moved', '[{"field":"column","from":"Backlog","to":"In progress"}]' FROM n`,
     activities,
   )
 }

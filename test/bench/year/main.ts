@@ -14,7 +14,7 @@ import { measureRequests } from './requests.ts'
 import { yearTable } from './table.ts'
 import { readTexts, type Texts } from './texts.ts'
 
-/** Where the bundled server is, the board's program, and what was typed. */
+/** The bundled server, the board's program, and the command's arguments. */
 export interface Year {
   folder: string
   board: string
@@ -96,7 +96,7 @@ function withNames(figures: Figures): Figures {
   return new Map([...figures].map(([name, values]) => [names[name as keyof typeof names] ?? name, values]))
 }
 
-/** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
+/** The measurements of both boards with the ratio of their medians, followed by those of one board only. */
 const report = (figures: Figures): string =>
   [...figures]
     .flatMap(([name, values]) => {

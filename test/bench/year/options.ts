@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { requireParts } from '../page.ts'
 import { partOf, wholeYear, type Work } from './fill.ts'
 
-/** What can be measured, in the order in which it is. */
+/** The parts of the measurement, in their order. */
 export const parts = ['start', 'ask', 'prune', 'write', 'copy'] as const
 export type PartOfYear = (typeof parts)[number]
 
@@ -10,12 +10,12 @@ export interface Options {
   work: Work
   rounds: number
   parts: readonly PartOfYear[]
-  /** Where the boards are made and stay. */
+  /** The folder in which the boards are created and kept. */
   keep: string | undefined
   /** A page of figures on which those of this run replace those of an earlier one. */
   write: string | undefined
 }
-/** What its figures are called on such a page. */
+/** The name of this program's part on a page of measurements. */
 export const pagePart = 'npm run year'
 
 const usage = `Usage: npm run year -- [--share 0.02] [--rounds 7] [--longest 20000] [--keep FOLDER] [--only ${parts.join(',')} | --only fill] [--write FILE]
@@ -25,7 +25,7 @@ const usage = `Usage: npm run year -- [--share 0.02] [--rounds 7] [--longest 200
   --only     measure these parts; "fill" makes the boards and measures nothing
   --write    also write the figures of all parts to this page`
 
-/** What was typed; undefined, with the exit code set, when it says nothing that can be done. */
+/** The parsed arguments. Sets the exit code and returns undefined if they are invalid. */
 export function optionsOf(argv: readonly string[]): Options | undefined {
   try {
     const { values } = parseArgs({

@@ -18,7 +18,7 @@ const get = (path: (board: FilledBoard['project'], card: number) => string): Ask
 const ofCard = (rest: string) => get(({ projectId }, card) => `/api/projects/${projectId}/cards/${card}${rest}`)
 const ofProject = (rest: string) => get(({ projectId }) => `/api/projects/${projectId}${rest}`)
 
-/** What is asked of either board. */
+/** The requests to each board. */
 const works: Record<string, Asked> = {
   'list projects': get(() => '/api/projects'),
   'list cards': ofProject('/cards?limit=50'),

@@ -1,10 +1,10 @@
 import { digits, median, times, type Figures } from '../figures.ts'
 
-/** What must not take longer for all that a board has done: all but what reads the whole of it. */
+/** The maximum ratio of operations that must not slow down with a board's age: all except those that read everything. */
 const atMost = 1.5
 const isBound = (name: string) => /, (p50 )?(ms|µs)( of processor time)?$/.test(name)
 
-/** What a page of figures has of a run: each `old/…` figure beside the fresh board's. */
+/** The table of a run on a page: each `old/…` value next to that of the new board. */
 export function yearTable(figures: Figures): { heads: string[]; rows: string[][] } {
   const rows = [...figures].flatMap(([name, values]) => {
     if (!name.startsWith('old/')) return []

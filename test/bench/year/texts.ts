@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What pieces of transcripts are cut from: what agents write, and what their tools do. Plain ASCII, so that it may be cut anywhere. */
+/** The sources of transcript pieces: agents' messages and tool outputs. Plain ASCII, so that it can be cut anywhere. */
 export interface Texts {
   prose: Buffer
   output: Buffer

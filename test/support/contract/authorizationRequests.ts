@@ -8,7 +8,7 @@ import { fileBody, hooked, invitedElsewhere, monitored, refined } from './seed.t
 
 type Input = Record<string, unknown>
 
-/** What lines of the table say beside the name of a route. */
+/** The inputs of lines of the table whose route has a suffix. */
 const special: Record<string, (place: Place, world: World) => Input> = {
   'projects.create': () => ({ organizationId: undefined }),
   'projects.create in an organization': () => ({}),
@@ -39,24 +39,24 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
 }
 
-/** The input of a request that names what is in this place. */
+/** The input of a request for the records of this place. */
 export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({
   ...exampleOf(row, place),
   ...special[line]?.(place, world),
 })
 
-/** What a line's request says of where it comes from. */
+/** The headers of a line's request, which set its origin. */
 export const headersOf = (line: string): Record<string, string> =>
   line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
 
-/** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
+/** The sender of an accepted request, with its rights and place. A key's owner acts for the key. */
 export interface Sending {
   world: World
   place: Place
   person: Person
 }
 
-/** What is used up by a request that is let in: each gets its own. Without `bearer` the caller's own token is sent. */
+/** Inputs that an accepted request consumes, so that each request gets new ones. Without `bearer` the caller's own token is sent. */
 export const supplies: Record<string, (sending: Sending) => Promise<Input & { bearer?: string }>> = {
   'auth.register': async () => ({ email: newEmail() }),
   'auth.setPassword': async ({ world }) => {
@@ -188,13 +188,13 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
   },
 }
 
-/** What is answered to somebody whom a route refuses by other means than the role. */
+/** Error codes for callers whom a route rejects for reasons other than the role. */
 export const refusals: Record<string, ErrorCode> = {
   'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS',
   'filesystem.read': 'PATH_OUTSIDE_ROOTS',
 }
 
-/** What is answered to a request that is let in and cannot do what it is for. */
+/** Error codes of requests that are authorized, but cannot succeed. */
 export const landings: Record<string, string> = {
   'backups.upload': 'INVALID_BACKUP',
   'backups.restore': 'BACKUP_NOT_FOUND',

@@ -3,16 +3,16 @@ import type { Permission } from '../../../src/contract/route.ts'
 
 /**
  * Who may call what. This is the expectation of authorization.slow.test.ts, written by hand and not computed from
- * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
- * request names the callers' own thing, `foreign` where it names somebody else's. A new route stands in one section at least.
+ * the contract, so that a wrong `who` in the contract fails. Each section lists the responses of a kind of routes per caller: `own` if the
+ * request names the callers' own object, `foreign` if it names another user's. A new route must be in at least one section.
  *
- *   ok     it does what it is for          401  who are you?
- *   403    this is not for you             404  exactly what is answered to a thing that does not exist
+ *   ok     the request succeeds            401  the caller is unknown
+ *   403    the caller has no permission    404  exactly the response for an object that does not exist
  *
  * The callers, who are columns:
  *   nobody     sends no token
- *   ended      any token or key that has expired, was signed out, revoked or rotated, whose password was reset, whose account is gone,
- *              that belongs to another server, or that nobody made, an agent's too
+ *   ended      any token or key that is expired, signed out, revoked or rotated, whose password was reset, whose account is deleted,
+ *              that belongs to another server, or that never existed, including an agent's
  *   stranger   an account that belongs to nothing
  *   viewer, member, manager   have that role in the project itself (a manager has the role admin), and do not belong to its organization
  *   crew, chief               member and admin of the organization, without a role in the project itself
@@ -21,7 +21,7 @@ import type { Permission } from '../../../src/contract/route.ts'
  *   local      has the local token, and acts as super
  *   key        an API key of super's that has the permission before the route, and no other one: for the project, or for the whole server if that is what the permission is about
  *   keyless    the same key with every permission but that one
- *   viewerKey  a key of the viewer's for the whole server, with every permission that a key of any scope may hold
+ *   viewerKey  a key of the viewer for the whole server, with every permission that a key of any scope can have
  *   orgKey     a key of super's for the organization, with the same
  *   superKey   a key of super's for the whole server, with every permission
  */
@@ -48,7 +48,7 @@ export type Column = (typeof columns)[number] | (typeof agentColumns)[number]
 export const cells = ['ok', '401', '403', '404'] as const
 export type Cell = (typeof cells)[number]
 
-/** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
+/** `routes`: by the permission that an API key needs, or `none`. A route's name can be followed by a special property of the request. */
 export interface Section {
   about: string
   own: string
@@ -59,7 +59,7 @@ export interface Section {
 
 export const sections: Section[] = [
   {
-    about: 'everybody, with or without a token',
+    about: 'all callers, with or without a token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: {
@@ -67,19 +67,19 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'everybody on this machine, whatever the token',
+    about: 'all callers on this machine, with any token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: { none: 'server.metrics' },
   },
   {
-    about: 'whoever has any token',
+    about: 'all callers with a token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: { none: 'auth.me, mcp.call' },
   },
   {
-    about: 'whoever is signed in',
+    about: 'signed-in users',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
@@ -88,7 +88,7 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'whoever is signed in, and keys for what is in their scope',
+    about: 'signed-in users, and keys for records in their scope',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
     routes: { 'projects.read': 'projects.list', 'cards.read': 'search.find' },
@@ -100,7 +100,7 @@ export const sections: Section[] = [
     routes: { 'agents.run': 'agents.check' },
   },
   {
-    about: 'whoever it belongs to, and no administrator either',
+    about: 'the owner, and no administrator either',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign:
@@ -110,7 +110,7 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'nobody: what is built in cannot be changed',
+    about: 'no caller: built-in objects cannot be changed',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
     routes: { none: 'templates.update that is built in, templates.delete that is built in' },
@@ -160,7 +160,7 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'who may see the project',
+    about: 'users who can see the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
     foreign:
@@ -180,7 +180,7 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'who may see the project, and an API key that may read anything of it',
+    about: 'users who can see the project, and API keys with any read permission in it',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     foreign:
@@ -188,7 +188,7 @@ export const sections: Section[] = [
     routes: { 'cards.read': 'server.socket' },
   },
   {
-    about: 'who may see the project, and no API key',
+    about: 'users who can see the project, and no API key',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign:
@@ -196,7 +196,7 @@ export const sections: Section[] = [
     routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
   },
   {
-    about: 'who may see a project in that folder, and no API key',
+    about: 'users who can see a project in that folder, and no API key',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: { none: 'filesystem.browse in a folder, filesystem.read' },
@@ -258,7 +258,7 @@ export const sections: Section[] = [
     },
   },
   {
-    about: 'a forge that signs what it sends, and nobody by a token',
+    about: 'a forge that signs its deliveries, and no caller with a token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   401      401    401    401     401  401   401   401   401   401   401 401     401       401      401',
     routes: { none: 'forges.deliver' },
@@ -273,7 +273,7 @@ export const sections: Section[] = [
     routes: { none: 'monitors.create, monitors.list, monitors.delete' },
   },
   {
-    about: 'API keys that may see the project',
+    about: 'API keys that can see the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     ok        ok       ok',
     foreign:
@@ -281,7 +281,7 @@ export const sections: Section[] = [
     routes: { 'cards.read': 'external.boards, external.list, external.get, external.stats' },
   },
   {
-    about: 'API keys that may work in the project',
+    about: 'API keys that can work in the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     403       ok       ok',
     foreign:
@@ -296,8 +296,8 @@ export const sections: Section[] = [
 ]
 
 /**
- * A request that names one's own project or organization, and in another place of its path somebody else's thing. It is answered as
- * if that thing did not exist, to super as well, who may see both.
+ * A request that names one's own project or organization, and in another place of its path an object of another user. The response is the
+ * same as if that object did not exist, also for super, who can see both.
  */
 export const inPath: Record<string, string> = {
   boardId: 'BOARD_NOT_FOUND',
@@ -329,8 +329,8 @@ export const alsoNeeded: Record<string, readonly Permission[]> = {
 }
 
 /**
- * A field that names somebody else's thing in a request that is one's own otherwise: what is answered to the chief, who may not see
- * that thing, and to super, who may. `empty` is a list without anything. Every field that names a row stands here.
+ * A field that names an object of another user in a request that is otherwise one's own: the response for the chief, who cannot see
+ * that object, and for super, who can. `empty` is a list without elements. Every field that names a row is listed here.
  */
 export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'projects.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
@@ -400,10 +400,10 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
 }
 
 /**
- * Two more callers, the same for all sections but for the routes that are named here:
+ * Two more callers, with the same results in all sections except for the routes listed here:
  *   agent        has an agent token of the card that one's own request names
  *   otherAgent   has one of another card of the same project
- * What lets in nobody's requests lets in theirs, and all else refuses them with 403, without a look at what the request names. A socket is
+ * A route without authentication accepts theirs, and all others reject them with 403, without a lookup of the named objects. A socket is
  * opened to them, but follows no project.
  */
 export const agentColumns = ['agent', 'otherAgent'] as const

@@ -12,7 +12,7 @@ import { registerConfirmed } from '../identity/registerConfirmed.ts'
 const sinceSignInMs = 30.5 * 86_400_000
 const password = 'a long password'
 
-/** Somebody with an account. `own` are the things that belong to nobody else. */
+/** A user with an account. `own` are the objects that belong to no other user. */
 export interface Person {
   id: string
   email: string
@@ -24,7 +24,7 @@ export interface Person {
 export interface Place extends Seed {
   client: Client
 }
-/** A token or key that has ended, and what is answered to it. */
+/** A token or key that has ended, and the response to it. */
 export interface Ended {
   why: string
   token: string
@@ -35,7 +35,7 @@ type PersonColumn = Extract<
   'stranger' | 'viewer' | 'member' | 'manager' | 'crew' | 'chief' | 'owner' | 'admin' | 'super' | 'local'
 >
 
-/** A server whose clock stands, with all callers of the table, their own place, and somebody else's. */
+/** A server with a stopped clock, all callers of the table, their own place, and that of another user. */
 export interface World {
   board: TestBoard
   people: Record<PersonColumn, Person>
@@ -145,7 +145,7 @@ export async function createWorld(): Promise<World> {
   }
 }
 
-/** An account, with a key, a credential and a template of its own. */
+/** Creates an account with its own key, credential and template. */
 async function enter(
   board: TestBoard,
   { token, user }: { token: string; user: { id: string; email: string } },
@@ -178,7 +178,7 @@ async function register(board: TestBoard, names: readonly string[]): Promise<Rec
   )
 }
 
-/** Gives somebody a project with everything in it, in an organization that has another admin, so that its owner can leave it. */
+/** Creates a project with one of each object for a user, in an organization that has another admin, so that its owner can leave it. */
 async function settle(board: TestBoard, { token, client }: Person): Promise<Place> {
   const place = await seed(board, token)
   await client.projects.update({ id: place.projectId, organizationId: place.organizationId })
@@ -186,7 +186,7 @@ async function settle(board: TestBoard, { token, client }: Person): Promise<Plac
   return { ...place, client }
 }
 
-/** One of each that has ended or never was. Where an account is gone, its key is told apart from a sign-in. */
+/** One of each kind that has ended or never existed. The key of a deleted account is distinguished from its sign-in. */
 async function endSome(board: TestBoard, { client }: Person): Promise<Ended[]> {
   const newcomer = async (name: string) => {
     const { user, generatedPassword } = await client.users.create({
@@ -218,13 +218,13 @@ async function endSome(board: TestBoard, { client }: Person): Promise<Ended[]> {
   return [
     unknown('a sign-in that was signed out', left.token),
     unknown('a sign-in from before a password reset', reset.token),
-    unknown('a sign-in of an account that is gone', gone.token),
+    unknown('a sign-in of a deleted account', gone.token),
     unknown('a key that was revoked', revoked.key),
     { why: 'a key that was rotated', token: rotated.key, code: 'TOKEN_EXPIRED' },
-    unknown('a key of an account that is gone', ofGone.key),
+    unknown('a key of a deleted account', ofGone.key),
     unknown('the local token of another server', mint('svc_lt_')),
-    unknown('a sign-in that nobody made', mint('svc_st_')),
-    unknown('a key that nobody made', mint('svc_ak_')),
+    unknown('a sign-in that never existed', mint('svc_st_')),
+    unknown('a key that never existed', mint('svc_ak_')),
     unknown("an agent's token", mint('svc_at_')),
     unknown('no token at all', 'svc_st_nonsense'),
   ]

@@ -9,24 +9,24 @@ import { eventually } from '../waiting/eventually.ts'
 import { openSocket } from '../receivers/liveSocket.ts'
 import { processIds, readProcessFile } from '../processes/processFiles.ts'
 
-/** Something that nobody may read but where it belongs. `shownIn`: what the answers are called that show it. */
+/** A value that only its owner can read. `shownIn`: the names of the responses that contain it. */
 export interface Secret {
   what: string
   value: string | Buffer
   shownIn: string[]
 }
 
-/** A server of its own process, and everything that comes out of it. */
+/** A server in a separate process, with all its outputs. */
 export interface Canary {
   url: string
   dataDir: string
   secrets: Secret[]
   answers: Array<{ name: string; text: string }>
-  /** What the servers wrote to stdout and stderr. */
+  /** The stdout and stderr of the servers. */
   log(): string
   /** The argument lists of this machine's processes, seen time and again. */
   commandLines: Set<string>
-  /** The files of the data folder as they are now. */
+  /** The current files of the data folder. */
   files(): Array<{ name: string; bytes: Buffer }>
   /** Notes a secret, and gives it back. */
   keep<T extends string | Buffer>(what: string, value: T, ...shownIn: string[]): T
@@ -119,7 +119,7 @@ export function createCanary(): Canary {
   return canary
 }
 
-/** Makes webhooks, well and badly, and has them send where nobody takes anything. Some of the answers say so with what they were sent. */
+/** Creates valid and invalid webhooks, and has them deliver to a closed port. Some of the error responses repeat their input. */
 export async function useWebhooks(
   { ask, keep }: Canary,
   token: string,
@@ -139,7 +139,7 @@ export async function useWebhooks(
     'rotate a webhook',
   )
   for (const [name, wrong] of [
-    ['with a secret of its own', { ...webhook, secret }],
+    ['with its own secret', { ...webhook, secret }],
     ['with a secret for an event', { ...webhook, events: [secret] }],
     ['with a secret in the address', { ...webhook, url: `http://user:${secret}@127.0.0.1/` }],
   ] as const)
@@ -154,13 +154,13 @@ export async function useWebhooks(
   await ask('list webhooks', 'GET', path, { token })
 }
 
-/** Which of the secrets stand in a text or in bytes, in whatever form. */
+/** The names of the secrets that a text or bytes contain, in any encoding. */
 export const namesIn = (content: string | Buffer, secrets: readonly Secret[]): string[] => {
   const bytes = Buffer.from(content)
   return secrets.filter(({ value }) => formsOf(value).some(form => bytes.includes(form))).map(({ what }) => what)
 }
 
-/** The ways in which a secret may stand somewhere: as it is, and as it is usually written in addresses, JSON, headers and dumps. */
+/** The possible encodings of a secret: verbatim, and as in addresses, JSON, headers and dumps. */
 function formsOf(value: string | Buffer): Buffer[] {
   const bytes = Buffer.from(value)
   const forms = [
@@ -183,7 +183,7 @@ function formsOf(value: string | Buffer): Buffer[] {
   return [bytes, ...[...forms, ...asText].map(text => Buffer.from(text))]
 }
 
-/** What base64 makes of the bytes when so many others stand before them, without the characters that their neighbours change. */
+/** The base64 form of the bytes after `shift` other bytes, without the characters that depend on their neighbors. */
 const inBase64 = (bytes: Buffer, shift: number) =>
   Buffer.concat([Buffer.alloc(shift), bytes])
     .toString('base64')

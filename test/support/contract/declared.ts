@@ -9,7 +9,7 @@ export interface Refusal {
   code: string
 }
 
-/** What a board has answered so far that the OpenAPI document does not name: `DELETE /api/keys/{id} 409`, by the board's own figures, and `... 409 CONFLICT`, by what its tests saw. */
+/** The responses of a board so far that the OpenAPI document does not list: `DELETE /api/keys/{id} 409`, from the board's metrics, and `... 409 CONFLICT`, from its tests. */
 export async function undeclaredAnswers({
   server,
   refusals,

@@ -3,7 +3,7 @@ import type { OpenApiDocument, Operation } from '../../../daemon/documents/opena
 import type { Reply, TestBoard } from '../servers/testBoard.ts'
 import type { Row } from './examples.ts'
 
-/** What the OpenAPI document, as a client reads it, says that each route answers. */
+/** The responses of each route in the OpenAPI document, as a client reads it. */
 export interface DocumentedAnswers {
   operationOf(row: Row): Operation
   offers(row: Row, header: 'If-Match' | 'Idempotency-Key'): boolean

@@ -606,7 +606,7 @@ export const exampleOf = (row: Row, seed: Seed): Record<string, unknown> => {
   return (examples(seed) as unknown as Record<string, Record<string, Record<string, unknown>>>)[resource]![name]!
 }
 
-/** Whoever the row is open to: the API key on external routes, the agent on its own, else the account. */
+/** The token that the row accepts: the API key on external routes, the agent's on its own, otherwise the account's. */
 export const tokenFor = ({ route }: Row, seed: Seed): string =>
   route.who.kind === 'key' ? seed.apiKey : route.who.kind === 'agent' ? seed.agentToken : seed.token
 
@@ -631,7 +631,7 @@ function queryOf(fields: Record<string, unknown>): string {
   return query.size > 0 ? `?${query}` : ''
 }
 
-/** A file of the board's own with one of everything that is told of. */
+/** A file in the board's own format with one of each kind of record. */
 const exampleBoard = {
   format: 'board',
   version: 1,

@@ -30,7 +30,7 @@ const makeBackup = async (on: TestBoard, fresh: Seed) => {
   fresh.backup = (await on.client.backups.create()).filename
 }
 
-/** The board knows of a pull request, which no forge has. */
+/** Records a pull request that does not exist on any forge. */
 const requested = async (on: TestBoard, fresh: Seed) => {
   await pushable(on, fresh)
   await on.server.app.db.transaction(tx =>
@@ -49,7 +49,7 @@ const requested = async (on: TestBoard, fresh: Seed) => {
   )
 }
 
-/** What must have happened on fresh seeds before a row answers its example with success. */
+/** Prepares a fresh seed so that the example of a row succeeds. */
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree,
   'agents.merge': async (on, fresh) => {

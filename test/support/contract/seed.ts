@@ -15,7 +15,7 @@ import { startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
 /** Of no account. */
 export const nobodyId = '999999'
 
-/** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
+/** One of each object that routes name by id, and its permitted token. `cardId` is unread and deferred, `columnId` holds it. */
 export interface Seed {
   token: string
   /** An API key of the project with every permission. */
@@ -56,7 +56,7 @@ export interface Seed {
   agentToken: string
   /** A monitor of the archived card: it rests. */
   monitorId: string
-  /** A webhook that nobody receives, and a delivery of it. */
+  /** A webhook without a receiver, and one of its deliveries. */
   webhookId: string
   deliveryId: string
   /** A script that takes its time, and never ran. */
@@ -70,9 +70,9 @@ export interface Seed {
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
   strangerEmail: string
   invitedEmail: string
-  /** The token of an invitation that nobody made. */
+  /** The token of an invitation that does not exist. */
   invitationToken: string
-  /** A sign-in of whoever has the token. */
+  /** A sign-in of the token's owner. */
   signInId: string
 }
 
@@ -86,7 +86,7 @@ export const startSlotlessBoard = (): Promise<TestBoard> =>
 type RepositoryPaths = Pick<Seed, 'path' | 'worktree' | 'library'>
 const repositories = new WeakMap<TestBoard, RepositoryPaths>()
 
-/** Makes a new project with everything in it, which belongs to whoever has the token. */
+/** Creates a new project with one of each object, which belongs to the owner of the token. */
 export async function seed(board: TestBoard, token = board.token): Promise<Seed> {
   const client = board.as(token)
   const { path, worktree, library } = repositoryOf(board)
@@ -217,7 +217,7 @@ async function seedPeople(
   return { memberId: String(id), strangerEmail, invitedEmail }
 }
 
-/** Makes a project of an account of its own, and the token of an invitation to it. */
+/** Creates a project of another account, and returns the token of an invitation to it. */
 export async function invitedElsewhere(board: TestBoard): Promise<string> {
   const email = `owner-${randomUUID()}@example.net`
   const { token } = await board.as().auth.register({ email, password: 'a long password' })
@@ -271,7 +271,7 @@ export const monitored = (
     return String(id)
   })
 
-/** A webhook to a port where nobody listens, and its test. */
+/** A webhook to a closed port, and its test. */
 export async function hooked(client: Client, projectId: string): Promise<Pick<Seed, 'webhookId' | 'deliveryId'>> {
   const { id: webhookId } = await client.webhooks.create({
     projectId,

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What webhooks have where a branch was not there, or is there no more. */
+/** The commit id in webhooks for a branch that was created or deleted. */
 export const noCommit = '0'.repeat(40)
 const identity = {
   GIT_AUTHOR_NAME: 'Forge',
@@ -19,7 +19,7 @@ export interface ChangedFile {
   patch: string
 }
 
-/** The bare Git repository behind a forge: what a forge says of branches and merges is asked here. */
+/** The bare Git repository behind a forge, which reads its branches and merges from it. */
 export class BareRepository {
   readonly path: string
   readonly defaultBranch: string

@@ -14,12 +14,12 @@ import type { MakeWire, Wire } from './wire.ts'
 export type ForgeKind = 'github' | 'gitlab' | 'gitea'
 const wires: Record<ForgeKind, MakeWire> = { github: gitHub, gitlab: gitLab, gitea }
 const tokenPrefixes: Record<ForgeKind, string> = { github: 'ghp_', gitlab: 'glpat-', gitea: '' }
-/** What makes a request a draft by its title. */
+/** The title prefix that makes a request a draft. */
 const draftPrefixes: Record<ForgeKind, string> = { github: '', gitlab: 'Draft: ', gitea: 'WIP: ' }
 
 export interface FakeForgeOptions {
   kind: ForgeKind
-  /** Where its bare repository may be. */
+  /** The folder for its bare repository. */
   folder: string
   /** Begins with the branches of this repository. */
   from?: string
@@ -27,7 +27,7 @@ export interface FakeForgeOptions {
   name?: string
   defaultBranch?: string
 }
-/** What a webhook was, or would have been, sent. */
+/** A delivery that a webhook has sent, or would have sent. */
 export interface Delivery {
   id: string
   event: string
@@ -52,9 +52,9 @@ export class FakeForge {
   readonly login = 'board-bot'
   readonly repository: BareRepository
   readonly state: ForgeState
-  /** All that webhooks told of, oldest first, whether anybody wanted to hear it. */
+  /** All deliveries of webhooks, oldest first, including those for unsubscribed events. */
   readonly deliveries: Delivery[] = []
-  /** What webhooks have still to send, while they are held. */
+  /** Deliveries that webhooks have not sent yet because they are held. */
   readonly held: Delivery[] = []
   #webhook: { url: string; secret: string } | undefined
   #holds = false
@@ -63,7 +63,7 @@ export class FakeForge {
   readonly #storage: Server
   #wire!: Wire
   #storageUrl = ''
-  /** Requests to where logs are, for which nobody needs a token. */
+  /** Requests to the storage of logs, which need no token. */
   readonly storageRequests: { path: string; authorization: string | undefined }[] = []
 
   readonly options: Required<Omit<FakeForgeOptions, 'from'>> & { from?: string }
@@ -111,7 +111,7 @@ export class FakeForge {
     return this.#server.requests
   }
 
-  /** Another token, for this account. */
+  /** Creates another token, for this account. */
   addToken(login: string, token = `${tokenPrefixes[this.options.kind]}${randomBytes(20).toString('hex')}`): string {
     this.state.account(login)
     this.#server.tokens.set(token, login)
@@ -151,7 +151,7 @@ export class FakeForge {
     this.state.setIssueState(this.issue(number), 'open', 'reopened', 'ann')
   }
 
-  /** A request as it is now; with no number the newest. */
+  /** The request in its current state; without a number the newest. */
   pull(number?: number): Pull {
     this.state.refresh('ann')
     return number === undefined ? this.state.pulls.at(-1)! : found(this.state.pulls, number)
@@ -172,7 +172,7 @@ export class FakeForge {
     const pull = this.pull(number)
     this.state.editPull(pull, { draft: false, title: pull.title.replace(draftPrefixes[this.options.kind], '') }, 'ann')
   }
-  /** What must be before a request is merged. */
+  /** Sets the requirements for merging a request. */
   protect(protection: Partial<Protection>): void {
     Object.assign(this.state.protection, protection)
   }
@@ -195,7 +195,7 @@ export class FakeForge {
     body = '',
   ): Review {
     const pull = this.pull(number)
-    // There what a review says as a whole is a comment like any.
+    // On GitLab the body of a review is an ordinary comment.
     if (this.state.isGitLab && body !== '') this.state.comment(pull, author, body)
     return this.state.review(pull, { author, state, body: this.state.isGitLab ? '' : body, comments })
   }
@@ -223,7 +223,7 @@ export class FakeForge {
       'ann',
     )
   }
-  /** An answer of somebody's to a comment on a line. */
+  /** Another user's reply to a comment on a line. */
   reply(commentId: number, body: string, author = 'ann'): void {
     this.state.reply(
       this.state.lineComments.find(({ id }) => id === commentId)!,
@@ -232,27 +232,27 @@ export class FakeForge {
     )
   }
 
-  /** Somebody merges by the forge's button. */
+  /** A user merges with the forge's button. */
   mergeByHand(number: number, method: MergeMethod = 'merge'): string {
     return this.state.merge(this.pull(number), { method, actor: 'ann' })
   }
   squashByHand(number: number): string {
     return this.mergeByHand(number, 'squash')
   }
-  /** Somebody puts the work of a request on its base by one commit with the same changes, and closes it. @returns that commit */
+  /** A user adds the work of a request to its base as one commit with equal changes, and closes the request. @returns that commit */
   squashElsewhere(number: number): string {
     const pull = this.pull(number)
     const commit = this.repository.merge(pull.base, pull.headSha, 'squash', `Take over ${pull.title}`)
     this.closePull(number)
     return commit
   }
-  /** Somebody else pushes a commit with these files. */
+  /** Another user pushes a commit with these files. */
   push(branch: string, files: Record<string, string>, message = 'Change by hand'): string {
     const commit = this.repository.write(branch, files, message)
     this.state.refresh('ann')
     return commit
   }
-  /** Somebody else replaces what is on a branch by one commit on its base. */
+  /** Another user replaces a branch by one commit on its base. */
   forcePush(branch: string, files: Record<string, string> = { forced: 'forced\n' }): string {
     const commit = this.repository.write(
       branch,
@@ -279,7 +279,7 @@ export class FakeForge {
     this.#webhook = { url, secret }
     this.#holds = hold
   }
-  /** Sends these, usually what is held, in this order. @returns the statuses that were answered */
+  /** Sends these deliveries, by default the held ones, in this order. @returns the response statuses */
   async deliver(
     deliveries: readonly Delivery[] = this.held.splice(0),
     options: DeliverOptions = {},
@@ -289,7 +289,7 @@ export class FakeForge {
       for (let count = 0; count < (options.times ?? 1); count++) statuses.push(await this.#send(delivery, options))
     return statuses
   }
-  /** Waits until what was to be sent at once was sent. */
+  /** Waits until all immediate deliveries are sent. */
   async delivered(): Promise<void> {
     await this.#sending
   }
@@ -310,7 +310,7 @@ export class FakeForge {
     else this.#sending = this.#sending.then(() => this.#send(delivery, {})).then(() => undefined)
   }
 
-  /** A receiver that is not there answers 0: a forge takes note and goes on. */
+  /** An offline receiver counts as status 0: a forge records it and continues. */
   async #send({ event, id, body }: Delivery, options: DeliverOptions): Promise<number> {
     if (!this.#webhook) return 0
     const { url, secret } = this.#webhook

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Wire } from './wire.ts'
 
-/** How a forge misbehaves, for the next requests that fit. */
+/** A fault of a forge, for the next matching requests. */
 export interface Fault {
   /** How many requests. Usually one. */
   times?: number
@@ -11,17 +11,17 @@ export interface Fault {
   /** Answers with this status. */
   status?: number
   headers?: Record<string, string>
-  /** A string is sent as it is. */
+  /** A string is sent verbatim. */
   body?: unknown
-  /** Waits so long first, and then answers as ever where nothing else is said. Cut short when the forge is closed. */
+  /** Waits this long, and then responds as usual unless another field is set. Stops waiting when the forge is closed. */
   delayMs?: number
-  /** Does what was asked, begins to answer and then breaks the connection. */
+  /** Performs the request, starts the response and then breaks the connection. */
   cutOff?: boolean
-  /** Does what was asked, but breaks the connection without an answer. */
+  /** Performs the request, but breaks the connection without a response. */
   loseAnswer?: boolean
-  /** Does what was asked, and answers only then. */
+  /** Performs the request, and responds only after this promise. */
   answerAfter?: Promise<unknown>
-  /** Says that too much was asked, for so many seconds. */
+  /** Responds with a rate limit, for this many seconds. */
   limit?: { kind: 'primary' | 'secondary'; seconds: number }
 }
 

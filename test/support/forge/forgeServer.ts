@@ -15,7 +15,7 @@ export interface ForgeRequest {
   query: string
   headers: Record<string, string>
   body: string
-  /** What was answered. */
+  /** The response status. */
   status: number
 }
 
@@ -162,7 +162,7 @@ export class ForgeServer {
     const etag = `W/"${createHash('sha256').update(sent).digest('hex')}"`
     const isConditional = this.wire.conditional && entry.method === 'GET' && status === 200
     const isSame = isConditional && entry.headers['if-none-match']?.split(/,\s*/).includes(etag)
-    // What has not changed costs nothing.
+    // An unchanged (304) response costs nothing of the rate limit.
     if (!isSame) this.#remaining = Math.max(0, this.#remaining - 1)
     const resetAt = Math.ceil(Date.now() / hourMs) * 3600
     response.writeHead(isSame ? 304 : status, {

@@ -39,7 +39,7 @@ export type Obstacle =
 
 /** The records of one repository on a forge, over its real Git repository, and the rules by which they change. */
 export class ForgeState {
-  /** Accounts that may say something here, and not write: whose verdicts do not count. */
+  /** Accounts that can comment here, but not write: their verdicts do not count. */
   readonly outsiders = new Set<string>()
   readonly repository: BareRepository
   /** There issues and requests are counted apart, and who answers a comment reviews nothing. */
@@ -70,7 +70,7 @@ export class ForgeState {
     this.#tips = this.#readTips()
   }
 
-  /** What it has is as the Git repository is now: pushes are noticed, and what they did to requests. */
+  /** Updates this state from the Git repository: detects pushes, and their effects on requests. */
   refresh(actor: string): void {
     const before = this.#tips
     this.#tips = this.#readTips()
@@ -157,7 +157,7 @@ export class ForgeState {
     }
   }
 
-  /** What stands in the way of a merge. */
+  /** The reason why a request cannot be merged. */
   obstacle(pull: Pull): Obstacle | undefined {
     if (pull.state !== 'open') return 'closed'
     if (pull.draft) return 'draft'
@@ -172,7 +172,7 @@ export class ForgeState {
     return passed.length < this.protection.checks.length ? 'checks_pending' : undefined
   }
 
-  /** What each reviewer said last that counts. */
+  /** The last effective verdict of each reviewer. */
   verdicts(pull: Pull): Review['state'][] {
     const last = new Map<string, Review['state']>()
     for (const { number, author, state } of this.reviews)
@@ -340,7 +340,7 @@ export class ForgeState {
     return comment
   }
 
-  /** An answer to a comment on a line; on GitHub and Gitea each one is a review of its own. */
+  /** A reply to a comment on a line; on GitHub and Gitea each reply is a separate review. */
   reply(to: LineComment, author: string, body: string): LineComment {
     const pull = this.pulls.find(({ number }) => number === to.number)!
     const now = this.now()
@@ -371,7 +371,7 @@ export class ForgeState {
     return answer
   }
 
-  /** A comment of a review on a line; where somebody commented already, it belongs to the same thread. */
+  /** A review's comment on a line; if the line has a comment already, it joins that thread. */
   commentOnLine(review: Review, input: NewLineComment): LineComment {
     const { path, line, side = 'RIGHT' } = input
     const there = this.lineComments.find(
@@ -386,7 +386,7 @@ export class ForgeState {
     for (const comment of this.lineComments) if (comment.thread === thread) comment.resolved = resolved
   }
 
-  /** Whether the line to which a comment belongs is still as it was. */
+  /** Whether the line of a comment is unchanged. */
   isCurrent(comment: LineComment): boolean {
     const pull = this.pulls.find(({ number }) => number === comment.number)!
     const line = (commit: string) => this.repository.line(commit, comment.path, comment.line)

@@ -18,7 +18,7 @@ const reviewEvents = {
   dismissed: 'pull_request_comment pull_request_review_comment',
 } as const
 
-/** What Gitea's webhooks say of a change; the name of an event, and its type where that is another. */
+/** Gitea's webhook events for a change: the name of an event, and its type if that differs. */
 export function giteaEvents(state: ForgeState, records: GiteaRecords): Wire['event'] {
   const pullOf = (wanted: number) => state.pulls.find(({ number }) => number === wanted)!
   const bodyOf = (change: Change): [string, object] | undefined => {

@@ -150,7 +150,7 @@ export class GiteaRecords {
       html_url: html,
       diff_url: `${html}.diff`,
       patch_url: `${html}.patch`,
-      // What is not computed yet cannot be merged, and neither can a draft.
+      // A request with an unknown state cannot be merged, and neither can a draft.
       mergeable: !['closed', 'unknown', 'conflict', 'draft'].includes(obstacle ?? ''),
       merged: isMerged,
       merged_at: isMerged ? isoOrNull(pull.closedAt) : null,
@@ -251,7 +251,7 @@ export class GiteaRecords {
     }
   }
 
-  /** Whoever is asked for a review stands among those who gave one. */
+  /** A user with a requested review is listed among the reviewers. */
   requestedReview(pull: Pull, login: string) {
     const asked = {
       id: 1_000_000 + this.state.account(login).id,

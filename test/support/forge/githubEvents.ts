@@ -10,7 +10,7 @@ const pullActions = {
   draft: 'converted_to_draft',
 } as Record<string, string>
 
-/** What GitHub's webhooks say of a change. */
+/** GitHub's webhook events for a change. */
 export function gitHubEvents(state: ForgeState, records: GitHubRecords): Wire['event'] {
   const pullOf = ({ number }: Review | LineComment) => state.pulls.find(each => each.number === number)!
   const bodyOf = (change: Change): [string, object] => {

@@ -2,7 +2,7 @@ import type { ForgeState } from './forgeState.ts'
 import { nodeId } from './githubRecords.ts'
 import type { Routes } from './wire.ts'
 
-/** What only GitHub's GraphQL API does: drafts, and which threads are resolved. Queries are known by the names in them. */
+/** Operations that only GitHub's GraphQL API has: drafts, and resolved threads. A query is recognized by the names in it. */
 export const gitHubGraph = (state: ForgeState): Routes => ({
   'POST /api/graphql': ({ body, actor }) => {
     const { query, variables } = body as { query: string; variables: Record<string, any> }

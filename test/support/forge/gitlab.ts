@@ -227,7 +227,7 @@ function pullRoutes(state: ForgeState, records: GitLabRecords): Routes {
   }
 }
 
-/** What a list has of a request: without what is counted for one alone. */
+/** The form of a request in a list: without the counts of a single request. */
 function listedPull(records: GitLabRecords, pull: Pull) {
   const all = Object.entries(records.pull(pull))
   return Object.fromEntries(
@@ -238,7 +238,7 @@ function listedPull(records: GitLabRecords, pull: Pull) {
   )
 }
 
-/** Of each reviewer the newest that is a verdict, else what was remarked. */
+/** The newest verdict of each reviewer, or the newest remark if there is none. */
 export function latestVerdicts(state: ForgeState, pull: Pull): [string, string, number][] {
   const last = new Map<string, [string, string, number]>()
   for (const { number, author, state: said, submittedAt } of state.reviews)

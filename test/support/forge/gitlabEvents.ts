@@ -7,7 +7,7 @@ import type { Wire } from './wire.ts'
 const pullActions = { opened: 'open', closed: 'close', merged: 'merge', reopened: 'reopen' } as Record<string, string>
 const issueActions = { opened: 'open', closed: 'close', reopened: 'reopen' } as Record<string, string>
 
-/** What GitLab's webhooks say of a change. */
+/** GitLab's webhook events for a change. */
 export function gitLabEvents(state: ForgeState, records: GitLabRecords): Wire['event'] {
   const pullOf = (wanted: number) => state.pulls.find(({ number }) => number === wanted)!
   const pullFields = (pull: Pull) => {
@@ -104,7 +104,7 @@ export function gitLabEvents(state: ForgeState, records: GitLabRecords): Wire['e
       }
       case 'comment': {
         const { comment, action } = change
-        // Nothing is told of one that was deleted.
+        // GitLab sends no event for a deleted comment.
         if (action === 'deleted') return undefined
         const on = comment.onPull
           ? { merge_request: pullFields(pullOf(comment.number)) }

@@ -60,7 +60,7 @@ export class GitLabRecords {
     }
   }
 
-  /** GitLab has one way to merge, before which a request may be squashed. */
+  /** GitLab's merge method of a project. A request can be squashed before it. */
   get mergeMethod(): 'merge' | 'ff' {
     return this.state.mergeMethods.merge ? 'merge' : 'ff'
   }
@@ -100,7 +100,7 @@ export class GitLabRecords {
     }
   }
 
-  /** What stands in the way of a merge, in GitLab's word, also where the base must be moved forward only. */
+  /** The reason why a request cannot be merged, in GitLab's term, also if the base must be fast-forwarded only. */
   mergeState(pull: Pull): string {
     const obstacle = this.state.obstacle(pull)
     if (obstacle) return mergeStates[obstacle]
@@ -262,7 +262,7 @@ export class GitLabRecords {
     return this.#note(comment, comment.onPull)
   }
 
-  /** What GitLab itself writes when somebody reviews, or undefined. */
+  /** The system note that GitLab writes for a review, or undefined. */
   systemNote({ id, number, author, state, submittedAt }: Review) {
     const body = { approved: 'approved this merge request', changes_requested: 'requested changes' } as Record<
       string,

@@ -21,9 +21,9 @@ export interface IssueBoard extends TestBoard {
   /** The card of an issue. */
   cardOf(number: number): Promise<Card>
   move(card: { id: string }, to: 'backlog' | 'active' | 'done'): Promise<unknown>
-  /** What is said on a card, oldest first. */
+  /** The comments of a card, oldest first. */
   said(card: { id: string }): Promise<string[]>
-  /** What is said on an issue, oldest first. */
+  /** The comments of an issue, oldest first. */
   saidThere(number: number): string[]
   /** Requests that changed something on the forge. */
   writes(): string[]

@@ -1,4 +1,4 @@
-/** What a forge knows, in no forge's words. Times are milliseconds. */
+/** The state of a forge, in neutral terms. Times are in milliseconds. */
 
 export interface Account {
   id: number
@@ -37,9 +37,9 @@ export interface Pull {
   reviewers: string[]
   mergeCommit: string | null
   mergedBy: string | null
-  /** By the forge; null where somebody pushed the merge. */
+  /** The forge's merge method; null if a user pushed the merge. */
   mergedAs: MergeMethod | 'ff' | null
-  /** Merges by itself when nothing stands in its way. */
+  /** Merges automatically when all requirements are met. */
   autoMerge: MergeMethod | null
   createdAt: number
   updatedAt: number
@@ -110,7 +110,7 @@ export interface Protection {
   /** Whether new commits take approvals back. */
   dismissStale: boolean
 }
-/** What changed; a webhook tells of it in the forge's own words. */
+/** A change, which a webhook reports in the forge's own terms. */
 export type Change =
   | {
       kind: 'pull'

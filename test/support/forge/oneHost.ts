@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { FakeForge } from './fakeForge.ts'
 import { closeServer, listen } from './forgeServer.ts'
 
-/** Forges, each of which has one repository, as one that has all of them. What names none is asked of the first. */
+/** Serves several forges with one repository each as one forge. A request without a repository goes to the first. */
 export async function oneHost(...forges: readonly FakeForge[]): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((incoming, response) => {
     const path = incoming.url!

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A record as a forge's published description of its API has it. Field names end with "?" where they may be missing; types with "?"
- * where they may be null. "@name" is another record, "[type]" a list, 'a'|'b' one of these words.
+ * A record in a forge's published description of its API. Field names end with "?" if they can be missing; types with "?"
+ * if they can be null. "@name" is another record, "[type]" a list, 'a'|'b' one of these words.
  */
 type Shape = string | { [field: string]: Shape } | [Shape]
 
@@ -15,7 +15,7 @@ export function readPublished(kind: string): (name: string, value: unknown) => s
   return (name, value) => differences(shapes, `@${name}`, value, name)
 }
 
-/** Where a value is not as described; a field of which the description says nothing is a difference, too. */
+/** The places where a value differs from its description. A field without a description is a difference. */
 function differences(shapes: Record<string, Shape>, shape: Shape, value: unknown, at: string): string[] {
   if (Array.isArray(shape)) return ofList(shapes, shape[0], value, at)
   if (typeof shape === 'object') return ofObject(shapes, shape, value, at)
@@ -35,7 +35,7 @@ function differences(shapes: Record<string, Shape>, shape: Shape, value: unknown
 }
 
 function ofList(shapes: Record<string, Shape>, shape: Shape, value: unknown, at: string): string[] {
-  if (!Array.isArray(value)) return [`${at} is no list`]
+  if (!Array.isArray(value)) return [`${at} is not a list`]
   return value.flatMap((each, index) => differences(shapes, shape, each, `${at}[${index}]`))
 }
 

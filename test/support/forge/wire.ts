@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ForgeState } from './forgeState.ts'
 import type { Change } from './model.ts'
 
-/** One request to a forge's API, by somebody whom it knows. */
+/** One request to a forge's API, by a known account. */
 export interface Call {
-  /** What stands in the path for `:name`, decoded. */
+  /** The value in the path for `:name`, decoded. */
   params: Record<string, string>
   query: URLSearchParams
   body: Record<string, any>
@@ -19,9 +19,9 @@ export interface Answer {
   list?: readonly unknown[]
   wrap?: (page: unknown[], total: number) => unknown
 }
-/** "GET /repos/:owner/:repo/pulls", and what answers. `:name*` takes slashes, too. */
+/** "GET /repos/:owner/:repo/pulls" and its handler. `:name*` also matches slashes. */
 export type Routes = Record<string, (call: Call) => Answer>
-/** Where a forge is reached, and which repository is there. */
+/** The address of a forge, and its repository. */
 export interface Place {
   /** The address of its pages. */
   url: string
@@ -37,7 +37,7 @@ export interface Page {
   /** The address of this list at another page. */
   at(page: number): string
 }
-/** What is one forge's own: how it says things. */
+/** The properties of one forge's API. */
 export interface Wire {
   /** Where the API begins. */
   prefixes: readonly string[]
@@ -49,7 +49,7 @@ export interface Wire {
   /** Names and limits of the parameters of pages. */
   pages: { size: string; usual: number; most: number }
   pageHeaders(page: Page): Record<string, string>
-  /** Headers of how much may still be asked. */
+  /** The headers of the rate limit. */
   rateHeaders(limit: number, remaining: number, resetAt: number): Record<string, string>
   /** Whether answers have ETags and If-None-Match is honoured. */
   conditional: boolean
