@@ -43,24 +43,24 @@ const newHome = (): Home => makeHome(join(root, `home-${homes++}`), model.url)
 const newKey = async (name: string): Promise<string> =>
   (await board.as(ada).keys.create({ name, scope: 'server', permissions: permissionsOf('run') })).key
 
-/** How a program is asked to do something by itself, and how its model calls the board's tools. */
+/** The command line that makes a program work without a user, and the names under which its model calls the board's tools. */
 interface Client {
   call: (tool: string, input: ToolCall['input']) => ToolCall
   /** The project that calls have to name; the one of the folder without it. */
   projectId?: string
-  /** What its model calls before the tools are offered to it. */
+  /** The calls of its model before the tools are offered to it. */
   first?: ToolCall[]
   ask: string
 }
 
-/** The last id in what the model was told that stands in an object with this. */
+/** The last id in the model's conversation in an object that contains `beside`. */
 const idBeside = (beside: string, told: string): string => {
   const found = [...told.matchAll(new RegExp(`"id":"(\\d+)"[^{}]*${beside}`, 'g'))].at(-1)?.[1]
-  if (!found) throw new Error(`The model was told of no ${beside}:\n${told.slice(-2000)}`)
+  if (!found) throw new Error(`The model received no ${beside}:\n${told.slice(-2000)}`)
   return found
 }
 
-/** What a model does that finds a card, makes one for it, has the board's agent work on it, reads the work and completes the card. */
+/** The turns of a model that finds a card, creates another for it, starts the board's agent on it, reads the work and completes the card. */
 function plan({ call, projectId, first = [] }: Client, title: string): Turn[] {
   const inProject = (fields: object = {}) => ({ ...(projectId && { projectId }), ...fields })
   const leak = (told: string) => inProject({ cardId: idBeside('"title":"The roof leaks"', told) })
@@ -98,7 +98,7 @@ async function work(home: Home, client: Client, title: string, options?: Paramet
   return { ref, done: activity.map(({ actor, action }) => `${actor.kind} ${actor.name}: ${action}`).reverse() }
 }
 
-/** What a card's activity says of its life. */
+/** The entries of a card's activity in which an actor takes it from creation to completion. */
 const lifeBy = (actor: string): string[] => [
   `${actor}: card.created`,
   `${actor}: card.moved`,
@@ -152,7 +152,7 @@ describe('finds, makes, starts and finishes a card', () => {
   })
 })
 
-/** What a program's own list says of a board for which it was only given the address, and of one for which it has a key. */
+/** The list of boards in each program: for a board with only an address, and for one with a key. */
 const lists: Array<[title: string, program: McpProgram, alone: RegExp, withKey: RegExp]> = [
   ['Claude Code', 'claude', /board: .* Needs authentication/, /board: .* Connected/],
   ['Gemini CLI', 'gemini', /board: .* Disconnected/, /board: .* Connected/],
@@ -187,7 +187,7 @@ describe('does what docs/mcp.md says, and lists the board', () => {
   })
 })
 
-/** Gemini CLI starts no tools in a folder that nobody has said to trust. */
+/** Trusts the folder, because Gemini CLI starts no tools in an untrusted folder. */
 function trustFolder(home: Home): void {
   mkdirSync(join(home.folder, '.gemini'))
   writeFileSync(join(home.folder, '.gemini/trustedFolders.json'), JSON.stringify({ [home.work]: 'TRUST_FOLDER' }))

@@ -10,7 +10,7 @@ import { startModelServer, type ModelServer } from './models/modelServer.ts'
 
 const installed = installedPrograms()
 
-describe.skipIf(noBrowser !== undefined)('signs in by the browser, and is told when that has ended', () => {
+describe.skipIf(noBrowser !== undefined)('signs in with the browser, and reports the end of the sign-in', () => {
   const visit = visitors()
   let board: TestBoard
   let model: ModelServer
@@ -30,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('signs in by the browser, and is told w
     rmSync(root, { recursive: true, force: true, maxRetries: 5 })
   })
 
-  /** Runs a line that sends the person to the browser, where the person allows what is asked for. */
+  /** Runs a command that sends the user to the browser, where the user allows the request. */
   async function allowing(home: Home, line: string): Promise<string> {
     const before = home.opened().length
     const done = home.ok(line)
@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('signs in by the browser, and is told w
     return done
   }
   const keysOf = async (app: string) => (await board.as(ada).keys.list()).filter(({ name }) => name === app)
-  /** Whether the model of the program is told of the project when it asks for the projects. */
+  /** Whether the model of the program receives the project when it lists the projects. */
   async function seesProject(home: Home, tool: string, ask: string): Promise<boolean> {
     model.play({ calls: [{ name: tool, input: {} }] }, { text: 'These are all.' })
     const from = model.asked.length

@@ -18,7 +18,7 @@ const says = {
   500: 'The server had an error.',
 }
 
-/** Tests one real agent through the front door. */
+/** Tests one real agent through its public interface. */
 export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
   const { silence = '20s', usage, foreign = [] } = traits
   const agent = installedAgent(id)
@@ -85,7 +85,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       await real.untilNoneRuns()
     })
 
-    test('is cancelled in the middle of its turn, and goes on with its session', async () => {
+    test('is cancelled in the middle of its turn, and continues its session', async () => {
       const { id: cardId } = await real.create('Cancel')
       const ref = { projectId: real.projectId, cardId }
       const word = 'pineapple'
@@ -146,7 +146,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
     proveQuestions(underTest)
     proveEndings(underTest)
 
-    test('looks for nobody beyond this machine', () => {
+    test('connects to no host beyond this machine', () => {
       expect(real.foreignConnections().sort()).toEqual([...foreign].sort())
       cell('other hosts', foreign.join(', ') || 'none')
     })

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { CredentialProvider } from '../../src/contract/credentials.ts'
 import type { AgentUnderTest } from './agentUnderTest.ts'
 
-/** What is chosen for the agent is what its model service gets: the credential, its base URL, the model. */
+/** Tests that the agent sends the selected credential, base URL and model to its model service. */
 export function proveChoices({ real: started, cell, traits }: AgentUnderTest): void {
   const { credentials = {}, model } = traits
 
   test.each(Object.entries(credentials) as Array<[CredentialProvider, string]>)(
-    'asks with a credential of the kind %s where its base URL says, for the one of its models that was chosen',
+    'sends a credential of the kind %s to its base URL, and requests the selected model',
     async (provider, path) => {
       const real = started()
       const { client } = real.board
@@ -39,7 +39,7 @@ export function proveChoices({ real: started, cell, traits }: AgentUnderTest): v
     },
   )
 
-  test('is given the model of its own that was chosen, and none that it does not offer', async () => {
+  test('uses its own selected model, and rejects models that it does not offer', async () => {
     const real = started()
     const { client } = real.board
     const { id: cardId } = await real.create('With a model')

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
 import type { AgentUnderTest } from './agentUnderTest.ts'
 
-/** The agent asks people in the middle of its turn, does what they allow and nothing else, and gets a message of theirs. */
+/** The agent asks users in the middle of its turn, does only what they allow, and receives their messages. */
 export function proveQuestions({ real: started, id, cell, traits }: AgentUnderTest): void {
   const { askingEnvironment, firstAsked = 'date' } = traits
 
-  test("asks people about commands and not about the board's harmless tools, and hears a message meanwhile", async () => {
+  test("asks users about commands and not about the board's harmless tools, and receives a message in that time", async () => {
     const real = started()
     const { client } = real.board
     const { run, runAsked = run, board } = real.agent.calls
@@ -17,7 +17,7 @@ export function proveQuestions({ real: started, id, cell, traits }: AgentUnderTe
     const { id: cardId } = await real.create('Ask', { ...(askingEnvironment && { profile: 'asks' }) })
     const ref = { projectId: real.projectId, cardId }
     const touched = join(real.dataDir, 'asked')
-    // Named like a tool of the board.
+    // A command with the name of a tool of the board.
     const command = `mcp.board.report_progress; touch ${touched}`
     const nextQuestion = () =>
       eventually(
@@ -62,7 +62,7 @@ export function proveQuestions({ real: started, id, cell, traits }: AgentUnderTe
     await real.untilNoneRuns()
   })
 
-  test.runIf(askingEnvironment)('asks nobody as it comes', async () => {
+  test.runIf(askingEnvironment)('does not ask with its default settings', async () => {
     const real = started()
     const { card, questions } = await real.run('Unasked', () => [
       { calls: [real.agent.calls.run('date > date.txt')] },

@@ -16,10 +16,10 @@ proveAgent('qwen', {
 
 const agent = installedAgent('qwen')
 
-describe.skipIf(!agent || noBrowser !== undefined)('Qwen Code, by somebody without a mouse', () => {
+describe.skipIf(!agent || noBrowser !== undefined)('Qwen Code, used without a mouse', () => {
   const visit = visitors()
 
-  test('does what a card asks for, and its work is merged', async () => {
+  test("completes a card's task, and its work is merged", async () => {
     const real = await startRealBoard(agent!)
     try {
       const { client, url, token } = real.board
@@ -119,7 +119,7 @@ describe.skipIf(!agent)('Qwen Code on a card', () => {
     await real.untilNoneRuns()
   })
 
-  test('it goes on with its session after the server was killed in the middle of it', async () => {
+  test('it continues its session after the server was killed in the middle of it', async () => {
     const { id } = await real.create('Go on', { prompt: 'Note the date in a file.' })
     real.model.play({ calls: [run('date > date.txt')] }, { text: 'That was the first part.' })
     await real.start(id)

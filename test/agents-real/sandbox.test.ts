@@ -34,7 +34,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
 
   const codex = installedAgent('codex')
   test.skipIf(!codex)(
-    'codex, without its own, asks before what it wants to do beyond it, in each of its modes',
+    "codex, without its own sandbox, asks before it leaves the board's sandbox, in each of its modes",
     async () => {
       const { calls } = codex!
       const real = await startRealBoard(codex!, {}, true)
@@ -61,7 +61,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
   )
 
   test.skipIf(!codex)(
-    'codex whose account has a program of its own does not start where it must be walled in',
+    'codex with a custom program of its account does not start where the sandbox is required',
     async () => {
       const real = await startRealBoard(codex!, { CODEX_PATH: '/usr/bin/codex' }, true)
       try {

@@ -7,7 +7,7 @@ import { createSemaphore } from '../../src/async/semaphore.ts'
 import { createKeyedQueue, createSerialQueue } from '../../src/async/serialQueue.ts'
 import { throttle } from '../../src/async/throttle.ts'
 
-/** Work that ends when it is told to, and what of it has begun. */
+/** Work that ends on request, and the names of the started work. */
 function createGates() {
   const begun: string[] = []
   const open = new Map<string, () => void>()
@@ -25,7 +25,7 @@ function createGates() {
   }
 }
 
-test('a semaphore begins free work at once, lets the rest wait in order, and goes on after a failure', async () => {
+test('a semaphore starts work immediately while slots are free, queues the rest in order, and continues after a failure', async () => {
   const { begun, work, end } = createGates()
   const withSlot = createSemaphore(2)
   const failed = withSlot(() => work('a')().then(() => Promise.reject(new Error('no'))))

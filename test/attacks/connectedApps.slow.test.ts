@@ -48,7 +48,7 @@ it.each([
   'vbscript:x',
   '/callback',
   '*',
-])('no app is made known with the address %s', async uri => {
+])('the registration of an app with the address %s is rejected', async uri => {
   expect(errorOf(await register(board, { redirect_uris: [redirectUri, uri] }))).toEqual([400, 'invalid_redirect_uri'])
 })
 
@@ -152,7 +152,7 @@ it('no token is taken for one of another kind', async () => {
   expect(await statusOf(tokens.access_token)).toBe(200)
 })
 
-it('a request is decided once, by somebody who is signed in, as it was sealed, and no longer than ten minutes later', async () => {
+it('a request is decided once, by a signed-in user, unmodified, and within ten minutes', async () => {
   const app = await connectedApp(board)
   const request = await app.request({ scope: 'read' })
   const approve = (token: string | null, more: object = {}) =>
@@ -183,7 +183,7 @@ it('a request is decided once, by somebody who is signed in, as it was sealed, a
   expect(errorOf(await approve(ada, { request: late }))).toEqual([400, 'APP_REQUEST_ENDED'])
 })
 
-it('what somebody allows is theirs alone: it sees what they see, and ends with their account', async () => {
+it("an authorization belongs to one user: the app sees that user's records, and loses access with the account", async () => {
   const app = await connectedApp(board)
   const { token: carol, user } = await board.as().auth.register({ email: 'carol@example.org', password })
   const tokens = await app.connect(carol, { access: 'run' })
@@ -207,7 +207,7 @@ it('a form with a field twice, as JSON, or from a foreign page is refused', asyn
   expect(errorOf(await post('grant_type=password', form))).toEqual([400, 'unsupported_grant_type'])
 })
 
-it('apps that are made known by the hundred are refused, and push out nobody who was allowed', async () => {
+it('registrations of hundreds of apps are rejected, and displace no authorized app', async () => {
   const used = await connectedApp(board)
   await used.connect(ada)
   const from = (address: string) => register(board, {}, { 'x-forwarded-for': address })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 let peers = 0
-/** Each from an address of its own, so that nothing is refused for guessing. */
+/** Signs in from a separate address each time, so that no attempt is rejected for guessing. */
 const logIn = (body: unknown, raw?: string) =>
   board.request('POST', '/api/auth/login', {
     token: null,
@@ -32,7 +32,7 @@ function beginBody(path: string, length: number, sent: string): { socket: Socket
       answer += chunk
     })
     .on('error', () => {
-      /* The server may drop it. */
+      /* The server can drop it. */
     })
   socket.write(
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${sent}`,
@@ -40,7 +40,7 @@ function beginBody(path: string, length: number, sent: string): { socket: Socket
   return { socket, answer: () => answer }
 }
 
-it('a route that is open to everybody takes bodies of 16 KiB, and any other one of 1 MiB', async () => {
+it('a public route accepts bodies of 16 KiB, and any other one of 1 MiB', async () => {
   const long = (bytes: number) => JSON.stringify({ ...ada, more: 'x'.repeat(bytes) })
   expect((await logIn(undefined, long(15_000))).status).toBe(400)
   const refused = await logIn(undefined, long(16_384))
@@ -84,7 +84,7 @@ it('a body that comes in pieces of a byte is read like any other', async () => {
   expect((await board.client.cards.get({ projectId: id, cardId: card!.id })).prompt).toBe(prompt)
 })
 
-it.each(['/api/openapi.json', '/api/docs'])('%s is sent once to whoever keeps it', async path => {
+it.each(['/api/openapi.json', '/api/docs'])('%s is sent once to a client that caches it', async path => {
   const first = await board.request('GET', path, { token: null })
   const etag = first.headers.get('etag')!
   expect([etag, first.headers.get('cache-control')]).toEqual([expect.stringMatching(/^"[\w-]{43}"$/), 'no-cache'])
@@ -102,7 +102,7 @@ it.each(['/api/openapi.json', '/api/docs'])('%s is sent once to whoever keeps it
   ])
 })
 
-it('sign-ins at the identity provider that strangers begin are kept by their browsers, and push out nobody', async () => {
+it('sign-ins at the identity provider that strangers start are stored in their browsers, and displace none', async () => {
   const sso = await startSingleSignOn()
   try {
     await sso.configure()

@@ -15,7 +15,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { processIds, readProcessFile } from '../support/processes/processFiles.ts'
 
 const patienceMs = 60_000
-/** Writes down its environment and arguments, those of what has started it up to the server, and what Git says of the remote. */
+/** Writes its environment and arguments, those of its ancestors up to the server, and Git's output about the remote to a file. */
 const looking = `{
 pid=$$
 while [ "$pid" -gt 1 ]; do
@@ -42,7 +42,7 @@ interface Way {
   projectId: string
   path: string
   socket: LiveSocket
-  /** What every process that Git is no part of had in its environment while a push ran, and what Git had. */
+  /** The environments of every process during a push, except Git's, and Git's own. */
   environments: { git: string; others: string }
 }
 
@@ -121,7 +121,7 @@ async function goTheWay(way: Way): Promise<void> {
   )
   await pushSlowly(way, () => client.branches.push(place))
   await client.pullRequests.create({ ...place, reviewers: ['ann'], labels: ['roof'] })
-  // A forge that says what it was sent, and one that does not know the token any more.
+  // One forge repeats the received token, and one rejects it.
   const echo = { message: `Nobody knows ${forge.token}.`, error: forge.token }
   // Also for those who look at the forge at the same time.
   forge.fail({ times: 1000, status: 401, body: echo })
@@ -137,7 +137,7 @@ async function goTheWay(way: Way): Promise<void> {
   await tell(way, place)
 }
 
-/** Notes what is said of a failure. */
+/** Records the error of a failure. */
 const refused = async (kind: ForgeKind, act: Promise<unknown>): Promise<void> => {
   const error = await act.then(
     () => undefined,
@@ -147,7 +147,7 @@ const refused = async (kind: ForgeKind, act: Promise<unknown>): Promise<void> =>
   canary.note(`a failure of ${kind}`, `${(error as Error).message} ${JSON.stringify(error)}`)
 }
 
-/** Pushes to a remote that waits, and looks meanwhile at what runs here. */
+/** Pushes to a remote that waits, and inspects the running processes in that time. */
 async function pushSlowly({ forge, kind, environments }: Way, push: () => Promise<unknown>): Promise<void> {
   const at = (name: string) => join(dirname(canary.dataDir), `${name}-${kind}`)
   const hook = `#!/bin/sh\ntouch '${at('waits')}'\nuntil [ -e '${at('goes')}' ]; do sleep 0.05; done\n`
@@ -166,7 +166,7 @@ async function pushSlowly({ forge, kind, environments }: Way, push: () => Promis
   await pushed
 }
 
-/** Notes what the API says to who may see most. */
+/** Records the API's responses to the user with the most rights. */
 async function tell({ client, projectId, kind }: Way, place: { projectId: string; cardId: string }): Promise<void> {
   const told = {
     project: await client.projects.get({ id: projectId }),
@@ -184,7 +184,7 @@ async function tell({ client, projectId, kind }: Way, place: { projectId: string
   for (const [name, answer] of Object.entries(told)) canary.note(`${name} of ${kind}`, JSON.stringify(answer))
 }
 
-/** Notes exports, the log and the audit log, and makes a backup. */
+/** Records exports, the log and the audit log, and creates a backup. */
 async function takeOut(token: string): Promise<void> {
   const client = createClient({ url: canary.url, token })
   canary.note('audit', JSON.stringify((await client.audit.list({ limit: 200 })).items))
@@ -228,14 +228,14 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(seen()).toContain(`${way().forge.cloneUrl} (push)`)
   })
 
-  test('while Git pushes, Git alone has the token in its environment, and nobody in its arguments', () => {
+  test('during a push, only Git has the token in its environment, and no process in its arguments', () => {
     const { environments, forge } = way()
     expect(found([{ name: 'environments', bytes: environments.others }])).toEqual([])
     // Seen where it is: else nothing was looked at.
     expect(environments.git).toContain(forge.token)
   })
 
-  test('the repository, its worktrees and what is on the forge hold none', () => {
+  test('the repository, its worktrees and the content of the forge hold none', () => {
     const { path, forge } = way()
     const places = [...filesBelow(path), ...filesBelow(forge.repository.path)]
     for (const folder of [path, forge.repository.path]) places.push({ name: folder, bytes: objectsOf(folder) })
@@ -244,7 +244,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(objectsOf(path).includes('BOARD_CARD_ID=')).toBe(true)
   })
 
-  test('the forge gets its own in the header that is made for it, and nowhere else', () => {
+  test('the forge gets its token in the header for it, and nowhere else', () => {
     const { forge } = way()
     const sent = forge.requests.map(({ method, path, query, body }) => `${method} ${path}?${query} ${body}`)
     const headers = forge.requests.map(each => JSON.stringify(each.headers)).join('\n')
@@ -270,7 +270,7 @@ test('no answer, event, summary, export, log or entry of the audit log holds one
   })
 })
 
-test('the data folder has the key where it belongs, what it seals in the database alone, and a backup has no key', () => {
+test('the data folder has the key in its file, the sealed token only in the database, and a backup has no key', () => {
   const backups = onDisk.filter(({ name }) => name.startsWith('backups/') && name.endsWith('.gz'))
   const places = [
     ...onDisk,

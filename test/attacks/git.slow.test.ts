@@ -40,7 +40,7 @@ beforeEach(async () => {
   await board.client.cards.attachWorktree({ projectId, cardId, path: worktree })
 })
 
-/** Everything that makes the server run git in what an agent owns. None of it may fail with a 5xx. */
+/** Performs everything that makes the server run git in an agent's folders. No request must fail with a 5xx. */
 async function touchAll(): Promise<void> {
   const card = `/api/projects/${projectId}/cards/${cardId}`
   const routes = [
@@ -187,7 +187,7 @@ it('programs that the configuration includes from elsewhere, aliases and submodu
   try {
     git(worktree, 'status')
   } catch {
-    /* What it runs fails. */
+    /* The replaced program fails. */
   }
   expect(existsSync(ran)).toBe(true)
 })

@@ -41,7 +41,7 @@ it('names of what every object has pollute nothing, at the top or below', async 
     }
 })
 
-it('a role, an owner or an id that nobody asked for is refused, not taken', async () => {
+it('an unexpected role, owner or id is rejected, not accepted', async () => {
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
   const mallory = await board.as().auth.register({ email: 'mallory@example.org', password: 'correct horse' })
   for (const extra of [
@@ -72,14 +72,14 @@ it('a role, an owner or an id that nobody asked for is refused, not taken', asyn
   expect((await client.auth.me()).role).toBe('user')
 })
 
-it('a field that stands twice is one field, checked as it is used', async () => {
+it('a duplicate field counts as one field, and the value that is used is the one that is checked', async () => {
   const reply = await board.request('POST', '/api/cards', {
     raw: `{"projectId":"${its.projectId}","title":"first","title":["second"]}`,
   })
   expect([reply.status, reply.body.error.code]).toEqual([400, 'VALIDATION_FAILED'])
 })
 
-it('a body as deep as it may be long is refused soon, and others are answered meanwhile', async () => {
+it('a body of maximum depth is rejected quickly, and other requests are answered at the same time', async () => {
   for (const [open, close, middle] of [
     ['[', ']', ''],
     ['{"a":', '}', '1'],

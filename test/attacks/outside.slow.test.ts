@@ -6,7 +6,7 @@ import { startBoard, type Reply, type TestBoard } from '../support/servers/testB
 import { eventually } from '../support/waiting/eventually.ts'
 
 const asked: string[] = []
-/** What must not be reached: something on the server's own machine that believes whoever asks. */
+/** The target that must not be reached: a service on the server's own machine that trusts every client. */
 const inside = createServer((request, response) => {
   asked.push(request.url!)
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"issuer":"x","secret":"of the inside"}')
@@ -93,7 +93,7 @@ it.each<[string, Partial<ServerConfig>]>([
   expect(asked).toEqual(['/models'])
 })
 
-it("on a server of this machine alone a plain user's credential may lead to a model that runs here", async () => {
+it("on a server that listens on loopback only, a plain user's credential can use a local model", async () => {
   const { board, plain } = await served({})
   await board.as(plain).credentials.verify({ id: await keep(board, plain, targets()[0]!) })
   expect(asked).toEqual(['/models'])

@@ -18,9 +18,9 @@ import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
-const secret = 'what nobody may read'
+const secret = 'not readable by any agent'
 const program = resolve(import.meta.dirname, '../fixtures/attacks/sandbox.mjs')
-/** Without the sandbox these need root, too. */
+/** Attempts that need root even without the sandbox. */
 const needRoot = [
   'read files that only root may read',
   'write into the system',
@@ -37,7 +37,7 @@ const needRoot = [
   "change the machine's name",
   'have any capability',
 ]
-/** What carries the session's mark is found and ended without a sandbox, too. */
+/** Attempts that fail even without a sandbox, because processes with the session's mark are found and ended. */
 const failAnyway = ['outlive its session', 'outlive its session by a double fork']
 const isRoot = process.geteuid?.() === 0
 
@@ -67,7 +67,7 @@ describe.skipIf(!hasBubblewrap)('an agent that tries to get out', () => {
     expect(Object.keys(results).filter(name => results[name])).toEqual([])
   })
 
-  test('gets no cache that was made a link to something else', async () => {
+  test('gets no cache that was replaced by a link', async () => {
     const board = await startAgentBoard({}, { sandbox: 'require' })
     try {
       mkdirSync(join(home, 'keys'))
@@ -88,7 +88,7 @@ describe.skipIf(!hasBubblewrap)('an agent that tries to get out', () => {
   })
 })
 
-/** Runs the attempts on a board of their own. Returns which of them succeeded. */
+/** Runs the attempts on a separate board. Returns which of them succeeded. */
 async function attack(sandbox: 'off' | 'require'): Promise<Record<string, boolean>> {
   const board = await startAgentBoard({}, { sandbox }, makeTarget)
   const victims = await openVictims()
@@ -129,7 +129,7 @@ async function attack(sandbox: 'off' | 'require'): Promise<Record<string, boolea
 
 const worktreeOf = ({ dataDir, projectId }: AgentBoard, cardId: string) => join(dataDir, 'worktrees', projectId, cardId)
 
-/** What was left behind lives where its file changes. */
+/** A leftover process lives if its file changes. */
 async function keepAlive(worktree: string, results: Record<string, boolean>): Promise<void> {
   const read = (name: string) => {
     const path = join(worktree, name)
@@ -157,7 +157,7 @@ interface Victims {
   close(): Promise<void>
 }
 
-/** Another program of the same account, with sockets and shared memory of its own. */
+/** Another program of the same account, with its own sockets and shared memory. */
 async function openVictims(): Promise<Victims> {
   const mark = `mark${process.pid}${Date.now()}`
   const victim: ChildProcess = spawn('/bin/sh', ['-c', 'read line', `victim-${mark}`], {
@@ -189,7 +189,7 @@ async function openVictims(): Promise<Victims> {
   }
 }
 
-/** A terminal in which somebody works. */
+/** A terminal with an interactive user. */
 async function openTerminal(): Promise<{ terminal: string; script: ChildProcess }> {
   const file = join(home, 'terminal')
   const script = spawn('script', ['-qc', `tty > '${file}'; exec sleep 1000`, '/dev/null'], {
@@ -199,7 +199,7 @@ async function openTerminal(): Promise<{ terminal: string; script: ChildProcess 
   return { terminal: String(terminal), script }
 }
 
-/** Where this account may make a control group, if anywhere. */
+/** The folder in which this account can create a control group, if any. */
 const controlGroups =
   ['/sys/fs/cgroup/unified', '/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find(path => existsSync(path)) ?? '/sys/fs/cgroup'
 
@@ -241,7 +241,7 @@ function changesOf(path: string): Record<string, boolean> {
   }
 }
 
-/** What the attempts are for: files with the secret, a second project, another card's worktree. */
+/** Creates the aims of the attempts: files with the secret, a second project, another card's worktree. */
 async function placeAims(board: AgentBoard, { close: _, ...victims }: Victims) {
   const other = board.folder('other')
   mkdirSync(other, { recursive: true })

@@ -12,7 +12,7 @@ afterAll(() => board.close())
 
 const open = () => openRaw(board.url, `/api/ws?token=${board.token}`)
 
-/** A frame as nobody's library sends it. `first` is FIN, the reserved bits and the opcode. */
+/** A frame that no library sends. `first` is FIN, the reserved bits and the opcode. */
 function frame(first: number, payload: Buffer, { length = payload.length, isMasked = true } = {}): Buffer {
   const mask = randomBytes(4)
   const size =
@@ -56,8 +56,8 @@ it.each<[string, () => Buffer, number]>([
   ['without a mask', () => frame(0x81, Buffer.from('{"type":"ping"}'), { isMasked: false }), 1002],
   ['with a reserved bit, as if it were compressed', () => frame(0xc1, Buffer.from('{"type":"ping"}')), 1002],
   ['of a kind that there is not', () => frame(0x83, Buffer.from('x')), 1002],
-  ['that goes on with nothing', () => frame(0x80, Buffer.from('x')), 1002],
-  ['that asks to ping in parts', () => frame(0x09, Buffer.from('x')), 1002],
+  ['that continues no message', () => frame(0x80, Buffer.from('x')), 1002],
+  ['with a fragmented ping', () => frame(0x09, Buffer.from('x')), 1002],
   ['that pings with 126 bytes', () => frame(0x89, Buffer.alloc(126)), 1002],
   ['that closes with a code that there is not', () => frame(0x88, Buffer.from([0, 1])), 1002],
 ])('a frame %s ends its socket and no other', async (_, bytes, code) => {
@@ -96,7 +96,7 @@ it('binary messages count like others: a flood of them is closed with 4008', asy
   await stillServes()
 })
 
-it('pongs that nobody asked for are no messages, and a flood of them holds up nobody', async () => {
+it('unsolicited pongs are not messages, and a flood of them delays no other client', async () => {
   const raw = await open()
   const many = Buffer.concat(Array.from({ length: 5000 }, () => frame(0x8a, Buffer.from('x'))))
   for (let sent = 0; sent < 10 && !raw.socket.destroyed; sent++)

@@ -6,7 +6,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { fileBody } from '../support/contract/seed.ts'
 
-/** What clears a screen, names a window, has the terminal answer, writes the clipboard, makes links and turns writing round. */
+/** Text that clears a screen, sets a window title, queries the terminal, writes the clipboard, creates links and reverses the writing direction. */
 const hostile =
   'evil\u001b[2J\u001b]0;owned\u0007\u001b[6n\u001b]52;c;b3duZWQ=\u0007\u001b]8;;http://evil.example\u001b\\\u009b31m\u202e\u2028\u0008\u007f\rgone'
 let server: TestBoard
@@ -86,7 +86,7 @@ const commands = (): string[][] => [
   ['cards', 'move', '999999', '-c', 'nowhere'],
   ['cards', 'view', hostile.replaceAll('\r', '')],
 ]
-// oxlint-disable-next-line no-control-regex -- the terminal's own language is what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern matches terminal control characters
 const steers = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e\u2028]/
 
 it('nothing that others have named, written or printed steers the terminal of any command that shows it', async () => {
@@ -106,6 +106,6 @@ it('nothing that others have named, written or printed steers the terminal of an
     }),
   )
   expect(steered).toEqual([])
-  // Each list has shown what was planted in it.
+  // Each list has shown its planted text.
   expect(seen.size).toBeGreaterThan(16)
 })

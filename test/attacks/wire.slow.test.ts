@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Sends bytes as they are, and gives everything that comes back until the server has closed or said nothing for a moment. */
+/** Sends bytes verbatim, and returns everything that the server sends until it closes the connection or pauses. */
 const exchange = (bytes: string): Promise<string> =>
   new Promise(resolve => {
     const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
@@ -26,7 +26,7 @@ const exchange = (bytes: string): Promise<string> =>
         answer += chunk
       })
       .on('error', () => {
-        /* The server may drop it. */
+        /* The server can drop it. */
       })
       .on('close', finish)
     socket.write(bytes, 'latin1')
@@ -34,7 +34,7 @@ const exchange = (bytes: string): Promise<string> =>
 const statuses = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status))
 const isKept = async () => (await board.client.templates.list()).some(({ id }) => id === templateId)
 
-/** A request within another's body: whoever reads the outer one wrongly deletes the template. */
+/** A request within another's body: a server that misreads the outer one deletes the template. */
 const inner = () =>
   `DELETE /api/board-templates/${templateId} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${board.token}\r\n\r\n`
 const outer = (headers: string, body: string) =>
@@ -76,13 +76,13 @@ it('the request within is one that works when it is sent alone', async () => {
   expect(statuses(await exchange(inner().replace(templateId, id)))).toEqual([204])
 })
 
-it('a body that nobody asked for is no second request, on the same connection either', async () => {
+it('an unexpected body is not a second request, not even on the same connection', async () => {
   const get = `GET /api/health HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${inner().length}\r\n\r\n${inner()}`
   expect(statuses(await exchange(get))).toEqual([200])
   expect(await isKept()).toBe(true)
 })
 
-it('what stands behind a body that was too large is read for a while, and never done', async () => {
+it('bytes after a body that was too large are read for a while, and never executed', async () => {
   const answer = await exchange(`${outer('Content-Length: 1048577', 'x'.repeat(1_048_577))}${inner()}`)
   expect(statuses(answer)).toEqual([413])
   expect(answer).toMatch(/^connection: close/im)
@@ -192,7 +192,7 @@ function failureOf(answer: string): { status: number; code: string; requestId: s
 const get = (headers: string, rest = 'Connection: close\r\n') => `GET /api/health HTTP/1.1\r\n${headers}${rest}\r\n`
 
 it.each<[string, () => string, number, string]>([
-  ['that is no HTTP', () => 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['that is not HTTP', () => 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
   ['with a folded header', () => get('Host: localhost\r\nX: a\r\n b\r\n'), 400, 'BAD_REQUEST'],
   ['with two lengths', () => outer('Content-Length: 0\r\nContent-Length: 5', 'xxxxx'), 400, 'BAD_REQUEST'],
   [
@@ -207,7 +207,7 @@ it.each<[string, () => string, number, string]>([
     431,
     'HEADERS_TOO_LARGE',
   ],
-  ['that expects what nobody can do', () => get('Host: localhost\r\nExpect: miracles\r\n'), 417, 'EXPECTATION_FAILED'],
+  ['with an unknown expectation', () => get('Host: localhost\r\nExpect: miracles\r\n'), 417, 'EXPECTATION_FAILED'],
   ['without Host', () => get(''), 400, 'BAD_REQUEST'],
   ['with two Hosts', () => get('Host: localhost\r\nHost: evil.example\r\n'), 400, 'BAD_REQUEST'],
   ['with one Host twice', () => get('Host: localhost\r\nhost: localhost\r\n'), 400, 'BAD_REQUEST'],

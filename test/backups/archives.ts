@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { extract, pack } from 'tar-stream'
 
-/** One member of an archive. `header` overrides what its header says. */
+/** One member of an archive. `header` overrides the fields of its header. */
 export interface Member {
   name: string
   bytes: Buffer
@@ -21,7 +21,7 @@ export async function membersOf(archive: Buffer): Promise<Member[]> {
   return members
 }
 
-/** Packs members as they are, whatever they are. */
+/** Packs members verbatim, including invalid ones. */
 export async function archiveOf(members: readonly Member[]): Promise<Buffer> {
   const tar = pack()
   for (const { name, bytes, header } of members)

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What changes by itself when a board is taken down and up, what the timetable keeps, the audit log, which no restore takes back, and proof of who is signed in. */
+/** Tables that change with a restart of a board, that the timetable writes, the audit log, which no restore reverts, and the proofs of sign-ins. */
 const volatile = [
   'sign_in_tokens',
   'agent_tokens',
@@ -20,7 +20,7 @@ const volatile = [
 const withoutFolders = (table: string, columns: readonly string[]) =>
   columns.filter(name => !(table === 'projects' && name === 'folder_records'))
 
-/** A hash of every row of every table and of every attachment's bytes. Nobody may be writing. */
+/** A hash of every row of every table and of every attachment's bytes. No other process must be writing. */
 export function hashOfBoard(dataDir: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'board-hash-'))
   try {

@@ -85,7 +85,7 @@ describe('a data folder whose database cannot be read', () => {
     },
   }
   it.each(Object.entries(damages))(
-    'that %s is refused, kept, and never begun anew',
+    'that %s is rejected, kept, and never recreated',
     async (_, { reason, damage, isCopied }) => {
       const { filename } = fill()
       damage()
@@ -125,7 +125,7 @@ describe('a data folder whose database cannot be read', () => {
 })
 
 describe('a database that turns out to be damaged while it is used', () => {
-  /** Damages the tables of cards behind the server's back, in its file and in nobody's cache. */
+  /** Damages the tables of cards without the server's knowledge, in its file and in no cache. */
   function damageCards(): void {
     const look = new LibsqlDatabase(file())
     const pages = look
@@ -172,7 +172,7 @@ describe('a database that turns out to be damaged while it is used', () => {
     expect((await request('GET', '/api/projects')).status).toBe(200)
   })
 
-  it('is replaced by a restore, and kept as it was', async () => {
+  it('is replaced by a restore, and kept unchanged', async () => {
     const { projectId, filename } = fill()
     damageCards()
     const before = readFileSync(file())
@@ -187,7 +187,7 @@ describe('a database that turns out to be damaged while it is used', () => {
     expect((await request('GET', `/api/projects/${projectId}/cards`)).body.data).toHaveLength(201)
   })
 
-  it('makes no backup that would be listed as good', async () => {
+  it('creates no backup that would be listed as valid', async () => {
     fill()
     damageCards()
     const { request, client } = await start()
@@ -216,7 +216,7 @@ describe('a database of another version', () => {
   })
 
   it.each([1, 2] as const)(
-    '%s is migrated, with a verified copy from before beside it, of which three are kept',
+    '%s is migrated, with a verified copy of the previous state next to it, of which three are kept',
     async version => {
       makeOldBoard(dataDir, version, 300)
       const old = join(root, 'old.db')

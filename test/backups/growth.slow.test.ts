@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { readArchive } from '../../src/backups/readArchive.ts'
 import { archiveOf } from './archives.ts'
 
-it('an archive that grows in small steps, each of which unpacks to much, is read as it is', async () => {
+it('an archive that grows in small steps, each of which expands considerably, is read while it is written', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'board-growth-'))
   try {
     const bytes = Buffer.alloc(64 * 2 ** 20, 'even ')

@@ -66,7 +66,7 @@ const linked = (type: string) =>
   )
 const damagedPage = (bytes: Buffer) => {
   const copy = Buffer.from(bytes)
-  // The page after it is damaged, too: one without rows has nothing that could be wrong.
+  // The next page is damaged also: a page without rows has no content that could be wrong.
   copy.fill(0xff, 4096 * 3 + 8, 4096 * 5)
   return copy
 }
@@ -91,11 +91,11 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
     manifestWith({ parts: [...manifestOf(good).parts, manifestOf(good).parts.at(-1)] }),
   'an unknown member': () => add({ name: 'config.json', bytes: evil }),
   'an unknown part': () => withPart(good, 'config.json', evil),
-  'an attachment of nobody': () => withPart(good, `attachments/${'a'.repeat(32)}`, evil),
+  'an attachment without a card': () => withPart(good, `attachments/${'a'.repeat(32)}`, evil),
   'a missing part': () => good.slice(0, -1),
   'a missing database': () => good.filter(({ name }) => name !== 'board.db'),
   'parts in another order': () => [good[0]!, ...good.slice(1).reverse()],
-  'an attachment that neither is there nor is said to be missing': () =>
+  'an attachment that is neither included nor listed as missing': () =>
     withManifest(good.slice(0, -1), { ...manifestOf(good), parts: manifestOf(good).parts.slice(0, -1) }),
   'changed bytes of the same size': () =>
     good.map(each => (each.name === attachment ? { ...each, bytes: Buffer.from('other tex') } : each)),
@@ -106,7 +106,7 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
   'a size beyond all disks': () => manifestPart(() => ({ size: 2 ** 52 })),
   'no manifest': () => good.slice(1),
   'a manifest at the end': () => [...good.slice(1), good[0]!],
-  'a manifest that is no JSON': () => [{ name: 'manifest.json', bytes: evil }, ...good.slice(1)],
+  'a manifest that is not JSON': () => [{ name: 'manifest.json', bytes: evil }, ...good.slice(1)],
   'a manifest that is a list': () => withManifest(good, []),
   'a manifest with more in it': () => manifestWith({ more: 1 }),
   'a manifest of a newer format': () => manifestWith({ format: 2 }),
@@ -127,7 +127,7 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
     withDatabase(good, database => {
       database.exec('PRAGMA user_version = 0')
     }),
-  "a database with a trigger of somebody's own": () =>
+  'a database with a foreign trigger': () =>
     withDatabase(good, database => {
       database.exec('CREATE TRIGGER evil AFTER INSERT ON cards BEGIN DELETE FROM projects; END')
     }),
@@ -171,7 +171,7 @@ const cases = {
   ...files,
 }
 
-/** Every file in the data folder but the log and what is known of the backup that is tried, and every row but those that the timetable keeps and the audit log, which tells of the backup's removal. */
+/** Every file in the data folder except the log and the records of the tried backup, and every row except those of the timetable and the audit log, which reports the removal of the backup. */
 async function everything(): Promise<string> {
   const hash = createHash('sha256')
   for (const entry of readdirSync(board.dataDir, { recursive: true, withFileTypes: true }).sort(
@@ -189,7 +189,7 @@ async function everything(): Promise<string> {
   return hash.digest('hex')
 }
 
-it('the archive that the others are made of is good', async () => {
+it('the archive from which the others are derived is valid', async () => {
   writeFileSync(join(board.dataDir, 'backups', filename), await archiveOf(good))
   expect((await board.client.backups.list()).find(each => each.filename === filename)).toMatchObject({
     verified: true,

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** The job of a server that makes backups. This server makes none: its timetable would run the job by the real time. */
+/** The backup job of a server. This server creates none: its timetable would run the job by the real time. */
 const backupJob = () => {
   const { app } = board.server
   const config = { ...app.config, backupEvery: '6h', backupKeep: 3 }
@@ -36,7 +36,7 @@ const made = async (origin = 'timetable') =>
     .filter(each => each.origin === origin)
     .map(({ createdAt }) => Math.round((Date.parse(createdAt) - startMs) / minuteMs) / 60)
 
-it('a backup is made at once, then every six hours, and the newest three are kept beside those that somebody asked for', async () => {
+it('a backup is created immediately, then every six hours, and the newest three are kept in addition to manual ones', async () => {
   await run()
   expect(await made()).toEqual([0])
   await board.client.backups.create()
@@ -49,7 +49,7 @@ it('a backup is made at once, then every six hours, and the newest three are kep
   expect(await made('request')).toEqual([0])
 })
 
-it('a server that was away makes one when it is back, and none too many', async () => {
+it('a server that was down creates one backup when it is back, and not more', async () => {
   nowMs += 20 * hourMs
   job = backupJob()
   await run()
@@ -95,7 +95,7 @@ it('what fails is tried again a quarter of an hour later', async () => {
   backups.create = create
 })
 
-it('the first backup is made soon after the start of a server that makes backups', async () => {
+it('the first backup is created soon after the start of a server that creates backups', async () => {
   const serving = await startBoard({ backupEvery: '6h' })
   await eventually('the first backup', async () => (await serving.client.backups.list())[0]?.origin === 'timetable')
   await serving.close()
@@ -107,7 +107,7 @@ it('a cron expression is due at its times, and not before', () => {
   expect(schedule(new Date(2026, 2, 5, 3, 30), since)).toEqual(new Date(2026, 2, 6, 3, 30))
 })
 
-it('times are told by minutes, hours and days', () => {
+it('intervals are given in minutes, hours and days', () => {
   const since = new Date(startMs)
   for (const [text, ms] of [
     ['1m', minuteMs],
@@ -118,7 +118,7 @@ it('times are told by minutes, hours and days', () => {
     expect(parseSchedule(text)(since, since)).toEqual(new Date(startMs + ms))
 })
 
-it('nonsense keeps the server from starting, and is told by the name of the option', async () => {
+it('an invalid interval keeps the server from starting, and the error names the option', async () => {
   for (const text of ['', '0m', '6', '6 hours', '-1h', '367d', '* * *', '99 * * * *', '0 0 31 2 *', 'never'])
     expect(() => parseSchedule(text), text).toThrow(/^backup-every must be /)
   const cli = commandLine()

@@ -87,7 +87,7 @@ it('before the step, nothing of a new state counts', async () => {
 it.each([
   [true, 'new'],
   [false, 'old'],
-] as const)('after the step the new state is there, with its key %s', async (withKey, key) => {
+] as const)('after the step the new state is in place, with its key %s', async (withKey, key) => {
   await commitState(dataDir, await ready(withKey))
   await finish()
   expect(content()).toEqual(replaced(key))
@@ -104,7 +104,7 @@ it('the old state stays when that is wanted', async () => {
   expect(content()).toEqual({ ...replaced('new'), ...kept })
 })
 
-describe('a step that is interrupted is finished by whoever comes next', () => {
+describe('an interrupted step is finished by the next command', () => {
   const moves = (folder: string, to: string) =>
     [
       ...['board.db', 'board.db-wal', 'board.db-shm'].map(name => [name, `${to}/${name}`]),
@@ -122,7 +122,7 @@ describe('a step that is interrupted is finished by whoever comes next', () => {
     if (count > 0) mkdirSync(join(dataDir, to))
     for (const [from, there] of moves(prepared.folder, to).slice(0, count))
       renameSync(join(dataDir, from), join(dataDir, there))
-    // The new database has a log of its own by the time it was opened.
+    // The new database has its own log by the time it is opened.
     if (count > 3) writeFileSync(join(dataDir, 'board.db-wal'), 'new')
     await finish()
     expect(content()).toEqual({ ...replaced('new'), ...(count > 3 && { 'board.db-wal': 'new' }) })

@@ -25,7 +25,7 @@ const column = (id: string, columnType: Column['columnType'], position: number):
 const cache = withColumns(emptyCache, [column('active', 'active', 0), column('done', 'done', 1)])
 const place = (columnId: string) => ({ cardId: '7', columnId, position: 0 })
 
-test('a card that is not known starts its agent in an active column, whichever column has not been read', () => {
+test('an unknown card starts its agent in an active column, even if a column has not been read', () => {
   expect(countStarts({ cache, moves: [] }, [place('active')])).toBe(1)
   expect(countStarts({ cache, moves: [] }, [place('done')])).toBe(0)
 })

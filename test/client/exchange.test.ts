@@ -4,7 +4,7 @@ import { Unreachable } from '../../src/client/failures.ts'
 import { send, sendJson, type CallOptions } from '../../src/client/http.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-/** A server that answers with the bytes of the test, and notes what it was sent. */
+/** A server that responds with the bytes of the test, and records the requests. */
 let server: Server
 let connection: { url: string; timeoutMs: number }
 let answer: (socket: Socket, count: number) => void
@@ -45,7 +45,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Whether a request has come with all of its body, which may come apart from its head. */
+/** Whether a request is complete, including its body, which can arrive separately from its head. */
 function isWhole(request: string): boolean {
   const [head, body] = request.split('\r\n\r\n', 2)
   const length = Number(/\r\ncontent-length: (\d+)/i.exec(head!)?.[1] ?? 0)
@@ -73,7 +73,7 @@ test('what has no body ends with its head', async () => {
   expect(opened).toBe(1)
 })
 
-test('a request says its host, its length and who asks', async () => {
+test('a request sends its host, its length and its user agent', async () => {
   answerWith(json('{"data":{}}'))
   await sendJson(
     { ...connection, url: `${connection.url}/below`, token: 'svc_x' },
@@ -102,7 +102,7 @@ test('a header with a line break or a foreign sign is refused before anything is
   expect(opened).toBe(0)
 })
 
-test('a connection is used again, unless the server wants it closed or says more than it was asked', async () => {
+test('a connection is reused, unless the server closes it or sends more than one response', async () => {
   answerWith(json('{}'))
   await ask()
   await ask()
@@ -132,7 +132,7 @@ test('requests at the same time take a connection each', async () => {
   expect(opened).toBe(3)
 })
 
-test('what is no answer, or ends before its end, means that no board can be reached', async () => {
+test('an invalid or truncated response is reported as an unreachable board', async () => {
   expect(await refusal('SSH-2.0-OpenSSH_9.6\r\n\r\n')).toBe('HPE_INVALID_CONSTANT')
   expect(await refusal('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc')).toBe(
     'HPE_UNEXPECTED_CONTENT_LENGTH',

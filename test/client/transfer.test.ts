@@ -17,13 +17,10 @@ test.each([
   ['openapi', /"openapi":"3\.1/],
   ['docs', /<html/],
   ['home', /\S/],
-] as const)(
-  'server.%s hands over what the board answers, although it is no file with a name',
-  async (name, content) => {
-    const answer = await createClient(board).server[name]()
-    expect([await text(answer.body), answer.filename]).toEqual([expect.stringMatching(content), undefined])
-  },
-)
+] as const)('server.%s returns the response, although it has no file name', async (name, content) => {
+  const answer = await createClient(board).server[name]()
+  expect([await text(answer.body), answer.filename]).toEqual([expect.stringMatching(content), undefined])
+})
 
 test.each(['text/plain', 'text/html', 'application/json'])(
   'an answer of another program in %s is neither a file nor figures of a board',
@@ -41,7 +38,7 @@ test.each(['text/plain', 'text/html', 'application/json'])(
   },
 )
 
-test('a server that is gone in the middle of its answer to an upload was not reached', async () => {
+test('a server that disconnects in the middle of its response to an upload is reported as unreachable', async () => {
   const dying = createServer((request, answer) => {
     request.resume().on('end', () => {
       answer.writeHead(201, { 'content-type': 'application/json', 'content-length': '100' }).write('{')

@@ -43,10 +43,10 @@ const refusals: Readonly<Record<string, ErrorCode>> = {
   'oauth.token': 'INVALID_CLIENT',
   'oauth.revoke': 'INVALID_CLIENT',
 }
-/** Rows that change the whole server, so that each has one of its own. */
+/** Rows that change the whole server, so that each uses a separate one. */
 const changesTheServer = ['auth.setup', 'backups.restore']
 
-/** What work in the background tells soon after a row's answer, or before a quick machine's next question. */
+/** Events that work in the background sends soon after a row's response, possibly before the next request of a fast machine. */
 const toldLater: Readonly<Record<string, string>> = { 'scripts.cancel': 'script.finished' }
 
 let board: TestBoard
@@ -120,7 +120,7 @@ describe('the table', () => {
     }
   })
 
-  it('says of each row in a sentence what it does, and gives it a fitting status', () => {
+  it('describes each row in one sentence, and gives it a fitting status', () => {
     expect(rows.filter(({ route }) => !/^[A-Z].*[^.]$/.test(route.summary)).map(({ name }) => name)).toEqual([])
     expect(
       rows
@@ -178,7 +178,7 @@ describe('the table', () => {
 describe.each(rows)('$name', row => {
   const { name, route } = row
 
-  it('answers its example as the contract says, and tells of it', async () => {
+  it('responds to its example as the contract specifies, and sends its events', async () => {
     const on = changesTheServer.includes(name) ? await start() : board
     const fresh = await (on === board ? seeds : seedsOf(on)).for(row)
     const input = exampleOf(row, fresh)
@@ -251,7 +251,7 @@ describe('a path', () => {
         route.transfer !== 'file' &&
         route.transfer !== 'raw' &&
         !Object.hasOwn(refusals, name) &&
-        // There is one only where a forge has made it.
+        // There is a pull request only if a forge has created it.
         name !== 'pullRequests.get',
     )) {
       const { path } = requestOf(row.route, exampleOf(row, await seeds.shared()))
@@ -262,7 +262,7 @@ describe('a path', () => {
   })
 })
 
-/** What is told of something that is gone with it is not told afterwards. */
+/** Events of a deletion that subscribers receive only live, because the project is deleted with them. */
 const heardLiveOnly: Record<string, EventType> = {
   'projects.delete': 'project.deleted',
   'scripts.delete': 'script.finished',

@@ -118,7 +118,7 @@ describe('the table', () => {
     expect([...new Set(lines.flatMap(({ allowed }) => allowed))].sort()).toEqual([...permissions].sort())
   })
 
-  it('and the contract ask for the same role in a project, and for the same permission of a key', () => {
+  it('and the contract require the same role in a project, and the same permission of a key', () => {
     const cellOf = (line: Line, column: Column) =>
       cellsOf(line.section, 'own')[columns.indexOf(column as (typeof columns)[number])]
     // A socket names its project in a message.
@@ -126,7 +126,7 @@ describe('the table', () => {
       const { who } = line.row.route
       expect([...line.allowed].sort(), line.name).toEqual([...keyPermissionsOf(who)].sort())
       if (who.kind !== 'member') continue
-      // Others are removed by a manager alone, and everybody may leave.
+      // Only a manager can remove others, and every member can leave.
       const role = line.name === 'members.remove' ? 'admin' : who.role
       expect(
         (['viewer', 'member', 'manager'] as const).find(column => cellOf(line, column) === 'ok'),
@@ -162,7 +162,7 @@ describe('the tools that are listed', () => {
       (['own', 'foreign'] as const).some(where => cellsOf(section, where)[order.indexOf(column)] === 'ok'),
     )
 
-  it('are those of the rows that the table lets somebody call', async () => {
+  it('are those of the rows that the table allows the caller', async () => {
     for (const column of people)
       expect(await listTools(world.board, world.people[column as keyof World['people']].token), column).toEqual(
         namesOf(letIn(column)),
@@ -224,7 +224,7 @@ it.each(saying(/ok/))('%s lets in %s', async (_, _about, line) => {
   )
 })
 
-describe("somebody else's thing in one's own", () => {
+describe("an object of another user in a user's own request", () => {
   const behindFirst = rows.flatMap(row =>
     paramsOf(row.route.path)
       .slice(1)
@@ -258,14 +258,14 @@ describe("somebody else's thing in one's own", () => {
     'external.create columnId': ({ columnId }) => Number(columnId),
   }
 
-  /** What else must be said so that the field alone decides, and what is changed for good. */
+  /** The other input that is required so that the field alone decides the response, and disposable objects for irreversible changes. */
   const aside: Record<string, (field: string) => object | Promise<object>> = {
     'keys.create': field => ({ scope: field.replace('Id', ''), projectId: undefined }),
     'transfers.import': field => (field === 'projectId' ? {} : { projectId: undefined, path: world.own.path }),
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
   }
 
-  // Scripts of the tests above end some time, and people are told of what was assigned to them: no answers to requests of these.
+  // Scripts of the earlier tests end later, and assignments cause notifications: these are not effects of the requests below.
   beforeAll(() => eventually('the end of the scripts', async () => (await everything()).process_runs === null))
   beforeAll(() =>
     eventually('the notifications', async () => {
@@ -283,7 +283,7 @@ describe("somebody else's thing in one's own", () => {
     expect(await everything()).toEqual(before)
   })
 
-  it.each(Object.entries(inFields))('is what it should be in %s', async (entry, expected) => {
+  it.each(Object.entries(inFields))('returns the expected response in %s', async (entry, expected) => {
     const [name, field] = entry.split(' ') as [string, string]
     const row = rowOf(name)!
     const value =
@@ -301,7 +301,7 @@ describe("somebody else's thing in one's own", () => {
           ),
         ),
       )
-    // What has been used depends on the rows before it.
+    // Whether a supply is used up depends on the previous rows.
     const given = answers.map((answer, at) =>
       expected[at] === 'ok or empty' && ['ok', 'empty'].includes(answer) ? expected[at] : answer,
     )
@@ -309,7 +309,7 @@ describe("somebody else's thing in one's own", () => {
   })
 })
 
-it("lists hold what one may see, and one's own", async () => {
+it("lists hold only visible objects, including the user's own", async () => {
   const [sees, belongs] = ['projects.get', 'organizations.get'].map(
     name => lines.find(line => line.name === name)!.section,
   ) as [Section, Section]
@@ -338,7 +338,7 @@ it("lists hold what one may see, and one's own", async () => {
   }
 })
 
-/** Every request that a line stands for, and every call of a tool. Agents have tools of their own. */
+/** Every request of a line, and every call of a tool. Agents have separate tools. */
 async function casesOf(line: Line): Promise<Case[]> {
   const all = await Promise.all(
     (['own', 'foreign'] as const)
@@ -400,7 +400,7 @@ function keyFor(allowed: readonly Permission[]): Promise<string> {
   return keys.get(name)!
 }
 
-/** Sends a line's request as somebody who will be refused. */
+/** Sends a line's request as a caller that is rejected. */
 function send(
   { name, row }: Line,
   way: Way,
@@ -419,7 +419,7 @@ function send(
   })
 }
 
-/** Sends a line's request as somebody who is let in, with what it uses up. */
+/** Sends a line's request as a caller that is accepted, with the input that it uses up. */
 async function sendForGood({ line, way, where, column, token }: Case): Promise<Reply> {
   const place = world[where]
   const owner = column === 'viewerKey' ? world.people.viewer : world.people.super
@@ -449,7 +449,7 @@ async function subscribe(token: string | null, projectId: string): Promise<Reply
   }
 }
 
-/** What a refusal says. A 404 says nothing but what is said of a thing that does not exist. */
+/** The content of a rejection. A 404 must be identical to that of an object that does not exist. */
 const told = ({ status, body, text }: Reply, missing?: Reply): string =>
   status === 404
     ? `404 ${text === missing?.text ? 'like what does not exist' : text}`
@@ -475,7 +475,7 @@ function summary({ body, status, text }: Reply): string {
   return list?.length === 0 ? 'empty' : 'ok'
 }
 
-/** The newest entries of the audit log about what was done. */
+/** The newest entries of the audit log about successful actions. */
 const audited = () => listAuditRows(world.board.server.app.db, { outcome: 'ok', limit: 1000 })
 
 /** A place of which nothing exists. */
@@ -487,7 +487,7 @@ const nowhere = (place: Place): Place =>
     ]),
   ) as unknown as Place
 
-/** The whole database, a text a table, save when keys were last used, what the server keeps by itself (the index of words, the days of projects, how far events were read, which daemons serve), and how often a sign-in failed, which it writes some seconds later. */
+/** The whole database, one text per table, except the last use of keys, data that the server writes automatically (the index of words, the days of projects, cursors of readers, the serving daemons), and the number of failed sign-ins, which it writes some seconds later. */
 async function everything(): Promise<Record<string, string | null>> {
   const { db } = world.board.server.app
   columnsOfTables ??= db.all<{

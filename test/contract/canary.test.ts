@@ -23,7 +23,7 @@ import { isCallback, isLoopback, loopback } from '../support/identity/singleSign
 const random = (what: string) => `${what}-${randomBytes(12).toString('base64url')}`
 /** Some hold what JSON and addresses write otherwise. */
 const newPassword = () => `pässwört "${random('canary')}" & 100%`
-/** Whoever makes a secret the name of a field is told that there is no such field. */
+/** A client that sends a secret as the name of a field gets that name back in the error. */
 const backToSender = 'a secret for the name of a field'
 const far = { 'x-forwarded-for': '203.0.113.7' }
 
@@ -119,7 +119,7 @@ async function setUp(): Promise<string> {
   return canary.keep('the token of setup', body.data.token as string, 'setup')
 }
 
-/** All that is logged from here on goes to a receiver as well, which tells everybody what it was sent. */
+/** Sends all later log entries also to a receiver, whose responses repeat them. */
 async function exportLog(root: string): Promise<void> {
   receiver = await startReceiver()
   const header = canary.keep('a header of the log export', `Bearer ${random('header')}`)
@@ -445,7 +445,7 @@ async function fail(root: string, projectId: string): Promise<void> {
   expect(failed.status).toBe(500)
 }
 
-/** What a backup holds that was made without the key. One with the key shows that secrets would be found there. */
+/** The content of a backup without the key. A backup with the key proves that secrets would be found. */
 async function backUp(root: string): Promise<{ name: string; bytes: Buffer }> {
   const make = async (name: string, body: object) => {
     const { filename } = (await post(name, '/api/backups', body, root)).body.data as { filename: string }
@@ -514,17 +514,17 @@ async function restart(root: string): Promise<void> {
   expect(canary.url).toBe('ended with 2')
 }
 
-it('no secret stands in the database, its log, an attachment or another file', () => {
+it('no secret is in the database, its log, an attachment or another file', () => {
   const found = onDisk.flatMap(({ name, bytes }) => namesIn(bytes, canary.secrets).map(what => ({ name, what })))
   expect(found.filter(({ name }) => name !== 'daemon.json')).toEqual([])
   expect([...new Set(found.map(({ what }) => what))]).toEqual(['the local token'])
 })
 
-it('no secret stands in what the server writes to its log', () => {
+it("no secret is in the server's log output", () => {
   expect(namesIn(canary.log(), canary.secrets)).toEqual([])
 })
 
-it('no secret stands in what is sent to a receiver of the log', () => {
+it('no secret is in the entries for a receiver of the log', () => {
   expect(receiver.requests.flatMap(({ text }) => namesIn(text, canary.secrets))).toEqual([])
   expect(receiver.misfits).toEqual([])
 })
@@ -541,7 +541,7 @@ it('no answer shows a secret but the one that hands it out', () => {
   expect(shown).toEqual([])
 })
 
-it('no secret stands in the arguments of a process', () => {
+it('no secret is in the arguments of a process', () => {
   expect(namesIn([...canary.commandLines].join('\n'), canary.secrets)).toEqual([])
 })
 

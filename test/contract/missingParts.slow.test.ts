@@ -5,7 +5,7 @@ import type { TestBoard } from '../support/servers/testBoard.ts'
 import { preparations } from '../support/contract/preparations.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
-/** What is refused although nothing is missing, for agents get no slot here and there are no accounts, or depends on whether a script has begun. */
+/** Rows that are rejected even if nothing is missing, because agents get no slot here and there are no accounts, or that depend on the start of a script. */
 const others = [
   'members.update',
   'members.remove',
@@ -70,7 +70,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Sends the example of each of the rows, prepared when all was there, while something is missing. Gives which were refused and how. */
+/** Sends the example of each of the rows, prepared with all parts present, while a part is missing. Returns the rejected rows with their errors. */
 async function refusedWithout(
   remove: (seed: Seed) => () => void,
   which = concerned,
@@ -107,7 +107,7 @@ async function refusalOf(row: Row, fresh: Seed): Promise<[string, string | undef
     ...options,
   })
   if (status < 300) return [row.name, undefined]
-  // The path that was asked for may be told, and no other one.
+  // The response can contain the requested path, and no other one.
   const toldBesides = typeof example.path === 'string' ? text.replaceAll(example.path, '') : text
   expect(toldBesides).not.toMatch(/board-test-|board-slotless-|node_modules/)
   return [row.name, status < 500 ? body.error.code : text]
@@ -118,18 +118,18 @@ function away(path: string): () => void {
   return () => renameSync(`${path}.away`, path)
 }
 
-test("without a project's folder every route works that does not need it, and the others say what is wrong", async () => {
+test("without a project's folder every route works that does not need it, and the others report the missing folder", async () => {
   expect(await refusedWithout(({ path }) => away(path))).toEqual(withoutFolder)
 })
 
-test("without a card's worktree, which somebody removed by hand, only that cannot be attached again", async () => {
+test("without a card's worktree, which a user removed by hand, only attaching it again fails", async () => {
   const ofCards = concerned.filter(({ name }) => /^(cards|agents|monitors|external)\./.test(name))
   expect(await refusedWithout(({ worktree }) => away(worktree), ofCards)).toEqual({
     'cards.attachWorktree': 'PATH_NOT_FOUND',
   })
 })
 
-test('without Git every route works that does not need it, and the others say so', async () => {
+test('without Git every route works that does not need it, and the others report it', async () => {
   expect(
     await refusedWithout(
       () => {

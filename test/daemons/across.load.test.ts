@@ -49,7 +49,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     }
   })
 
-  it('whoever is told of a change at one daemon reads it at the other, whatever many have read there meanwhile', async () => {
+  it('a client that gets an event of a change at one daemon reads the change at the other, regardless of reads there in between', async () => {
     const { id: cardId } = await one.client.cards.create({ projectId, title: 'before', deferred: true })
     const stopped = new AbortController()
     const readers = Array.from({ length: 8 }, async () => {
@@ -72,7 +72,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     expect(Math.min(...(await Promise.all(readers)))).toBeGreaterThan(1)
   })
 
-  it('a program with a key reads at one daemon what was changed at the other, whatever the one remembers', async () => {
+  it('a program with a key reads a change of one daemon at the other, regardless of caches', async () => {
     const { id: cardId } = await one.client.cards.create({ projectId, title: 'before', deferred: true })
     const { key } = await one.client.keys.create({ name: 'r', scope: 'server', permissions: ['cards.read'] })
     const ask = async (path: string) =>
@@ -140,7 +140,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
       })
   })
 
-  it('the same Idempotency-Key at both makes one card, and both answer with it', async () => {
+  it('the same Idempotency-Key at both daemons creates one card, and both respond with it', async () => {
     const body = { title: 'only one', columnId: 1 }
     const { key } = await one.client.keys.create({
       name: 'creator',

@@ -87,7 +87,7 @@ describe.skipIf(!isSharable)('a budget of an organization, on two daemons', () =
     }
   }
 
-  it('pauses what runs on both at no more than what they had in flight, and goes on once on both when it is raised', async () => {
+  it('pauses the sessions of both within the cost in flight, and resumes them once when it is raised', async () => {
     const step = await spendUntilPaused(1)
     await eventually('the end of every agent', () => processesWith(mark).length === 0)
     expect(timesSpent() * 0.05).toBeLessThanOrEqual(0.5 + 4 * 0.05 + 1e-6)

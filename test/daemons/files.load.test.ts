@@ -27,7 +27,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
     return id
   }
   const filesOf = (board: TestBoard) => readdirSync(join(board.dataDir, 'attachments'))
-  /** The hash of each attachment's bytes in an export, and what it says of those that are missing. */
+  /** The hash of each attachment's bytes in an export, and its entries for missing ones. */
   const held = (file: Doc) =>
     new Map<string, string>(
       file.attachments.flatMap(({ id, filename, size }: Doc) => {
@@ -74,7 +74,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
     await attach(three, three, 'far.txt', 'on machine three')
   })
 
-  it("an organization's export has the bytes of all of them, whichever daemon makes it", async () => {
+  it("an organization's export has the bytes of all machines, regardless of the daemon that creates it", async () => {
     for (const board of [one, two, three]) {
       const { body, headers } = await exported(board)
       expect(held(body)).toEqual(sent)
@@ -118,7 +118,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
     ).toBe('PROJECT_NOT_FOUND')
   })
 
-  it('a file that is not what it should be on its own machine is not in an export, which names that machine', async () => {
+  it('a file with other content than recorded is not in an export, which names its machine', async () => {
     const id = Number(await attach(two, two, 'spoilt.txt', 'whole'))
     const { storedAs } = (await one.server.app.db.get<{ storedAs: string }>(
       'SELECT stored_as AS storedAs FROM attachments WHERE id = ?',
@@ -135,7 +135,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
     expect(held((await exported(one)).body)).toEqual(sent)
   })
 
-  it('where no daemon works on a machine, the export says which machine has the files, and so does whoever imports it', async () => {
+  it('without a daemon on a machine, the export names the machine that has the files, and so does an import of it', async () => {
     await three.server.stop()
     const refused = await one.request('POST', '/api/mcp', {
       body: {

@@ -17,7 +17,7 @@ describe.skipIf(!isSharable)('what a daemon imports', () => {
     elsewhere = await sharing.join('two')
   })
 
-  /** A project as it is in the middle of an import by this daemon, or by one that nobody knows. */
+  /** A project in the middle of an import by this daemon, or by an unknown one. */
   const halfImported = ({ server: { app } }: TestBoard, importer = app.membership.id) =>
     app.db.transaction(tx =>
       insertHiddenProject(tx, { name: 'Half', path: '/', ownerId: 0, importer, agent: null, copiedFiles: '[]' }),
@@ -31,7 +31,7 @@ describe.skipIf(!isSharable)('what a daemon imports', () => {
       .find(({ name }) => name.includes('imports'))!
       .run(new AbortController().signal)
 
-  it('is left alone while it is there, and is removed once it is gone, by the daemon that has its machine', async () => {
+  it('is kept while its daemon runs, and is removed after that daemon has ended by another one of its machine', async () => {
     const [own, others, far] = [await halfImported(first), await halfImported(second), await halfImported(elsewhere)]
     const [died, diedFar] = [await halfImported(first, 'died'), await halfImported(elsewhere, 'died')]
     await tidy()

@@ -31,7 +31,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     )
   })
 
-  it('what one writes the other reads at once, and each tells who is there', async () => {
+  it('a write of one daemon is immediately visible to the other, and each lists the daemons', async () => {
     const { id } = await one.client.cards.create({ projectId, title: 'made through one', deferred: true })
     expect(await two.client.cards.get({ projectId, cardId: id })).toMatchObject({ title: 'made through one' })
     const daemons = await two.client.server.daemons()
@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(daemons.filter(({ duties }) => duties.includes('board'))).toHaveLength(1)
   })
 
-  it('each tells in figures who is there, what it does itself, and how its database does', async () => {
+  it('the metrics of each list the daemons, its own work, and the state of its database', async () => {
     const figures = async (board: TestBoard) => {
       const { text } = await board.request('GET', '/metrics', { token: null })
       return (name: string) =>
@@ -68,7 +68,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(first!('board_duties{duty="board"}') + second!('board_duties{duty="board"}')).toBe(1)
   })
 
-  it('files, attachments and scripts of a project are those of its machine, whichever daemon is asked', async () => {
+  it('files, attachments and scripts of a project are those of its machine, for requests to any daemon', async () => {
     expect(JSON.stringify(await one.client.projects.files({ projectId }))).toContain('readme.txt')
     const { id: cardId } = await one.client.cards.create({ projectId, title: 'with a file', deferred: true })
     const sent = join(one.folder('sent'), 'a.txt')
@@ -119,7 +119,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     await one.client.cards.create({ projectId: away, title: 'another', deferred: true })
   })
 
-  it('a card that no agent starts for is made although the daemon of its machine does not answer, and no other', async () => {
+  it('a card that starts no agent is created although the daemon of its machine does not answer, and no other card', async () => {
     const three = await sharing.join('three')
     const away = (await three.client.projects.create({ name: 'Silent', path: three.folder('silent') })).id
     await three.server.stop()
@@ -153,7 +153,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     })
   })
 
-  it('what is to be started while a machine is away starts when it is back', async () => {
+  it('a card that is to start while its machine is offline starts when it is back', async () => {
     const [here, dataDir] = [one.folder('four'), one.folder('five')]
     for (const each of [here, dataDir])
       hideAgents(each, { well: { command: [process.execPath, fixture('well-behaved')] } })
@@ -189,7 +189,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(await statusOf('nonsense')).toBe(401)
   })
 
-  it('nobody who may not see a project learns of its machine', async () => {
+  it('a user without access to a project cannot learn its machine', async () => {
     await one.client.auth.setup({ email: 'a@example.com', password: 'long enough', displayName: 'A' })
     const { token } = await one.client.auth.register({
       email: 'b@example.com',

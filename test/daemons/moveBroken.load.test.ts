@@ -101,7 +101,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     expect((await board.client.projects.stats({ id: project!.id })).total).toBe(cardCount)
     await board.server.stop()
   }
-  /** What is on the server is not taken for a board, by whoever comes. */
+  /** Expects that no daemon accepts the content of the server as a board. */
   async function isNoBoard(): Promise<void> {
     await expect(startBoard({ secretKey, database: { url: server.url, host: 'two' } })).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -130,7 +130,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await servesAtHome()
   })
 
-  it('by the end of the server is told within seconds, and leaves the same', async () => {
+  it('by the end of the server is reported within seconds, and leaves the same state', async () => {
     const { ended, stderr, child } = await halfMoved('--replace')
     const killedAt = performance.now()
     await server.kill()
@@ -147,7 +147,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await suspendProcess(child.pid!)
     const other = await startBoard({ secretKey })
     await other.server.stop()
-    // A commit of the one that stands still holds everybody else up for some seconds.
+    // A commit of the paused daemon delays all others for some seconds.
     await eventually(
       'the later move',
       async () => {
@@ -181,7 +181,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await other.close()
   })
 
-  it('where the server is gone ends within seconds', async () => {
+  it('fails within seconds if the server is down', async () => {
     const gone = await startLibsqlServer()
     await gone.close()
     const beganAt = performance.now()
@@ -191,7 +191,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await servesAtHome()
   })
 
-  it('where the server refuses the token says so, and not the token', async () => {
+  it('reports a rejected token, without the token', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const guarded = await startLibsqlServer({ jwtKey: publicKey.export({ format: 'jwk' }).x! })
     try {
@@ -230,7 +230,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     }
   })
 
-  it('is made good by a second one', async () => {
+  it('can be completed by a second one', async () => {
     const { child, ended } = await halfMoved('--replace')
     child.kill('SIGKILL')
     await ended
@@ -243,7 +243,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
       expect(
         Number((await shared.client.cards.create({ projectId: project!.id, title: 'one more', deferred: true })).id),
       ).toBe(cardCount + 1)
-      // Nobody takes a board's place while a daemon works on it.
+      // A board cannot be replaced while a daemon works on it.
       const other = await startBoard({ secretKey })
       await other.server.stop()
       const refused = await cli.board([

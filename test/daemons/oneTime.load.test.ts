@@ -78,7 +78,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     expect(await two.client.credentials.verify({ id })).toMatchObject({ valid: true })
   })
 
-  it('goes on at another daemon when the one that asked the provider has stopped', async () => {
+  it('continues at another daemon when the one that polled the provider has stopped', async () => {
     const three = await join('three')
     const id = await begun(three)
     await statusOf(id, one)

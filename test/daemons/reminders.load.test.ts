@@ -8,7 +8,7 @@ import { isSharable, startSharing, type Sharing } from './sharing.ts'
 const hourMs = 3_600_000
 const start = Date.parse('2026-11-23T08:00:00.000Z')
 const cardCount = 60
-/** After so many hours the daemon that reminds ends, and the other one takes over. */
+/** The hours after which the daemon that sends reminders ends, and the other one takes over. */
 const takeovers = [12, 40]
 
 describe.skipIf(!isSharable)('due dates, with two daemons on one database', () => {
@@ -30,7 +30,7 @@ describe.skipIf(!isSharable)('due dates, with two daemons on one database', () =
     await eventually('the duties', () => boards.some(works))
   })
 
-  it('remind once of each, also when the daemon that does it ends meanwhile', async () => {
+  it('cause one reminder each, even if the daemon that sends them ends', async () => {
     const { token } = await boards[0]!.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
     const at = (board: TestBoard) => retryingClient(board.as(token))
     const { id: projectId } = await at(boards[0]!).projects.create({ name: 'p', path: boards[0]!.folder('p') })
@@ -58,7 +58,7 @@ describe.skipIf(!isSharable)('due dates, with two daemons on one database', () =
         told.push(await openSocket(boards[1]!.url, token))
       }
       nowMs = start + hour * hourMs
-      // What is due by then has been told of, and nothing else.
+      // Every card that is due by then has a reminder, and no other card.
       const due = Math.min(hour, cardCount) + Math.max(0, Math.min(hour - 24, cardCount))
       await eventually(`${due} reminders at hour ${hour}`, async () => {
         await Promise.all(boards.map(({ server }) => server.app.timer.reconcile()))
@@ -67,7 +67,7 @@ describe.skipIf(!isSharable)('due dates, with two daemons on one database', () =
       expect(seen()).toHaveLength(due)
     }
     expect(seen().sort()).toEqual(expected.sort())
-    // No socket was told of anything twice.
+    // No socket received an event twice.
     for (const socket of told) {
       expect(new Set(notices(socket)).size).toBe(notices(socket).length)
       socket.close()

@@ -19,7 +19,7 @@ const rules = zones.map((zone): Rule => ({
   overlap: 'add',
   catchUp: 'none',
 }))
-/** After so many times the daemon that does the work ends, and the other one takes over. */
+/** The number of times after which the daemon that runs schedules ends, and the other one takes over. */
 const takeovers = [40, 120, 200]
 
 describe.skipIf(!isSharable)('schedules, with two daemons of one machine', () => {
@@ -69,7 +69,7 @@ describe.skipIf(!isSharable)('schedules, with two daemons of one machine', () =>
       }
       nowMs = momentMs
       for (const model of models) look(model, momentMs)
-      // A daemon that loses its lease on a busy machine begins anew, and the other one does what is due. The clock stands still meanwhile.
+      // A daemon that loses its lease on a busy machine starts over, and the other one runs the due schedules. The clock is stopped in that time.
       await eventually(`what is due at ${new Date(momentMs).toISOString()}`, () => isDone(projectId, models), 15_000)
     }
     const made = await clientOf(boards[0]!).cards.list({ projectId, limit: 1000 })

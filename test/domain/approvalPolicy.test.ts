@@ -74,15 +74,15 @@ describe('a command', () => {
     expect(decide(policy, command(text))).toBe('refuse')
   })
   test.each(['git p*', 'git pus?', 'git [p]ush', 'git ~'])(
-    'that a pattern may turn into a refused one is asked about: %j',
+    'that a pattern could expand into a refused one requires a question: %j',
     text => {
       expect(decide(policy, command(text))).toBe('ask')
     },
   )
-  test('that nobody knows is asked about', () => {
+  test('that is unknown requires a question', () => {
     expect(decide(policy, { about: 'command', command: null, staysInFolder: true })).toBe('ask')
   })
-  test('is no command where it is the input of something else', () => {
+  test('is not a command if it is the input of another tool', () => {
     expect(decide(policy, { about: 'other', command: 'git status', staysInFolder: true })).toBe('ask')
   })
 })

@@ -9,7 +9,7 @@ import { startReceiver, type Received, type Receiver } from '../support/receiver
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const retrySecs = 3600
-/** How many days the clock is wrong, and when; it is the machine's but for that. */
+/** The offset of the clock in ms; otherwise it is the machine's clock. */
 let aheadMs = 0
 const jump = (ms: number) => {
   aheadMs += ms
@@ -38,13 +38,13 @@ beforeEach(async () => {
 })
 
 const never = new AbortController().signal
-/** The timetable of a board that makes backups; its own makes none, so that none is made beside. */
+/** The timetable of a board that creates backups. The board's own timetable creates none, so that no others appear. */
 const timetable = () =>
   jobs({ ...board.server.app, config: { ...board.server.app.config, backupEvery: '6h', backupKeep: 100 } })
 const runJobs = async () => {
   for (const job of timetable()) await job.run(never)
 }
-/** What the timetable looks at every second. */
+/** The work that the timetable checks every second. */
 const sendDue = () => board.server.app.webhooks.sendDue()
 
 test.each([
@@ -121,7 +121,7 @@ const made = async () => (await board.client.backups.list()).filter(({ origin })
 test.each([
   ['ahead', dayMs],
   ['back', -dayMs],
-])('backups are made in time when the clock goes a day %s and returns, and none too many', async (_, ms) => {
+])('backups are created on time when the clock jumps a day %s and returns, and not too many', async (_, ms) => {
   const job = timetable().find(({ name }) => name.startsWith('make a backup'))!
   const look = async () => {
     for (let times = 0; times < 3; times++) await job.run(never)
@@ -140,7 +140,7 @@ test.each([
   expect(await made()).toBe(after + 1)
 })
 
-test('a timetable whose clock goes a day ahead and back keeps what is promised: cards, deleted ones, events, and how much there is of each', async () => {
+test('a timetable whose clock jumps a day ahead and back keeps the retention of cards, deleted cards and events, and the limits of their numbers', async () => {
   const { id: kept } = await board.client.cards.create({ projectId, title: 'kept', deferred: true })
   const { id: deleted } = await board.client.cards.create({ projectId, title: 'deleted', deferred: true })
   await board.client.cards.delete({ projectId, cardId: deleted })
@@ -163,7 +163,7 @@ test('a timetable whose clock goes a day ahead and back keeps what is promised: 
   ).toEqual([[today, 2]])
 })
 
-test('the last use of a key that the clock was ahead of is told right again', async () => {
+test('the last use of a key that was ahead of the clock is corrected', async () => {
   const { key, id } = await board.client.keys.create({
     name: 'cron',
     scope: 'project',

@@ -16,7 +16,7 @@ let folder: string
 let now: Date
 let db: Database
 let outbox: Outbox
-/** What the reader wants, and what it has taken: kept in the database, as everything that a reader does. */
+/** The events that the reader requests, and their seqs in the database, where a reader keeps all its state. */
 let wanted: EventType[]
 let failures: unknown[]
 let readers: ConsumerHandle[]
@@ -80,7 +80,7 @@ test('a reader takes every wanted event once and in order, from its start on', a
   expect(await taken()).toEqual(all.filter(({ type }) => type === 'card.viewed').map(({ seq }) => seq))
 })
 
-test('events that nobody wants cost no write, until a thousand are to be noted', async () => {
+test('events that no reader requests cause no write, until a thousand of them must be recorded', async () => {
   let looks = 0
   await begun(
     start({
@@ -105,7 +105,7 @@ test('events that nobody wants cost no write, until a thousand are to be noted',
   await eventually('the note', async () => (await cursor()) === 1056)
 })
 
-test('what was taken is not taken again after a crash, and what was not is', async () => {
+test('processed events are not processed again after a crash, and the others are', async () => {
   await begun()
   await db.transaction(async tx => {
     for (const id of upTo(150)) await view(tx, id)
@@ -138,7 +138,7 @@ test('a page that could not be taken is undone, told of and taken again', async 
   expect([await taken(), failures.map(String), attempts]).toEqual([[1, 2], ['Error: not now'], 3])
 })
 
-test('a change of what is wanted holds for later events only, also after a crash', async () => {
+test('a change of the requested events applies to later events only, also after a crash', async () => {
   const reader = await begun()
   await db.transaction(async tx => {
     await remove(tx, 1)

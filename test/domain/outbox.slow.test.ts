@@ -31,7 +31,7 @@ const view = (tx: Transaction, projectId: number, id: number) =>
 const seqs = (events: StoredEvent[]) => events.map(event => event.seq)
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-test('every committed event is published once, in order and without a hole, whatever fails between them', async () => {
+test('every committed event is published once, in order and without a gap, despite failures in between', async () => {
   const heard: StoredEvent[] = []
   outbox.subscribe(events => heard.push(...events))
   const writes = upTo(300).map(id =>
@@ -56,7 +56,7 @@ test('every committed event is published once, in order and without a hole, what
   })
 })
 
-test('a listener hears what is committed after it began, and nothing after it ended', async () => {
+test('a listener receives events from its start to its end only', async () => {
   await db.transaction(tx => view(tx, 1, 1))
   const early: StoredEvent[] = []
   const late: StoredEvent[] = []
@@ -70,7 +70,7 @@ test('a listener hears what is committed after it began, and nothing after it en
   expect([seqs(early), seqs(late)]).toEqual([[2], [3]])
 })
 
-test('a listener that names a seq hears everything after it, though it was committed before', async () => {
+test('a listener that names a seq receives all later events, including those committed before it started', async () => {
   await db.transaction(async tx => {
     for (const id of upTo(250)) await view(tx, 1, id)
   })

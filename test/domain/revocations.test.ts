@@ -12,7 +12,7 @@ import { noLibsqlServer, startLibsqlServer } from '../support/servers/libsqlServ
 const clock = () => new Date()
 const ends: Ended[] = [{ tokenHash: 'a' }, { userId: 1 }, { signInsOf: 2 }, { keyId: 3 }]
 
-/** Somebody who keeps things open for callers, and what was heard. */
+/** A listener that holds connections open for callers, and the revocations it received. */
 function listening(db: Database) {
   const revocations = createRevocations(db)
   const heard: Ended[] = []
@@ -26,7 +26,7 @@ function listening(db: Database) {
   }
 }
 
-it('what ends is told after the commit, and what was undone is not', async () => {
+it('a revocation is published after the commit, and a rolled-back one is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'board-revocations-'))
   const db = openDatabase({ path: join(folder, 'board.db'), clock })
   const { heard, stop, revocations, end } = listening(db)

@@ -25,7 +25,7 @@ const bytesIn = (folder: string) =>
   readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 const count = async (table: string) =>
   (await board.server.app.db.get<{ total: number }>(`SELECT count(*) AS total FROM ${table}`))!.total
-/** Each day a card is made with a file and deleted again, a request is repeated, and a key is made that ends on the next day. */
+/** The work of one day: creates and deletes a card with a file, repeats a request, and creates a key that expires on the next day. */
 async function aDaysWork(day: number): Promise<void> {
   const { id: cardId } = await board.client.cards.create(
     { projectId, title: `Day ${day}`, prompt: 'x'.repeat(1000) },
@@ -33,15 +33,15 @@ async function aDaysWork(day: number): Promise<void> {
   )
   await board.client.attachments.create({ projectId, cardId, file: { path: join(board.dataDir, 'config.json') } })
   await board.client.cards.delete({ projectId, cardId })
-  // Files have the time of the machine, by which those of the last hour may still be written to.
+  // Files have the time of the machine, and those of the last hour might still be in use.
   const folder = board.server.app.attachmentFiles.folder
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), start / 1000 - 7200, start / 1000 - 7200)
 }
 
-test('weeks of the timetable leave what is kept as long as it is promised, and nothing more: rows, files, backups, open files and memory', async () => {
+test('weeks of the timetable keep exactly the retained rows, files and backups, and leak no open files or memory', async () => {
   const { app } = board.server
   const never = new AbortController().signal
-  // The server's own timetable makes no backups: it would make them by the real time, next to this one.
+  // The server's own timetable creates no backups, because it would create them by the real time in addition to this one.
   const config = { ...app.config, backupEvery: '4d', backupKeep: kept }
   const timetable = jobs({ ...app, config }).map(job => ({ ...job, dueMs: nowMs }))
   const before = { files: 0, memory: 0 }
@@ -58,7 +58,7 @@ test('weeks of the timetable leave what is kept as long as it is promised, and n
   const lived = Math.min(days, 31)
   expect(await count('cards')).toBeLessThanOrEqual(lived)
   expect(await count('cards')).toBeGreaterThanOrEqual(lived - 2)
-  // A backup that is being made holds the files.
+  // A backup in progress holds the files.
   await eventually('the end of files without a row', async () => {
     await timetable.at(-1)!.run(never)
     return readdirSync(app.attachmentFiles.folder).length === (await count('attachments'))

@@ -31,7 +31,7 @@ describe('tokens', () => {
     )
   })
 
-  it('are refused with another prefix, cut short, made longer or beside other text', () => {
+  it('are rejected with another prefix, truncated, extended or with surrounding text', () => {
     const token = mint('svc_ak_')
     for (const text of [
       '',
@@ -47,7 +47,7 @@ describe('tokens', () => {
       expect(check(text)).toBeUndefined()
   })
 
-  it('are refused whatever text comes instead', () => {
+  it('are rejected for any other text', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), text => {
         expect(check(text)).toBeUndefined()

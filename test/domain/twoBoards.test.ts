@@ -18,14 +18,14 @@ const account = { email: 'grace@example.org', password: 'a good long password' }
 const makeProject = (board: TestBoard, name: string) =>
   board.client.projects.create({ name, path: board.folder(name.replaceAll(' ', '-')) })
 
-/** Counts what a board tells its own parts of what was committed. */
+/** Counts the commits that a board announces to its own listeners. */
 function listenTo({ server: { app } }: TestBoard) {
   const heard = { events: 0, rights: 0 }
   const stops = [app.outbox.onAppended(() => heard.events++), app.identity.onRevoked(() => heard.rights++)]
   return { heard, stop: () => stops.forEach(stop => stop()) }
 }
 
-/** Work that does not end before it is told to. */
+/** Work that does not end until its gate opens. */
 function createGate() {
   let open = () => {}
   const opened = new Promise<void>(resolve => {
@@ -64,7 +64,7 @@ test('a board whose password hashing is full signs in on the other', async () =>
   await Promise.all(hashes)
 })
 
-test('who has guessed too often at one board may sign in at the other', async () => {
+test('a user who has guessed too often at one board can sign in at the other', async () => {
   const guess = (board: TestBoard) =>
     board.request('POST', '/api/auth/login', { token: null, body: { ...account, password: 'a wrong guess' } })
   const statuses: number[] = []
@@ -90,7 +90,7 @@ async function* contentOf(text: string) {
   yield Buffer.from(text)
 }
 
-test('a board goes on when the other one in its process stops', async () => {
+test('a board continues when the other one in its process stops', async () => {
   const third = await startBoard()
   const heard: string[] = []
   const stop = two.server.app.outbox.subscribe(events => heard.push(...events.map(({ type }) => type)))

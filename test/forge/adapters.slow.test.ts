@@ -58,7 +58,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
 
   it('opens a request, finds it, and knows it again', async () => {
     expect(await forge.findPull('board/1-work')).toBeUndefined()
-    // Gitea takes labels that are there already.
+    // Gitea accepts existing labels only.
     fake.openIssue({ title: 'Other', labels: ['board'] })
     const pull = await open({ labels: ['board'], reviewers: ['ann'] })
     expect(pull).toMatchObject({
@@ -104,8 +104,8 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(fake.pull().number).toBe(pull.number)
   })
 
-  it('changes reviewers and labels, and nothing beside', async () => {
-    // Gitea takes labels that are there already.
+  it('changes reviewers and labels, and no other fields', async () => {
+    // Gitea accepts existing labels only.
     fake.openIssue({ title: 'Other', labels: ['one', 'two/three & 4'] })
     const { number } = await open({ reviewers: ['ann'], labels: ['one'] })
     const update = async (change: PullChange) => {
@@ -138,7 +138,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     ])
   })
 
-  it('makes a draft ready, and a draft again', async () => {
+  it('marks a draft as ready, and converts it to a draft again', async () => {
     const { number } = await open({ draft: true })
     expect(await forge.readPull(number)).toMatchObject({ draft: true, title: 'Do the work', ready: false })
     const update = async (change: PullChange) => (await forge.updatePull(number, change)).pull
@@ -149,7 +149,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.readPull(number)).toMatchObject({ body: 'New' })
   })
 
-  it('is told that nothing has changed where the forge can say so', async () => {
+  it('receives "unchanged" if the forge supports it', async () => {
     const { number } = await open()
     const first = await forge.readPull(number)
     if (first === 'unchanged') return expect.unreachable()
@@ -170,7 +170,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(failed.reason).toBe('conflict')
   })
 
-  it('is ready when all is there that the branch demands', async () => {
+  it('is ready when all requirements of the branch are met', async () => {
     fake.protect({ approvals: 1, checks: ['build'] })
     const { number, headCommit } = await open()
     expect(await forge.readPull(number)).toMatchObject({ mergeable: true, ready: false })
@@ -184,7 +184,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
 
   it('merges the commit that was looked at', async () => {
     const { number, headCommit } = await open()
-    fake.push('board/1-work', { 'b.txt': 'by somebody else\n' })
+    fake.push('board/1-work', { 'b.txt': 'by another user\n' })
     expect((await failure(forge.mergePull(number, { method: 'squash', headCommit }))).reason).toBe('conflict')
     const { headSha } = fake.pull()
     const commit = await forge.mergePull(number, { method: 'squash', headCommit: headSha, title: 'Do it (#1)' })
@@ -194,7 +194,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect((await failure(forge.mergePull(number, { method: 'squash', headCommit: headSha }))).reason).toBe('conflict')
   })
 
-  it('sees a request that was merged by hand, and one whose branch is gone', async () => {
+  it('sees a request that was merged by hand, and one whose branch is deleted', async () => {
     const { number } = await open()
     const commit = fake.mergeByHand(number)
     expect(await forge.readPull(number)).toMatchObject({ state: 'merged', mergeCommit: commit })
@@ -241,7 +241,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(again.id).not.toBe(build.id)
   })
 
-  it.runIf(kind === 'github')('lists the jobs of Actions where a token may not read check runs', async () => {
+  it.runIf(kind === 'github')('lists the jobs of Actions if a token has no access to check runs', async () => {
     const pull = await open()
     fake.setCheck(pull.headCommit, 'build', 'failure', 'Error: no\n')
     const checks = await forge.listChecks(pull)
@@ -266,7 +266,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await states()).toEqual({ ann: 'approved', bob: 'approved' })
   })
 
-  it('takes the verdict of somebody who may not write there for a remark', async () => {
+  it('treats the verdict of a user without write access as a remark', async () => {
     // Only its reviewers can request changes.
     if (fake.options.kind === 'gitlab') return
     const { number } = await open()
@@ -277,7 +277,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(states.toSorted()).toEqual(['ann approved', 'bob commented'])
   })
 
-  it('lists what is said on lines and in general, and answers in the thread', async () => {
+  it('lists the comments on lines and in general, and replies in the thread', async () => {
     const { number } = await open()
     fake.review(number, 'ann', 'changes_requested', [
       { path: 'a.txt', line: 2, body: 'Why two?' },

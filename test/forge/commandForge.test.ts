@@ -39,7 +39,7 @@ const forge = (command: string, timeLimitMs?: number) =>
     processTrees,
     timeLimitMs,
   })
-/** A program that keeps what it is asked, and answers this to everything. */
+/** A program that records its requests, and gives this response to each. */
 const answering = (answer: unknown) => {
   writeFileSync(join(store.folder, 'answer.json'), typeof answer === 'string' ? answer : JSON.stringify(answer))
   return forge('cat > asked.json; cat answer.json')
@@ -114,7 +114,7 @@ it('asks a program in the project for everything', async () => {
   expect(asked()).toEqual({ action: 'commentIssue', number: 3, body: 'Hi' })
 })
 
-it('goes on without what the program does not support, where it only reads', async () => {
+it('continues without features that the program does not support, for reads only', async () => {
   const none = answering({ unsupported: true })
   expect(await none.listReviews(7)).toEqual([])
   expect(await none.listPullComments(7)).toEqual([])
@@ -153,7 +153,7 @@ it('refuses answers that are none', async () => {
   }
 })
 
-it('says with which words the program failed, and ends it when it takes too long, with what it started', async () => {
+it("reports the program's error output, and ends it with its child processes on timeout", async () => {
   expect(await failure(forge('echo one >&2; echo "no such host" >&2; exit 3').readPull(7))).toMatchObject({
     reason: 'unreachable',
     message: "The forge's command ended with code 3: no such host",
@@ -161,11 +161,11 @@ it('says with which words the program failed, and ends it when it takes too long
   const tag = `board-forge-${process.pid}`
   const late = await failure(forge(`sh -c 'while :; do sleep 0.2; done' ${tag} & sleep 1000`, 300).readPull(7))
   expect(late).toMatchObject({ reason: 'unreachable', message: expect.stringContaining('in time') })
-  await eventually('its processes are gone', () => processesWith(tag).length === 0)
-  // One that goes on in the background does not hold the answer back.
+  await eventually('the end of its processes', () => processesWith(tag).length === 0)
+  // A process that remains in the background does not delay the response.
   writeFileSync(join(store.folder, 'answer.json'), JSON.stringify(pull))
   await forge(`sh -c 'while :; do sleep 0.2; done' ${tag} & cat answer.json`).readPull(7)
-  await eventually('its processes are gone', () => processesWith(tag).length === 0)
+  await eventually('the end of its processes', () => processesWith(tag).length === 0)
 })
 
 it('has nothing of the server in its environment but the number of the project', async () => {

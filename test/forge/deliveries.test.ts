@@ -12,7 +12,7 @@ const secret = 'a secret of the two'
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
-  /** What was delivered of what happens meanwhile. */
+  /** The webhook deliveries for the changes that `happens` makes. */
   async function told(happens: (fake: FakeForge) => unknown): Promise<(ForgeDelivery | undefined)[]> {
     const receiver = await startReceiver()
     const fake = await FakeForge.start({ kind, folder: mkdtempSync(join(folder, kind)) })
@@ -54,7 +54,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(all[6]).not.toHaveProperty('number')
   })
 
-  it('has the same name for what is delivered twice', async () => {
+  it('gives a repeated delivery the same name', async () => {
     const twice = await told(async fake => {
       fake.openIssue({ title: 'Broken' })
       await fake.delivered()
@@ -64,7 +64,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(twice[1]).toEqual(twice[0])
   })
 
-  it('does not take what was not signed, or signed for something else', async () => {
+  it('rejects a delivery without a signature, or with the signature of another body', async () => {
     const receiver = await startReceiver()
     const fake = await FakeForge.start({ kind, folder: mkdtempSync(join(folder, kind)) })
     fake.webhookTo(receiver.url, secret, { hold: true })
@@ -84,7 +84,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
 
 const sign = (body: string | Buffer) => createHmac('sha256', secret).update(body).digest('hex')
 
-it('reads bodies that nobody expects', () => {
+it('reads unexpected bodies', () => {
   for (const body of ['', '[]', 'null', '{"pull_request":7,"issue":{"number":"x"},"repository":[]}', '{"a":', '\0']) {
     const headers = { 'x-hub-signature-256': `sha256=${sign(body)}`, 'x-github-event': 'pull_request' }
     const read = readDelivery('github', headers, Buffer.from(body), secret)

@@ -3,7 +3,7 @@ import { errorLines } from '../../src/forge/errorLines.ts'
 
 const fine = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `step ${from + index} is fine`)
 
-it('leaves a short log as it is, without colours, controls and times', () => {
+it('keeps a short log, without colors, control characters and times', () => {
   const log = [
     '\ufeff2026-11-23T12:00:00.1234567Z \u001b[36;1mnpm test\u001b[0m',
     '2026-11-23T12:00:01.1234567Z ##[error]\u001b[31mNo\u0007\u001b]0;title\u0007',
@@ -36,7 +36,7 @@ it('keeps the lines around errors, and the end', () => {
   expect(excerpt).toMatch(/step 1998 is fine\nstep 1999 is fine\nProcess completed with exit code 1\.$/)
 })
 
-it('is never longer than it may be, whatever is in the log', () => {
+it('never exceeds its maximum length, for any log', () => {
   const logs = [
     'error\n'.repeat(10_000),
     `${'x'.repeat(100_000)}error`,

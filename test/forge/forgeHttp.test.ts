@@ -26,7 +26,7 @@ interface Seen {
   headers: IncomingMessage['headers']
 }
 
-/** A server that answers with what is next on its list, and then with the last for ever. */
+/** A server that sends the next response of its list, and then repeats the last one. */
 async function serve(...answers: Scripted[]): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
   const server: Server = createServer((request, response) => {
@@ -72,7 +72,7 @@ it('repeats reads that were not answered, a few times', async () => {
   expect(asked).toHaveLength(3)
 })
 
-it('asks for a write once, whatever comes of it', async () => {
+it('sends a write once, regardless of its result', async () => {
   const { url, seen } = await serve({ breaks: true })
   expect((await failure(forgeAt(url).commentOnIssue(1, 'Done.'))).reason).toBe('unreachable')
   expect(seen.map(({ line }) => line)).toEqual(['POST /repos/acme/site/issues/1/comments'])
@@ -95,7 +95,7 @@ it.each([
   if (status === 422) expect(failed.message).toContain('field: base')
 })
 
-it('says when it may ask again where it asked too much', async () => {
+it('reports when it can retry after a rate limit', async () => {
   const seconds = now.getTime() / 1000
   const cases: [Scripted, number][] = [
     [{ status: 429, headers: { 'retry-after': '30' } }, 30],
@@ -168,7 +168,7 @@ it('reads a log from where the forge sends it, without the token', async () => {
   expect(JSON.stringify(storage.seen)).not.toContain(token)
 })
 
-it('reads page after page, and takes of the address of the next only what it asks for', async () => {
+it("reads page after page, and uses only the parameters of the next page's address", async () => {
   const issue = (number: number) => ({
     number,
     title: `Issue ${number}`,

@@ -64,7 +64,7 @@ interface Card {
   archived: boolean
   deleted: boolean
 }
-/** What a board is, said as simply as it can be: columns that hold ids in order. The last column is one for archived cards. */
+/** The simplest model of a board: columns that hold ids in order. The last column is one for archived cards. */
 interface Model {
   projectId: string
   columns: string[]

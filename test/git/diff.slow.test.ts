@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 const nothing = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
-test('a card that never ran, and one that changed nothing, have no diff; a folder that is no repository has none to give', async () => {
+test('a card that never ran, and one without changes, have an empty diff; a folder that is not a repository is an error', async () => {
   expect(await (await project.card()).diff()).toEqual(nothing)
   expect(await card.diff()).toEqual(nothing)
   rmSync(join(project.path, '.git'), { recursive: true })
@@ -87,7 +87,7 @@ test('what it shows can be applied, and it changes nothing', async () => {
   ])
 })
 
-test('a rename is told as one, a binary file without its bytes', async () => {
+test('a rename is shown as a rename, and a binary file without its bytes', async () => {
   renameSync(join(worktree, 'src/one'), join(worktree, 'src/two'))
   write(worktree, 'image', Buffer.from([0, 1, 2, 255, 0]))
   const { diff, stats } = await card.diff()
@@ -117,12 +117,12 @@ test("a long diff is cut at a line's end and says so; its numbers are whole", as
   expect(stats).toEqual({ filesChanged: 4, insertions: 48_000, deletions: 0 })
 })
 
-test('of very many files the first are told, and that there are more', async () => {
+test('a diff of very many files shows the first ones and is marked as truncated', async () => {
   for (let index = 0; index < 5100; index++) write(worktree, `many/${index}`, 'x\n')
   expect(await card.diff()).toMatchObject({ truncated: true, stats: { filesChanged: 5000, insertions: 5000 } })
 })
 
-test('files that come and go, cannot be read, or are no files do not spoil it', async () => {
+test('files that are created and deleted, unreadable, or special do not break the diff', async () => {
   write(worktree, 'kept', 'kept\n')
   write(worktree, 'hidden', 'x\n')
   chmodSync(join(worktree, 'hidden'), 0)
@@ -149,7 +149,7 @@ test('files that come and go, cannot be read, or are no files do not spoil it', 
   await churn
 })
 
-test('the line ends that the repository keeps are no change', async () => {
+test('line endings that Git normalizes are not a change', async () => {
   commit(worktree, '.gitattributes', '* text=auto\n')
   const { stats } = await card.diff()
   writeFileSync(join(worktree, 'README'), 'Read me.\r\n')

@@ -8,7 +8,7 @@ import { commit, git, useProjects, write, type TestProject } from './cards.ts'
 
 const projects = useProjects()
 let project: TestProject
-/** A bare repository that the project was pushed to, and a clone of somebody else's. */
+/** The bare repository to which the project was pushed, and another user's clone. */
 let remote: string
 let other: string
 let count = 0
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const account = () => join(projects.home, '.gitconfig')
 afterEach(() => writeFileSync(account(), ''))
 
-/** A commit of somebody else's, pushed. */
+/** A commit of another user, pushed. */
 function theirs(name: string): string {
   const made = commit(other, name, `${name}\n`)
   git(other, 'push', '-q', 'origin', 'HEAD:main')
@@ -71,7 +71,7 @@ test("new work starts at the upstream's commit, of which nothing but the remote 
   expect(await card.row()).toMatchObject({ worktreePath: null, gitBranch: null })
 })
 
-test('a branch with commits of its own stays the base, and that it has diverged is said', async () => {
+test('a branch with its own commits stays the base, and its divergence is reported', async () => {
   const mine = commit(project.path, 'mine', 'mine\n')
   expect(await (await project.card()).start()).toMatchObject({ baseCommit: mine })
   theirs('news')
@@ -86,7 +86,7 @@ test.each<[string, () => void]>([
   ['is detached', () => git(project.path, 'checkout', '-q', '--detach')],
   ['has no upstream', () => git(project.path, 'branch', '--unset-upstream')],
   [
-    'follows a branch of its own repository',
+    'follows a branch of the same repository',
     () => {
       git(project.path, 'branch', 'base')
       git(project.path, 'branch', '-u', 'base')
@@ -102,7 +102,7 @@ test.each<[string, () => void]>([
   expect(place.remark).toBeUndefined()
 })
 
-test('what was merged and what is shown of work on a fetched base is that work alone', async () => {
+test('a merge and a diff of work on a fetched base contain only that work', async () => {
   const local = head()
   const [base] = [theirs('news')]
   const work = async (name: string) => {
@@ -125,7 +125,7 @@ test('what was merged and what is shown of work on a fetched base is that work a
   expect(git(project.path, 'show', '--name-only', '--format=', 'main')).toBe('two')
 })
 
-test('a squashed merge into a branch that has gone on leaves the fetched commits what they are', async () => {
+test('a squashed merge into a branch with newer commits keeps the fetched commits unchanged', async () => {
   const base = theirs('news')
   const card = await project.card()
   commit((await card.start()).cwd, 'work', 'work\n')
@@ -152,7 +152,7 @@ test.each<[string, RegExp, () => void]>([
       config('remote.origin.url', 'git@host:x/y.git')
     },
   ],
-])('where the upstream %s, work starts at the local commit and a line says why', async (_, reason, change) => {
+])('if the upstream %s, work starts at the local commit and a message gives the reason', async (_, reason, change) => {
   change()
   const place = await (await project.card()).start()
   expect(place).toMatchObject({ baseCommit: head(), remark: expect.stringMatching(reason) })
@@ -174,7 +174,7 @@ test('a remote that hangs is left after the time, with all that was started, whi
   for (const place of await starts)
     expect(place).toMatchObject({ baseCommit: head(), remark: unfetched(/no answer within 1.5 s/) })
   expect(performance.now() - begun).toBeGreaterThan(1400)
-  await eventually('the end of what was started', () => processesWith(mark).length === 0)
+  await eventually('the end of the started processes', () => processesWith(mark).length === 0)
 })
 
 test('cards that start at once share a fetch', async () => {

@@ -121,7 +121,7 @@ test.each<[string, () => void]>([
   expect(state()).toBe(before)
 })
 
-test("untracked files that are in nobody's way stay", async () => {
+test('untracked files that conflict with no change remain', async () => {
   commit(worktree, 'work', 'work\n')
   write(project.path, 'mine', 'mine\n')
   expect((await card.merge()).merged).toBe(true)
@@ -145,7 +145,7 @@ test('a branch that is checked out nowhere moves on, and one in another worktree
   expect((await card.merge({ into: 'other' })).commit).toBe(tip('other'))
 })
 
-test('on no branch the project must be told into which one', async () => {
+test('with a detached HEAD the project must name the target branch', async () => {
   commit(worktree, 'work', 'work\n')
   git(project.path, 'checkout', '-q', '--detach')
   await expect(card.merge()).rejects.toMatchObject({
@@ -157,7 +157,7 @@ test('on no branch the project must be told into which one', async () => {
 })
 
 test.each(['nothing', '--output=/tmp/x', 'main^', 'HEAD', 'refs/heads/main', '', '../x', 'a\nb'])(
-  '%j is no branch to merge into',
+  '%j is not a branch to merge into',
   async into => {
     commit(worktree, 'work', 'work\n')
     const before = state()
@@ -166,7 +166,7 @@ test.each(['nothing', '--output=/tmp/x', 'main^', 'HEAD', 'refs/heads/main', '',
   },
 )
 
-test('what cannot be merged is told', async () => {
+test('a card that cannot be merged returns the reason', async () => {
   await expect((await project.card()).merge()).rejects.toMatchObject({ code: 'CONFLICT' })
   const inPlace = await project.card({ useWorktree: false })
   await inPlace.start()
@@ -196,7 +196,7 @@ test('the lock of a server that was killed is taken over, and that of one that r
   expect(git(project.path, 'show', 'HEAD:work')).toBe('work')
 })
 
-test('a worktree in a conflict of its own, or in which Git is at work, is not touched', async () => {
+test('a worktree with its own conflict, or with a running Git operation, is not touched', async () => {
   writeFileSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'), '')
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('at work') })
   expect(existsSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'))).toBe(true)
@@ -330,7 +330,7 @@ test("a merge into a checked-out branch runs no filter of the repository; the ac
   }
 })
 
-test("a file that only the repository's own filter could make is not merged into a checked-out branch", async () => {
+test("a file that only the repository's own filter could produce is not merged into a checked-out branch", async () => {
   commit(project.path, '.gitattributes', 'planted filter=planted\n')
   commit(project.path, 'planted', 'first\n')
   const other = await project.card()

@@ -25,7 +25,7 @@ function init(...args: string[]): void {
   commit(path, 'a', 'a\n')
 }
 
-/** What Git says of a folder. */
+/** The answers of Git about a folder. */
 const asked = (at: string) => {
   const [topLevel, gitDir, commonDir, head] = git(
     at,
@@ -41,7 +41,7 @@ const asked = (at: string) => {
 const refsOf = (at: string) => git(at, 'for-each-ref', '--format=%(objectname) %(refname)')
 
 test.each<[what: string, prepare: () => void]>([
-  ['as it is made', () => {}],
+  ['right after its creation', () => {}],
   ['with packed refs', () => git(path, 'pack-refs', '--all')],
   [
     'with a packed ref that has moved',
@@ -52,7 +52,7 @@ test.each<[what: string, prepare: () => void]>([
   ],
   ['with ids of SHA-256', () => init('--object-format=sha256')],
   ['on a branch in folders', () => git(path, 'switch', '--quiet', '-c', 'one/two/three')],
-])('a repository %s is read as Git reads it, from a folder in it and from a worktree, too', async (_, prepare) => {
+])('a repository %s is read like Git reads it, also from a subfolder and from a worktree', async (_, prepare) => {
   prepare()
   mkdirSync(join(path, 'sub/folder'), { recursive: true })
   git(path, 'worktree', 'add', '--quiet', '-b', 'beside', join(path, 'linked'))

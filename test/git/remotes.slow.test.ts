@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 const git = (...args: string[]) => gitIn(board.path, ...args)
-/** A bare repository with the project's branch, which notes what runs while it takes a push, and a clone of somebody else's. */
+/** A bare repository with the project's branch, which records the running processes during a push, and another user's clone. */
 beforeEach(() => {
   bare = join(repositories, `site-${++round}.git`)
   other = join(folder, `other-${round}`)
@@ -67,7 +67,7 @@ beforeEach(() => {
 const configure = (lines: string) => writeFileSync(join(home, '.gitconfig'), lines)
 afterEach(() => configure(''))
 
-/** A commit of somebody else's, pushed. */
+/** A commit of another user, pushed. */
 function theirs(branch: string, name: string): string {
   writeFileSync(join(other, name), `${name}\n`)
   gitIn(other, 'add', '.')
@@ -134,7 +134,7 @@ describe.skipIf(noGitOverHttp)('over HTTP', () => {
     configure(`[credential]\n\thelper = store --file ${join(home, 'credentials')}\n`)
   }
 
-  test("a branch goes there and comes back by the account's credential helper, and nobody reads the token", async () => {
+  test("a branch is pushed and fetched with the account's credential helper, and no process can read the token", async () => {
     helper(token)
     const card = await expectBothWays(address())
     const events = JSON.stringify(await board.client.activity.list(place(card)))
@@ -142,7 +142,7 @@ describe.skipIf(noGitOverHttp)('over HTTP', () => {
     expect(server.log()).toContain(`- ${user} [`)
   })
 
-  test('a wrong token and none are refused at once, and asked of nobody', async () => {
+  test('a wrong or missing token is rejected immediately, without a prompt', async () => {
     git('remote', 'add', 'origin', address())
     const card = await worked()
     const { code, message } = await failure(push(card))
@@ -156,7 +156,7 @@ describe.skipIf(noGitOverHttp)('over HTTP', () => {
     expect(refused.message).not.toContain('wrong-0123456789')
   })
 
-  test('a token in the address is in nothing that the board says or keeps', async () => {
+  test('a token in the address is in no output or record of the board', async () => {
     git('remote', 'add', 'origin', address().replace('//', `//${user}:${token}@`))
     const card = await worked()
     expect(await push(card)).toMatchObject({ pushed: true })
@@ -232,7 +232,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
     leading.closeAllConnections()
   })
 
-  test('it is not said where the forge says it', async () => {
+  test('the token is hidden even if the forge repeats it', async () => {
     const line = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`
     const echoing = createServer(({ headers }, response) => {
       if (!headers.authorization)
@@ -279,7 +279,7 @@ describe.skipIf(noGitOverSsh)('over SSH', () => {
     expect(server.log()).toContain('Accepted publickey')
   })
 
-  test('without the agent, or where the server is not the known one, it says so and asks nobody', async () => {
+  test('without the agent, or with an unknown host key, it reports the error without a prompt', async () => {
     git('remote', 'add', 'origin', address())
     const card = await worked()
     account('')
@@ -349,18 +349,18 @@ describe('hostile remotes', () => {
           .end('\u001b]0;title\u0007fatal: \u001b[2J\n'.repeat(100)),
     ],
   ]
-  test.each(garbage)('one that answers %s is told of in a line', async (_, answer) => {
+  test.each(garbage)('one that answers %s is reported in one line', async (_, answer) => {
     await refusal(await listen(createServer(answer)))
     expect(existsSync(ran)).toBe(false)
   })
 
-  test('one that breaks off at once is told of in a line', async () => {
+  test('one that closes the connection immediately is reported in one line', async () => {
     await refusal(await listen(createTcpServer(socket => socket.destroy())))
   })
 })
 
 describe('a remote that never answers', () => {
-  test('is waited for as long as the server says, and nothing of it goes on', async () => {
+  test("times out after the server's limit, and no process of it remains", async () => {
     const asked: Socket[] = []
     const hanging = createTcpServer(socket => asked.push(socket.on('error', () => {})))
     const url = `${await listenOn(hanging)}/x.git`

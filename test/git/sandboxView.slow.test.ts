@@ -32,7 +32,7 @@ const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const change = (name: string, text = name) =>
   session.run(`echo ${text} > ${name}; git add ${name}; git commit -qm 'Add ${name}'; git rev-parse HEAD`)
 
-describe.runIf(hasWalls)('Git behind walls', () => {
+describe.runIf(hasWalls)('Git in the sandbox', () => {
   beforeEach(start)
 
   test('an agent commits, amends, rebases, stashes, branches and packs, and only its own branch comes out, with the same commits', async () => {
@@ -57,7 +57,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(git(worktree, 'fsck', '--full')).toBe('')
   })
 
-  test('a stash and a branch of its own are there in the next session, and the branches of the repository as they are then', async () => {
+  test("a stash and a separate branch are kept for the next session, which sees the repository's branches of that time", async () => {
     session.run(
       'git branch mine; echo x >> README; git stash -q; git gc -q; git branch -q loose; git tag -f first HEAD',
     )
@@ -101,7 +101,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(existsSync(worktree)).toBe(false)
   })
 
-  test('what is staged, and where its HEAD is, keeps nobody outside from packing the repository', async () => {
+  test('staged changes and the HEAD of a session do not prevent others from packing the repository', async () => {
     session.run(
       'echo x > x; git add x; git commit -q --allow-empty -m one; git checkout -q --detach; echo y > y; git add y',
     )
@@ -144,7 +144,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     ],
     ['name another store', 'echo /tmp > "$G"/objects/info/alternates; echo /tmp > "$G"/board-objects/info/alternates'],
     [
-      'make the main worktree another',
+      'replace the main worktree',
       'echo "ref: refs/heads/other" > "$G"/HEAD; rm -f "$G"/index; echo . > "$G"/commondir',
     ],
     ["reach other agents' folders", 'ls "$G"/board && exit 3; echo x > "$G"/board/x; rm -rf "$G"/board'],
@@ -184,7 +184,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     return { ...known, ...Object.fromEntries(work.map(path => [path, files[path]])) }
   }
 
-  test('the branch comes out when somebody looks, merges or deletes, without being asked for', async () => {
+  test('the branch is exported for a diff, a merge or a deletion, without an explicit request', async () => {
     change('seen')
     expect((await card.diff()).diff).toContain('+seen')
     const inside = session.run('git rev-parse HEAD')
@@ -209,7 +209,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(readdirSync(join(gitDir(), 'board'))).toEqual([])
   })
 
-  test('what is staged and what is in conflict is seen outside', async () => {
+  test('staged changes and conflicts are visible outside', async () => {
     session.run('echo one > both; git add both; echo two > both')
     expect((await card.diff()).diff).toContain('+two')
     session.run('git rm -qf --cached both; rm both; git checkout -qb side; echo side > README; git commit -qam side')
@@ -239,7 +239,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(git(project.path, 'ls-tree', '--name-only', branch)).toBe('README\nagent\nperson\ntheirs')
   })
 
-  test('a stash or a branch that only the agent has is told of before the card goes', async () => {
+  test('a stash or a branch that exists only in the sandbox is reported before the card is deleted', async () => {
     session.run('echo x >> README; git stash -q')
     await expect(card.remove()).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
     session.run('git stash drop -q; git branch same HEAD')
@@ -269,7 +269,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(tip('mine/too')).toBe(work)
   })
 
-  test('what a server that was killed has begun is gone once a session opens', async () => {
+  test('leftovers of a killed server are removed when a session opens', async () => {
     const shadows = join(gitDir(), 'board')
     const [own] = readdirSync(shadows)
     const [old, young] = ['transfer-old', 'transfer-young'].map(name => join(shadows, own!, name))
@@ -284,7 +284,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(existsSync(join(shadows, own!, 'common/half'))).toBe(false)
   })
 
-  test('a lock that was left behind an hour ago is no hindrance', async () => {
+  test('a lock that is an hour old does not block', async () => {
     const common = join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
     const locks = [
       'packed-refs.lock',
@@ -402,7 +402,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     ['a reflog', 'rm -f .git/logs/HEAD; ln -s /etc/passwd .git/logs/HEAD; echo x >> .git/logs/refs/heads/main'],
     ['a submodule', 'mv .git/modules .git/was; mkdir -p .git/modules/x; echo x > .git/modules/x/config'],
     ['where Git looks for the rest', 'mkdir evil; echo ../evil > .git/commondir'],
-  ])('no agent can change %s, also if its owner replaces a file meanwhile', async (_, script) => {
+  ])('no agent can change %s, even if its owner replaces a file in that time', async (_, script) => {
     mkdirSync(join(gitDir(), 'worktrees/kept'), { recursive: true })
     mkdirSync(join(gitDir(), 'modules/x'), { recursive: true })
     session = await openSession(projects.worktrees, own())
@@ -415,7 +415,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     expect(look()).toEqual(before)
   })
 
-  test('an agent makes neither a folder nor a part of a working tree a repository', async () => {
+  test('an agent cannot turn a folder or a part of a working tree into a repository', async () => {
     const folder = join(projects.folder, `folder-${count}`)
     const part = join(project.path, 'part')
     for (const path of [folder, part]) {

@@ -21,12 +21,12 @@ const asArguments = ({ kind, source, target }: Mount) =>
 export const hasWalls = spawnSync('bwrap', [...walls, 'true']).status === 0
 if (!hasWalls) reportSkipped('Git in the sandbox', 'bubblewrap does not work here')
 
-/** A session behind walls: what an agent's shell does there. */
+/** A session in the sandbox: the actions of an agent's shell. */
 export interface Session {
   view: GitView
-  /** Runs a script and returns what it printed. @throws Error when it fails */
+  /** Runs a script and returns its output. @throws Error if it fails */
   run(script: string): string
-  /** Runs a script that may fail. */
+  /** Runs a script that can fail. */
   attempt(script: string): { status: number | null; output: string }
 }
 

@@ -34,7 +34,7 @@ beforeEach(async () => {
 const takeFor = (dataDir: string, worktreeRoot: string) => takeWorktreeRoots({ dataDir, worktreeRoot })
 const take = (name: string) => takeFor(project.dataDir, join(roots, name)).worktreeRoot!
 
-test('new worktrees are made below the root, one that is there stays where it is, and one that is gone comes back below the root of now', async () => {
+test('new worktrees are created below the root, an existing one keeps its place, and a deleted one is recreated below the current root', async () => {
   const [first, second] = [take('first'), take('deep/second')]
   const [one, other] = [await project.card(), await project.card()]
   const { projectId } = await one.row()
@@ -63,7 +63,7 @@ test('new worktrees are made below the root, one that is there stays where it is
   expect(existsSync(at(second, one))).toBe(false)
 })
 
-test('a worktree that lies in no root of this board is not used', async () => {
+test('a worktree in no root of this board is not used', async () => {
   const first = take('first')
   const card = await project.card()
   const { branch } = await card.start({ worktreeRoot: first })
@@ -107,7 +107,7 @@ test.each<[string, RegExp, () => string]>([
     },
   ],
   [
-    'a folder that everybody may write',
+    'a world-writable folder',
     /others may write there/,
     () => {
       const path = join(roots, 'open')
@@ -133,13 +133,13 @@ test.each<[string, RegExp, () => string]>([
       return join(roots, 'theirs')
     },
   ],
-])('%s is no root of worktrees', (_, message, path) => {
+])('%s is rejected as a root of worktrees', (_, message, path) => {
   expect(() => takeFor(project.dataDir, path())).toThrow(
     expect.objectContaining({ code: 'VALIDATION_FAILED', message: expect.stringMatching(message) }),
   )
 })
 
-test('a root that is refused for its repository is not made there', () => {
+test('a root that is rejected because of its repository is not created', () => {
   expect(() => takeFor(project.dataDir, join(project.path, 'new/worktrees'))).toThrow()
   expect(existsSync(join(project.path, 'new'))).toBe(false)
 })

@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const conflict = (message: RegExp) => ({ code: 'CONFLICT', message: expect.stringMatching(message) })
 
-test('the first start makes a worktree below the data folder, from the commit that the project is on, and keeps all of it on the card', async () => {
+test("the first start creates a worktree below the data folder, from the project's current commit, and records it on the card", async () => {
   commit(project.path, 'src/a', 'a\n')
   const card = await project.card()
   const place = await card.start()
@@ -53,7 +53,7 @@ test('the first start makes a worktree below the data folder, from the commit th
   expect(git(project.path, 'symbolic-ref', '--short', 'HEAD')).toBe('main')
 })
 
-test('a later start finds the worktree as it was left, and the base commit stays', async () => {
+test('a later start finds the worktree unchanged, and the base commit stays', async () => {
   const card = await project.card()
   const first = await card.start()
   write(first.cwd, 'loose', 'loose\n')
@@ -104,13 +104,13 @@ test.each<[string, (path: string, branch: string) => void]>([
     },
   ],
   [
-    'was cut short while it was made',
+    'was interrupted during its creation',
     path => {
       renameSync(path, `${path}.unfinished`)
       writeFileSync(join(`${path}.unfinished`, 'half'), 'x')
     },
   ],
-])('a worktree that %s is made again from its branch', async (_, spoil) => {
+])('a worktree that %s is recreated from its branch', async (_, spoil) => {
   const card = await project.card()
   const first = await card.start()
   const tip = commit(first.cwd, 'work', 'work\n')
@@ -122,7 +122,7 @@ test.each<[string, (path: string, branch: string) => void]>([
   expect(existsSync(`${first.worktreePath}.unfinished`)).toBe(false)
 })
 
-test('files in a folder that is no worktree any more are moved aside, not deleted', async () => {
+test('files in a folder that is no longer a worktree are moved aside, not deleted', async () => {
   const card = await project.card()
   const { worktreePath } = await card.start()
   write(worktreePath!, 'loose', 'loose\n')
@@ -132,7 +132,7 @@ test('files in a folder that is no worktree any more are moved aside, not delete
   expect(readFileSync(join(worktreePath!, '..', aside, 'loose'), 'utf8')).toBe('loose\n')
 })
 
-test('a worktree is tied again to a project that moved, and keeps what is not committed', async () => {
+test('a worktree is reconnected to a project that moved, and keeps uncommitted changes', async () => {
   const card = await project.card()
   const first = await card.start()
   write(first.cwd, 'loose', 'loose\n')
@@ -152,7 +152,7 @@ test('a card whose branch and worktree both were deleted starts again from its b
   expect(git(first.cwd, 'rev-parse', 'HEAD')).toBe(first.baseCommit)
 })
 
-test('a card whose base commit is gone with its branch starts from what the project is on, and keeps that as its base', async () => {
+test("a card whose base commit and branch were deleted starts from the project's current commit, and keeps that as its base", async () => {
   const card = await project.card({
     worktreeManaged: true,
     gitBranch: 'board/gone',
@@ -168,7 +168,7 @@ test('a card whose base commit is gone with its branch starts from what the proj
   expect(await card.row()).toMatchObject({ baseCommit, gitBranch: 'board/gone' })
 })
 
-test('a branch that is checked out elsewhere is told, and nothing is lost', async () => {
+test('a branch that is checked out elsewhere is reported, and no changes are lost', async () => {
   const card = await project.card()
   const { worktreePath, branch } = await card.start()
   rmSync(worktreePath!, { recursive: true })
@@ -225,7 +225,7 @@ test('a project in a subfolder of its repository works in the same subfolder of 
   expect(readdirSync(cwd)).toEqual(['main'])
 })
 
-test('a subfolder of which the branch knows nothing is there, and empty, for the agent to begin in', async () => {
+test("a subfolder that the branch does not have is created empty, as the agent's working folder", async () => {
   const path = join(project.path, 'packages/new')
   mkdirSync(path, { recursive: true })
   await project.set({ path })
@@ -259,7 +259,7 @@ test("without a worktree, and without a repository, a card works in the project'
   })
 })
 
-test('an attached worktree is worked in as it is; its work counts from where it parted from the project', async () => {
+test('an attached worktree is used unchanged; its work counts from where it diverged from the project', async () => {
   const own = `${project.path}-own`
   git(project.path, 'worktree', 'add', '-q', '-b', 'mine', own)
   const parting = git(project.path, 'rev-parse', 'HEAD')
@@ -298,7 +298,7 @@ test("making a worktree runs no hook, no monitor and no filter of the repository
   git(project.path, 'config', '--worktree', 'filter.planted.process', program)
   git(project.path, 'config', 'filter.planted.smudge', program)
   git(project.path, 'config', 'filter.planted.required', 'true')
-  // What the account names runs as the account says, also where the repository names something else for it.
+  // Programs that the account configures run as configured there, even if the repository configures others under their names.
   git(project.path, 'config', 'filter.rot.process', program)
   git(project.path, 'config', 'filter.served.smudge', program)
   git(project.path, 'config', 'core.hooksPath', join(project.path, '.git/hooks'))
@@ -347,7 +347,7 @@ test('a worktree goes only when nothing is lost; with force a patch is saved fir
   expect((await card.start()).baseCommit).toBe(git(project.path, 'rev-parse', 'HEAD'))
 })
 
-test('a worktree with folders that nothing may be deleted from goes too, and an attached one never does', async () => {
+test('a worktree with read-only folders is deleted also, and an attached one never is', async () => {
   const card = await project.card()
   const { worktreePath } = await card.start()
   git(project.path, 'config', 'core.excludesFile', join(project.path, '.git/ignored'))

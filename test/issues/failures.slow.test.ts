@@ -23,7 +23,7 @@ const say = ({ id: cardId }: Card, body: string) =>
   board.client.comments.create({ projectId: board.projectId, cardId, body })
 
 describe('a forge that fails', () => {
-  test('loses nothing while it is away, and is told all once it is back', async () => {
+  test('loses no change while it is offline, and receives all once it is back', async () => {
     const card = await taken('Away')
     const { number } = card.issue!
     board.forge.fail({ status: 502, times: 1000 })
@@ -78,7 +78,7 @@ describe('a forge that fails', () => {
     expect(await board.said(card)).toHaveLength(2)
   })
 
-  test('that refuses one issue goes on with others, and says which', async () => {
+  test('that rejects one issue does not block others, and the rejected issue is reported', async () => {
     const [locked, other] = [await taken('Locked'), await taken('Other')]
     board.forge.fail({ match: new RegExp(`^POST .*issues/${locked.issue!.number}/comments`), status: 403, times: 100 })
     await say(locked, 'Hello')

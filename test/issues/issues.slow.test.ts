@@ -17,7 +17,7 @@ async function taken(title: string, more: { body?: string; labels?: string[] } =
 const read = ({ id }: Card) => board.client.cards.get({ projectId: board.projectId, cardId: id })
 const edit = ({ id }: Card, change: Partial<Parameters<typeof board.client.cards.update>[0]>) =>
   board.client.cards.update({ ...change, projectId: board.projectId, cardId: id })
-/** What the forge was told by a visit, and by the one after it, which has nothing left to tell. */
+/** The writes to the forge during one sync. Expects none from the sync after it. */
 async function told(): Promise<string[]> {
   const before = board.writes().length
   await board.sync()
@@ -83,7 +83,7 @@ describe('an issue with the label', () => {
     expect(empty.title).toBe('Untitled')
   })
 
-  test('has its card follow its texts until somebody changes them or takes the card up', async () => {
+  test('updates its card until a user edits or starts the card', async () => {
     const card = await taken('First', { body: 'one' })
     const { number } = card.issue!
     board.forge.editIssue(number, { title: 'Second', body: 'two' })
@@ -93,7 +93,7 @@ describe('an issue with the label', () => {
     board.forge.editIssue(number, { title: 'Third', body: 'three' })
     await board.sync()
     expect(await read(card)).toMatchObject({ title: 'Mine', prompt: expect.stringContaining('> three') as string })
-    // Somebody has read it and lets agents work on it: a stranger does not change what they do.
+    // A user has read the card and lets agents work on it: an outsider must not change their task.
     await board.client.cards.activate({ projectId: board.projectId, cardId: card.id })
     board.forge.editIssue(number, { body: 'four' })
     await board.sync()
@@ -103,7 +103,7 @@ describe('an issue with the label', () => {
 })
 
 describe('a card that is done', () => {
-  test('closes its issue and says why, once, and reopens what it has closed', async () => {
+  test('closes its issue with a reason, once, and reopens an issue that it closed', async () => {
     const card = await taken('Close me')
     const { number } = card.issue!
     await board.move(card, 'done')
@@ -119,13 +119,13 @@ describe('a card that is done', () => {
     expect(board.saidThere(number)).toHaveLength(2)
   })
 
-  test('is told at once, without anybody asking', async () => {
+  test('is sent immediately, without a request', async () => {
     const card = await taken('By itself')
     await board.move(card, 'done')
     await expect.poll(() => board.forge.issue(card.issue!.number).state, { timeout: 10_000 }).toBe('closed')
   })
 
-  test('leaves one that somebody has closed, and does not reopen it', async () => {
+  test('leaves an issue that a user has closed, and does not reopen it', async () => {
     const card = await taken('Both')
     const { number } = card.issue!
     board.forge.closeIssue(number)
@@ -137,7 +137,7 @@ describe('a card that is done', () => {
     expect((await read(card)).issue!.state).toBe('closed')
   })
 
-  test('leaves one without the label alone, and goes on when it has it again', async () => {
+  test('leaves an issue without the label unchanged, and continues when it has the label again', async () => {
     const card = await taken('Untied')
     const { number } = card.issue!
     board.forge.state.setIssueLabels(board.forge.issue(number), [], 'ann')
@@ -150,8 +150,8 @@ describe('a card that is done', () => {
   })
 })
 
-describe('an issue that somebody closes', () => {
-  test('has its card done if nobody has begun it, and back when it is reopened', async () => {
+describe('an issue that a user closes', () => {
+  test('completes its card if no work has started, and reopens it with the issue', async () => {
     const card = await taken('By hand')
     const { number } = card.issue!
     board.forge.closeIssue(number)
@@ -171,7 +171,7 @@ describe('an issue that somebody closes', () => {
     ])
   })
 
-  test('that is gone leaves its card, which says so', async () => {
+  test('that is deleted keeps its card, which reports it', async () => {
     const card = await taken('Gone')
     const { number } = card.issue!
     board.forge.openIssue({ title: 'A later one' })
@@ -185,7 +185,7 @@ describe('an issue that somebody closes', () => {
   })
 })
 
-test('what a webhook tells of is looked at at once, and no more than it says is believed', async () => {
+test('an issue in a webhook is read immediately, and the rest of the payload is not trusted', async () => {
   const { url, secret } = await board.client.forges.giveWebhookSecret({ projectId: board.projectId })
   board.forge.webhookTo(url, secret)
   const { number } = board.forge.openIssue({ title: 'Told', labels: ['board'] })

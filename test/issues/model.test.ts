@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Issues that somebody on the forge closed last. */
+/** Issues that a user on the forge closed last. */
 const closedThere = new Set<number>()
 let drawn = 0
 
@@ -77,14 +77,14 @@ async function settle(): Promise<void> {
   throw new Error('It does not come to rest.')
 }
 
-/** What is said, in no order: who comes first is told by neither side. */
+/** The comments in no order: neither side stores which came first. */
 const words = (bodies: readonly string[]) =>
   bodies
     .map(body => /(?:ours|theirs) \d+/.exec(body)?.[0])
     .filter(Boolean)
     .sort()
 
-test(`both sides end the same and quiet, whatever is done in which order (BOARD_TEST_SEED=${seed})`, async () => {
+test(`both sides end equal and idle, for any actions in any order (BOARD_TEST_SEED=${seed})`, async () => {
   const issues = ['One', 'Two', 'Three'].map(title => board.forge.openIssue({ title, labels: ['board'] }))
   await board.sync()
   for (let step = 0; step < steps; step++)

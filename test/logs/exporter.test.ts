@@ -166,7 +166,7 @@ test('what is refused for good is dropped and counted, and what follows is sent'
   expect(said[0]!.fields).toEqual({ why: 'it answered 400: Go away, [redacted]', willRetry: false })
 })
 
-test('what a receiver takes in part is not sent again, and what it rejected is counted', async () => {
+test('a partially accepted batch is not sent again, and its rejected entries are counted', async () => {
   start()
   receiver.answer = response => {
     receiver.answer = undefined
@@ -179,7 +179,7 @@ test('what a receiver takes in part is not sent again, and what it rejected is c
   expect(said[0]!.fields.why).toBe('it rejected 3 entries: too old')
 })
 
-test('a redirect is not followed: what goes with the request stays where it was meant to go', async () => {
+test('a redirect is not followed, so that the headers of a request stay with their target', async () => {
   const other = await startReceiver()
   start()
   receiver.answer = response => {
@@ -207,7 +207,7 @@ test('a dead receiver costs a bounded queue, which loses its oldest, and nothing
   await eventually('it to catch up', () => received().includes(999))
   await idle()
   const numbers = received() as number[]
-  // What was on its way when the queue overflowed is older than what was lost meanwhile.
+  // Entries in flight at the overflow are older than the entries that were lost then.
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
   expect(numbers.slice(-70)).toEqual(counting(70, 930))
   expect(numbers.length + exporter.figures().dropped).toBe(1000)
@@ -233,7 +233,7 @@ test('what is queued is sent at the end, and to the new receiver when it changes
   start({ delayMs: 60_000 })
   say(2)
   exporter.use({ endpoint: other.url, headers: {}, minLevel: 'info', compression: 'none' })
-  await eventually('the new receiver to be told', () => other.records().length === 2)
+  await eventually('the entries at the new receiver', () => other.records().length === 2)
   say(2, 2)
   await exporter.close()
   expect(other.records().map(({ attributes }) => attributes.number)).toEqual([0, 1, 2, 3])

@@ -30,7 +30,7 @@ const open = (said: string[] = [], more: Partial<typeof limits> = {}) =>
   createFiles(folder, message => said.push(message), { ...limits, ...more })
 const entry = (number: number) => toEntry('info', `Entry ${number} is about ünïcode`, { source: 'test', number })
 
-test('lines of JSON with what happened, for this account only', async () => {
+test('events are lines of JSON, readable by this account only', async () => {
   const files = open()
   files.add(toEntry('warn', 'Something is odd.', { source: 'http', requestId: 'r-1', status: 503 }))
   await files.close()
@@ -47,7 +47,7 @@ test('lines of JSON with what happened, for this account only', async () => {
   expect([statSync(folder).mode & 0o777, statSync(join(folder, 'board.log')).mode & 0o777]).toEqual([0o700, 0o600])
 })
 
-test('a burst of any size never takes more room than the cap, at no moment, and the newest lines are kept', async () => {
+test('a burst of any size never exceeds the cap at any moment, and the newest lines are kept', async () => {
   const files = open()
   let most = 0
   for (let number = 0; number < 6000; number++) {
@@ -67,7 +67,7 @@ test('a burst of any size never takes more room than the cap, at no moment, and 
   expect(files.figures().dropped).toBe(0)
 })
 
-test('after a restart it goes on in the same file, whatever its mode was', async () => {
+test('after a restart it continues in the same file, and restores its mode', async () => {
   const first = open()
   first.add(entry(1))
   await first.close()
@@ -80,7 +80,7 @@ test('after a restart it goes on in the same file, whatever its mode was', async
 })
 
 test('an error is on its way to the disk at once, and so is everything when the process is about to end', async () => {
-  // Nothing comes by itself after a while.
+  // No later write is needed after a while.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   const whole = async (count: number) => {
     const [text, waitedAt] = [() => readFileSync(join(folder, 'board.log'), 'utf8'), performance.now()]
@@ -96,7 +96,7 @@ test('an error is on its way to the disk at once, and so is everything when the 
   expect(await whole(3)).toHaveLength(3)
 })
 
-test('a folder that cannot be made stops nothing: what is lost is counted, and said once', async () => {
+test('a folder that cannot be created does not block: lost lines are counted, and reported once', async () => {
   writeFileSync(folder, 'a file')
   const said: string[] = []
   const files = open(said)
@@ -106,7 +106,7 @@ test('a folder that cannot be made stops nothing: what is lost is counted, and s
   expect(said).toEqual([expect.stringMatching(/^The log's file cannot be written: /)])
 })
 
-test('a folder that goes away while it is written is made again with the next file', async () => {
+test('a folder that is deleted during writing is recreated with the next file', async () => {
   const files = open()
   for (let number = 0; number < 50; number++) files.add(entry(number))
   files.flushSync()
@@ -116,7 +116,7 @@ test('a folder that goes away while it is written is made again with the next fi
   expect(lines().at(-1)!.number).toBe(399)
 })
 
-test('a disk that is slower than what is said loses lines, whole ones, and counts them', async () => {
+test('a disk that is slower than the log loses whole lines, and counts them', async () => {
   const files = open([], { maxBytesEach: 100_000_000, maxBuffered: 100_000 })
   mkdirSync(folder, { recursive: true })
   for (let number = 0; number < 20_000; number++) files.add(entry(number))
@@ -127,13 +127,13 @@ test('a disk that is slower than what is said loses lines, whole ones, and count
 })
 
 test.skipIf(!mayMount)(
-  'a disk that was full while all that may wait came takes lines again as soon as there is room',
+  'a disk that was full until the queue overflowed accepts lines again as soon as there is space',
   async () => {
     mkdirSync(folder)
     mountDisk(folder, '1m')
     const files = open([], { maxBuffered: 1000 })
     const empty = fillDisk(folder)
-    await eventually('more than may wait', () => {
+    await eventually('an overflow of the queue', () => {
       files.add(toEntry('error', 'No room.'))
       return files.figures().dropped > 0
     })

@@ -50,7 +50,7 @@ const intoOneFile = () => {
   database.close()
 }
 
-test('what was said is there at once, and after a restart, with ids that grow', () => {
+test('an entry is available immediately, and after a restart, with ascending ids', () => {
   const first = open()
   fill(first, 3)
   const before = first.list(all).map(({ id }) => id)
@@ -86,7 +86,7 @@ test('it never holds up others for long while it writes', async () => {
   expect(maxMs).toBeLessThan(250 * slowdown())
 })
 
-test('the file never grows beyond its cap, whatever is said, and keeps the newest', async () => {
+test('the file never exceeds its cap, for any entries, and keeps the newest', async () => {
   const maxBytes = 2 * 1024 * 1024
   const history = open({ maxBytes })
   for (let round = 0; round < 12; round++) {
@@ -101,7 +101,7 @@ test('the file never grows beyond its cap, whatever is said, and keeps the newes
   expect([history.dropped, said]).toEqual([0, []])
 })
 
-test('pruning deletes what is too old and what is too much, and leaves the newest', async () => {
+test('pruning deletes entries that are too old or too many, and keeps the newest', async () => {
   const history = open({ maxRows: 700 })
   fill(history, 1000, '2026-01-01T00:00:00.000Z', 'old')
   fill(history, 1000, '2026-06-01T00:00:00.000Z', 'newer')
@@ -119,7 +119,7 @@ test('pruning deletes what is too old and what is too much, and leaves the newes
 
 describe('a damaged file is set aside and a new one begun, with ids above the old ones', () => {
   const damage: Record<string, () => void> = {
-    'that is no database': () => writeFileSync(path, 'nonsense '.repeat(10_000)),
+    'that is not a database': () => writeFileSync(path, 'nonsense '.repeat(10_000)),
     'of another version': () => {
       const database = new LibsqlDatabase(path)
       database.exec('PRAGMA user_version = 99')
@@ -154,7 +154,7 @@ describe('a damaged file is set aside and a new one begun, with ids above the ol
   })
 })
 
-test('a place where no database can be made stops nothing', async () => {
+test('a path where no database can be created does not block', async () => {
   mkdirSync(path)
   const history = open()
   fill(history, 10)

@@ -18,7 +18,7 @@ export interface ActiveCard extends TestCard {
   token: string
 }
 
-/** A server with a project that is no Git repository. */
+/** A server with a project that is not a Git repository. */
 export interface MonitorBoard extends TestBoard {
   path: string
   projectId: string
@@ -109,7 +109,7 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
   }
 }
 
-/** Waits until at least so many processes carry the mark in their command line or environment. The server has the same event loop: it is left alone meanwhile. */
+/** Waits until at least `least` processes have the mark in their command line or environment. Sleeps in between, because the server uses the same event loop. */
 export const untilThere = (mark: string, least: number): Promise<boolean> =>
   eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= least))
 /** Waits until no process carries the mark any more. */

@@ -9,14 +9,14 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
 import { startMonitorBoard, type Monitor, type MonitorBoard } from './monitorBoard.ts'
 
-describe('what is told of monitors', () => {
+describe('events of monitors', () => {
   let board: MonitorBoard
   beforeAll(async () => {
     board = await startMonitorBoard({ monitorTimeoutMs: 3000 })
   })
   afterAll(() => board.close())
 
-  /** A place of its own, and what is told of monitors there. */
+  /** Creates a separate project, and returns its monitor events. */
   async function watched() {
     const { projectId, path } = await board.newProject()
     const live = await follow(board.url, board.token, projectId)
@@ -64,7 +64,7 @@ describe('what is told of monitors', () => {
     close()
   })
 
-  it('is that one rests and goes on, and then its first result again', async () => {
+  it('are sent for its pause and resumption, and then for its first result again', async () => {
     const { card, path, statuses, close } = await watched()
     const columns = await board.client.columns.list({ projectId: card.projectId })
     const { id } = await board.create(card, 'exit 1', { cwd: path })
@@ -102,7 +102,7 @@ describe('the agent at work on the card', () => {
   })
   afterAll(() => board.close())
 
-  it('is told by a message that all is well no longer, and again', async () => {
+  it('receives a message when a monitor fails, and when it recovers', async () => {
     const { id: cardId } = await board.start('slow')
     await board.untilStatus(cardId, 'waiting')
     const ref = { projectId: board.projectId, cardId }
@@ -123,20 +123,20 @@ describe('the agent at work on the card', () => {
       insertMonitor(tx, {
         projectId: Number(board.projectId),
         cardId: Number(cardId),
-        command: 'test -e mended || { pwd; exit 5; }',
+        command: 'test -e fixed || { pwd; exit 5; }',
         intervalSecs: 0.5,
-        description: 'Mended?',
+        description: 'Fixed?',
         cwd,
         byAgent: false,
       }),
     )
     await eventually('the message', async () => (await said()).length === 1)
     expect((await said())[0]).toBe(
-      `Monitor ${id} (Mended?) is not ok any more (failing): test -e mended || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`,
+      `Monitor ${id} (Fixed?) is not ok any more (failing): test -e fixed || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`,
     )
-    writeFileSync(join(worktreePath, 'mended'), '')
+    writeFileSync(join(worktreePath, 'fixed'), '')
     await eventually('the other message', async () => (await said()).length === 2)
-    expect((await said())[1]).toBe(`Monitor ${id} (Mended?) is ok again: test -e mended || { pwd; exit 5; }`)
+    expect((await said())[1]).toBe(`Monitor ${id} (Fixed?) is ok again: test -e fixed || { pwd; exit 5; }`)
     // It is in line for the end of the turn.
     await board.client.agents.approvePlan({ ...ref, approved: true })
     await eventually(

@@ -27,7 +27,7 @@ const restart = async (meanwhile: () => Promise<void> = async () => {}) => {
 }
 const runsOf = (ledger: string) => (existsSync(ledger) ? readFileSync(ledger, 'utf8').length : 0)
 
-it('a stop of the server ends what runs; the monitor is no worse for it and goes on with the next server', async () => {
+it('a stop of the server ends the run; the monitor keeps its status and continues with the next server', async () => {
   const [card, mark] = [await board.newCard(), `board-monitor-stop-${process.pid}`]
   const { id, createdAt } = await board.create(
     card,
@@ -51,7 +51,7 @@ it('a stop of the server ends what runs; the monitor is no worse for it and goes
   await board.client.monitors.deleteProject({ projectId: card.projectId, monitorId: id })
 })
 
-it('a row that says running when the server starts is set right before anybody reads it', async () => {
+it('a row with a running status at the start of the server is corrected before the first read', async () => {
   const card = await board.newCard()
   const { id } = await board.create(card, 'echo said', { intervalSecs: 86_400 })
   expect((await board.until(id, 'a run', ({ status }) => status === 'ok')).output).toBe('said\n')
@@ -91,7 +91,7 @@ it('what was missed runs once at the start, and the rest of the schedule holds',
   expect([runsOf(join(ledgers, 'ahead')), runsOf(join(ledgers, 'far'))]).toEqual([1, 1])
 })
 
-it('a clock that is set does not move what is due; the times that are shown follow it', async () => {
+it('a clock change does not move the next run; the displayed times follow it', async () => {
   const card = await board.newCard()
   const ledger = join(root, 'ledger')
   const { id } = await board.create(card, `printf x >> ${ledger}`, { intervalSecs: 86_400 })

@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const isOver = ({ lastFinishedAt }: Monitor) => lastFinishedAt !== null
-/** A monitor of a card of its own after its first run. */
+/** A monitor of a new card after its first run. */
 async function ran(command: string, fields?: object): Promise<Monitor> {
   card = await board.newCard()
   const { id } = await board.create(card, command, fields)
@@ -93,7 +93,7 @@ describe('a run', () => {
     await untilGone(mark)
   })
 
-  it('keeps the last 4 KiB of what it prints, as text', async () => {
+  it('keeps the last 4 KiB of its output, as text', async () => {
     const many = await ran('i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done')
     expect(Buffer.byteLength(many.output)).toBeLessThanOrEqual(4096)
     expect(Buffer.byteLength(many.output)).toBeGreaterThan(4000)
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect((await ran(`printf 'a\\000b\\377c\\303\\251'`)).output).toBe('a\u2400b\uFFFDcé')
   })
 
-  it('that prints without an end is ended in its time, and the server answers meanwhile', async () => {
+  it('with endless output is ended by its timeout, and the server answers in that time', async () => {
     card = await board.newCard()
     const { id } = await board.create(card, 'yes')
     let slowestMs = 0
@@ -138,7 +138,7 @@ describe('a run', () => {
     for (const hidden of [secret, 'private', board.token, card.token]) expect(output).not.toContain(hidden)
   })
 
-  it('has a process group of its own and no stdin', async () => {
+  it('has its own process group and no stdin', async () => {
     expect((await ran('cat; ps -o pgid= -p $$ | tr -d " "; echo $$')).output).toMatch(/^(\d+)\n\1\n$/)
   })
 
@@ -181,7 +181,7 @@ describe('the folder is looked at again before each run', () => {
     await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
   })
 
-  it('and one that is gone is told of', async () => {
+  it('and a missing one is reported', async () => {
     const cwd = at('gone')
     const id = await board.insert(card, 'true', 1, { cwd })
     await board.until(id, 'a run', ({ status }) => status === 'ok')
@@ -194,7 +194,7 @@ describe('the folder is looked at again before each run', () => {
   })
 })
 
-it('runs again on its grid, never beside itself, and makes up for nothing', async () => {
+it('runs again on its grid, never concurrently, and makes up for no missed run', async () => {
   const ledger = join(board.folder('ledgers'), 'grid')
   // A run takes one and a half intervals: the next one is the first of the grid after its end.
   const id = await board.insert(
@@ -216,7 +216,7 @@ it('runs again on its grid, never beside itself, and makes up for nothing', asyn
     'end',
   ])
   const begins = told.filter(([word]) => word === 'begin').map(([, at]) => Number(BigInt(at) / 1_000_000n))
-  // A busy machine starts a command late, and the next one is in time again: never sooner than the run and what is left of its interval, less that delay.
+  // A busy machine delays a start, and the next one is on time again: the gap is never less than the run and the rest of its interval, minus that delay.
   const gaps = begins.slice(1).map((at, index) => at - begins[index]!)
   expect(Math.min(...gaps)).toBeGreaterThan(1500)
   expect((begins.at(-1)! - begins[0]!) / gaps.length).toBeGreaterThan(1750)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 let count = 0
-/** A run that goes on with grandchildren in sessions of their own, of which one listens to no TERM. */
+/** A run with grandchildren in separate sessions, one of which ignores TERM. */
 async function going(card: ActiveCard): Promise<{ id: string; mark: string }> {
   const mark = `board-monitor-${process.pid}-${++count}`
   const stubborn = `sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${mark}`
@@ -22,7 +22,7 @@ async function going(card: ActiveCard): Promise<{ id: string; mark: string }> {
   return { id, mark }
 }
 
-describe('what runs is ended with all its descendants within 5 s, in whatever session', () => {
+describe('a run is ended with all its descendants within 5 s, in any session', () => {
   it.concurrent('when the monitor is deleted, which is answered at once', async () => {
     const card = await board.newCard()
     const { id, mark } = await going(card)
@@ -60,7 +60,7 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
     ['is archived', ({ ref }) => board.client.cards.archive(ref), ({ ref }) => board.client.cards.unarchive(ref)],
     ['is deleted', ({ ref }) => board.client.cards.delete(ref), ({ ref }) => board.client.cards.restore(ref)],
   ]
-  it.concurrent.each(ways)('when its card %s; it goes on when the card is back', async (_, leave, comeBack) => {
+  it.concurrent.each(ways)('when its card %s; it resumes when the card is back', async (_, leave, comeBack) => {
     const card = await board.newCard()
     const { id, mark } = await going(card)
     await leave(card)
@@ -79,7 +79,7 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
   })
 })
 
-it('a monitor that rests says so, keeps what it last said, and runs nothing', async () => {
+it('a paused monitor reports it, keeps its last output, and does not run', async () => {
   const card = await board.newCard()
   const { id } = await board.create(card, 'echo here')
   await board.until(id, 'a run', ({ status }) => status === 'ok')

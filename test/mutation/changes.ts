@@ -51,7 +51,7 @@ const omittedMethods = new Set([
   'flat',
 ])
 
-/** What may stand in the place of an expression, so that it is wrong. Texts for people are left alone. */
+/** The faulty replacements of an expression. Texts for users are left unchanged. */
 export function changesOf(node: Node, source: string): string[] {
   const text = source.slice(node.start, node.end)
   switch (node.type) {

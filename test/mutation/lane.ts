@@ -5,7 +5,7 @@ import { mutate, type Mutant } from './mutants.ts'
 
 /** The sources in which the mutants are, by the file's path from the root. */
 export type Sources = ReadonlyMap<string, { code: string; mutants: readonly Mutant[] }>
-/** What became of some test files. `failure` names the first test that failed. */
+/** The result of some test files. `failure` names the first test that failed. */
 export interface Outcome {
   failure?: string
   timedOut: boolean
@@ -24,7 +24,7 @@ export const readSources = (files: readonly string[]): Sources =>
   new Map(files.map(file => [file, mutate(file, readFileSync(file, 'utf8'))]))
 
 interface LaneOptions {
-  /** Whether each test file has a process of its own, and all are run whatever fails. */
+  /** Whether each test file has a separate process, and all files run despite failures. */
   isolate: boolean
   workers?: number
   /** Other test files than those of the configuration. */
@@ -82,7 +82,7 @@ export async function openLane(
         outcome.failure ??= what
         if (!isolate) stop()
       }
-      // What does not end by itself when it is asked to is killed when it is asked again.
+      // A process that ignores the first request to end is killed by the second.
       const timers = [
         setTimeout(() => {
           outcome.timedOut = true
@@ -103,5 +103,5 @@ export async function openLane(
 }
 
 function missing(file: string): never {
-  throw new Error(`${file} is no test file.`)
+  throw new Error(`${file} is not a test file.`)
 }

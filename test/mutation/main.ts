@@ -74,7 +74,7 @@ const given = (tests: readonly string[]): Reach => ({
   unfit: [],
 })
 
-/** The chosen share of each file's mutants, in an order of chance, so that what is done after a while speaks for all. */
+/** The selected share of each file's mutants, in random order, so that a partial run is representative. */
 function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {
   const mutants = files.flatMap(file => sources.get(file)!.mutants)
   if (only.length > 0) return mutants.filter(({ id }) => only.includes(id))
@@ -121,7 +121,7 @@ async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { maxSecs }: Opt
   }
 }
 
-/** What test notices a mutant, if any. One that fails after others in the same process must fail alone, too: they may have left something there. */
+/** The test that notices a mutant, if any. A test that fails after others in the same process must also fail alone, because the others might have left state. */
 async function findKiller(
   lane: Lane,
   { id }: Mutant,

@@ -6,11 +6,11 @@ import { folders, readOptions, sourcesIn } from './options.ts'
 
 const source = `let told = []
 const limit = (cards) => cards.filter(card => card.place < 3 && !card.gone)
-if (told?.length === 0) throw new Error('nothing is told');
+if (told?.length === 0) throw new Error('nothing was reported');
 ({ told } = { told: [\`WHERE id = ? AND place > \${1}\`] })
 void [].map(() => undefined)
 return { told, limit }`
-/** What the source gives with one mutant awake, or with none. */
+/** The result of the source with one active mutant, or with none. */
 const run = (awake?: string): { told: string[]; limit: (cards: object[]) => object[] } | string => {
   const mutated = (id: string) => id === awake
   try {
@@ -22,8 +22,8 @@ const run = (awake?: string): { told: string[]; limit: (cards: object[]) => obje
   }
 }
 
-test('a source with all its mutants asleep does what it did', () => {
-  expect(run()).toBe('nothing is told')
+test('a source with only inactive mutants behaves as before', () => {
+  expect(run()).toBe('nothing was reported')
 })
 
 test('each mutant is another way to be wrong', () => {
@@ -37,7 +37,7 @@ test('each mutant is another way to be wrong', () => {
       'told?.length === 0 -> false',
       'WHERE id = ? AND place >  -> WHERE id = ? OR place > ',
       'WHERE id = ? AND place >  -> WHERE id <> ? AND place > ',
-      "throw new Error('nothing is told'); -> ",
+      "throw new Error('nothing was reported'); -> ",
     ]),
   )
   expect(mutants.filter(({ was, is }) => was === is)).toEqual([])

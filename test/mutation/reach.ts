@@ -20,13 +20,13 @@ interface Reached {
 export interface Reach {
   /** The test files that reach a mutant, the most promising and cheapest first, with their time in milliseconds. */
   filesFor(id: string): TestFile[]
-  /** Puts a test file that has noticed a mutant before others, for the mutants of the same source. */
+  /** Moves a test file that noticed a mutant before others, for the mutants of the same source. */
   noteKiller(id: string, file: string): void
   /** Test files that fail without any mutant. */
   unfit: readonly string[]
 }
 
-/** Finds which test files reach which mutants, by running each once. The answer is kept for the next run, as long as the sources and the test file stay as they are. */
+/** Finds which test files reach which mutants, by running each once. The result is cached for the next run, while the sources and the test file are unchanged. */
 export async function findReach(sources: Sources, workers: number, tell: (text: string) => void): Promise<Reach> {
   const folder = join(
     tmpdir(),
@@ -49,7 +49,7 @@ export async function findReach(sources: Sources, workers: number, tell: (text: 
     rmSync(join(folder, nameOf(file, 'reached')))
   }
   const lane = await openLane(sources, { isolate: true, workers, onModule: keep })
-  // One that fails may have had too little of a busy machine.
+  // A test file that fails might have had too little of a busy machine.
   for (const how of ['to see what they reach', 'again, for they failed']) {
     const unknown = lane.files.filter(file => !isKnown(read(folder, file)))
     if (unknown.length === 0) break

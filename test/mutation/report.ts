@@ -2,7 +2,7 @@ import type { Mutant } from './mutants.ts'
 import { folders, type Options } from './options.ts'
 
 const results = ['killed', 'timed out', 'survived', 'not reached'] as const
-/** What became of a mutant. `by` names the test that noticed it, `reaching` is how many test files reach it, `files` how many of them were to be run. */
+/** The result of a mutant. `by` names the test that noticed it, `reaching` is how many test files reach it, `files` how many of them were to be run. */
 export interface Tried {
   mutant: Mutant
   result: (typeof results)[number]
@@ -21,7 +21,7 @@ const oneLine = (text: string): string => {
   return line.length > 110 ? `${line.slice(0, 107)}...` : line
 }
 
-/** The survivors, and a table of the folders. A mutant that made the tests hang has been noticed. */
+/** The survivors, and a table of the folders. A mutant that makes the tests hang counts as noticed. */
 export function summary(tried: readonly Tried[], { sample, seed }: Options): string {
   const unnoticed = tried
     .filter(({ result }) => result === 'survived' || result === 'not reached')
@@ -35,7 +35,7 @@ export function summary(tried: readonly Tried[], { sample, seed }: Options): str
   ].join('\n')
 }
 
-/** What a page of figures has of a run. */
+/** The table of a run on a page. */
 export const tableOf = (tried: readonly Tried[]): { heads: string[]; rows: string[][] } => ({
   heads: ['mistakes in', ...heads],
   rows: rowsOf(tried),

@@ -1,4 +1,4 @@
-/** One small change of a text: what stands at `at` becomes something else. */
+/** One small change of a text: the text at `at` is replaced. */
 export interface TextChange {
   at: number
   was: string
@@ -41,7 +41,7 @@ export const isSql = (text: string): boolean =>
     text,
   )
 
-/** The ways in which SQL may be wrong by one word. What an assignment or a definition says is left alone: the database would refuse it. */
+/** One-word mistakes in SQL. The values of assignments and definitions are left unchanged, because the database would reject the change. */
 export const sqlChanges = (sql: string): TextChange[] =>
   changes
     .flatMap(([pattern, is]) => [...sql.matchAll(pattern)].map(found => ({ at: found.index, was: found[0], is })))

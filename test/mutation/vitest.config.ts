@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
-/** What reaches the rules, the identities and the store in the process of the tests. */
+/** Tests that reach the rules, the identities and the store in their own process. */
 const include = [
   'test/{agents,attacks,backups,cli,contract,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts',
 ]
 const exclude = [
-  // No mutant is in them, or only in a program of their own, which is built without.
+  // Tests that contain no mutant, or only in a separate program, which is built without mutants.
   'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}{,.slow,.load}.test.ts',
   'test/attacks/log{,.slow,.load}.test.ts',
   'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}{,.slow,.load}.test.ts',
@@ -30,7 +30,7 @@ export default defineConfig({
     hookTimeout: 30_000,
     teardownTimeout: 5_000,
     env: { NO_COLOR: '1' },
-    // The caller says which files come first.
+    // The caller sets the order of the files.
     sequence: {
       sequencer: class {
         sort<T>(files: T): T {

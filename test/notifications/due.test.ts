@@ -72,7 +72,7 @@ test('assignees and watchers are reminded once when a card is nearly due, and on
   expect(told(watcher!).find(each => each.cardId === id)).toMatchObject({ kind: 'due', cardTitle: 'due' })
 })
 
-test('another due date reminds anew; what is done, archived or deleted reminds nobody; who wants none gets none', async () => {
+test('a new due date reminds again; done, archived and deleted cards remind no user; a user without the setting gets none', async () => {
   await goTo(100)
   const [moved, done, gone] = await Promise.all(
     ['moved', 'done', 'gone'].map(title =>
@@ -93,7 +93,7 @@ test('another due date reminds anew; what is done, archived or deleted reminds n
   expect([moved, done, gone].map(card => messages(watcher!, card!.id).length)).toEqual([2, 1, 1])
 })
 
-test('what was due for over a day when it is found is no news, and after downtime there is one word of two', async () => {
+test('a card that is over a day overdue causes no reminder, and after downtime the two reminders are sent as one', async () => {
   await goTo(300)
   const add = (title: string, dueAt: string) =>
     board.client.cards.create({ projectId, title, assigneeIds: [watcher!.id], dueAt })
@@ -106,7 +106,7 @@ test('what was due for over a day when it is found is no news, and after downtim
   ])
 })
 
-test('a schedule that is disabled is told to those who work on the project', async () => {
+test('a disabled schedule notifies the members who work on the project', async () => {
   const { id } = await member!.client.schedules.create({
     projectId,
     name: 'Nightly',

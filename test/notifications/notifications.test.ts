@@ -79,13 +79,13 @@ afterEach(async () => {
 afterAll(async () => {
   for (const socket of sockets) {
     socket.close()
-    // The loud ones are 50 MB each, and the process goes on with other files.
+    // The sockets with large messages hold 50 MB each, and the process continues with other files.
     socket.messages.length = 0
   }
   await Promise.all([board.close(), receiver.close()])
 })
 
-test('the local operator is told before the first user exists, also on a socket that follows nothing', async () => {
+test('the local operator is notified before the first user exists, also on a socket without a subscription', async () => {
   const bare = await opened(board.token)
   const { id } = await board.start('good', { title: 'First' })
   const notification = await untilTold(bare, id, 'agentCompleted')
@@ -107,7 +107,7 @@ test('the local operator is told before the first user exists, also on a socket 
   await untilTold(board.socket, id, 'agentCompleted')
 })
 
-test('the owner and those who work in the project are told, on all their sockets, and nobody else', async () => {
+test('the owner and those who work in the project are notified, on all their sockets, and no other users', async () => {
   const { token, user } = await board.client.auth.setup({ email: 'owner@example.org', password: 'a long password' })
   const owner = { ...user, token, client: board.as(token), socket: await opened(token) }
   const others = await Promise.all(
@@ -156,7 +156,7 @@ test('the owner and those who work in the project are told, on all their sockets
   expect(about(people.member.socket, id)).toHaveLength(1)
 })
 
-test('each is told of what they want, the way they want it', async () => {
+test('each user gets only the enabled notifications, in the enabled ways', async () => {
   const { owner, member, manager } = people
   await Promise.all([
     member.client.notifications.set({ agentCompleted: false }),
@@ -169,7 +169,7 @@ test('each is told of what they want, the way they want it', async () => {
   expect(about(member.socket, id)).toEqual([])
 })
 
-test('an agent that waits is told of once, with its question, and again when it waits anew', async () => {
+test('a waiting agent causes one notification with its question, and another when it waits again', async () => {
   const { owner } = people
   const { id } = await board.start('asking', { title: 'Asks' })
   expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({
@@ -199,7 +199,7 @@ test('an agent that waits is told of once, with its question, and again when it 
   expect(about(owner.socket, id)).toHaveLength(2)
 })
 
-test('an agent that waits to run a command is told of with the command, and not only with its words', async () => {
+test('an agent that waits to run a command causes a notification with the command, not only with its title', async () => {
   const { owner } = people
   const call = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /\ndate' } }
   const { id } = await board.start('running', { prompt: JSON.stringify({ call }) })
@@ -209,7 +209,7 @@ test('an agent that waits to run a command is told of with the command, and not 
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
 })
 
-test("talks are nobody's news, and neither is what is cancelled", async () => {
+test('pre-sessions and cancelled sessions cause no notification', async () => {
   const { owner } = people
   const id = await newCard('Refined')
   for (const purpose of ['pre', 'assistant'] as const)
@@ -220,7 +220,7 @@ test("talks are nobody's news, and neither is what is cancelled", async () => {
   expect([...about(owner.socket, id), ...about(owner.socket, cancelled)]).toEqual([])
 })
 
-test('a monitor that begins to fail is told of', async () => {
+test('a monitor that starts to fail causes a notification', async () => {
   const { owner } = people
   const { id: cardId } = await board.client.cards.create({
     projectId: board.projectId,
@@ -264,7 +264,7 @@ test('a webhook URL gets it as well, signed with the secret that was shown', asy
   expect(receiver.received.filter(({ message }) => message.data.cardId === crash)).toEqual([])
 })
 
-test('what happens while nobody makes notifications is told of once they are made again, once', async () => {
+test('events during a pause of the notifier are notified once when it resumes', async () => {
   const { owner } = people
   const { notifier } = board.server.app
   await notifier.stop()
@@ -335,7 +335,7 @@ test('a client that reads nothing is not sent more and more', async () => {
   raw.socket.destroy()
 })
 
-test('whoever is assigned a card is told, but not of what they take on themselves, nor what they do not want', async () => {
+test('an assigned user is notified, except for assignments by that user and with the setting disabled', async () => {
   const { owner, member, viewer, manager } = people
   await manager.client.notifications.set({ assigned: false })
   const { projectId } = board
@@ -356,7 +356,7 @@ test('whoever is assigned a card is told, but not of what they take on themselve
   expect([owner, member, manager].map(({ socket }) => about(socket, id).length)).toEqual([0, 1, 0])
 })
 
-test('who watches a card hears of it though they do not work on the project, who says that they do not hears nothing', async () => {
+test('a watcher of a card is notified without working on it, and a user who stops watching is not', async () => {
   const { owner, member, viewer, crew, stranger } = people
   const { projectId } = board
   const mine = await crew.client.cards.create({ projectId, title: 'Watched', deferred: true, assigneeIds: [viewer.id] })
@@ -367,7 +367,7 @@ test('who watches a card hears of it though they do not work on the project, who
   expect([member, stranger].map(({ socket }) => about(socket, mine.id).length)).toEqual([0, 0])
 })
 
-test('who may not see the project any more hears nothing of a card that they watch', async () => {
+test('a watcher who loses access to the project is not notified', async () => {
   const { owner, viewer } = people
   const { projectId } = board
   const { id } = await owner.client.cards.create({ projectId, title: 'Left', deferred: true, assigneeIds: [viewer.id] })

@@ -9,7 +9,7 @@ import { createClient } from '../../src/client/index.ts'
 import { chromiumPath } from '../support/browsers/chromium.ts'
 import { agent, makeWebShop, type WebShop } from './webShop.ts'
 
-/** Where all is made, the board's program, the agent that works in the shop, and where the pictures go. */
+/** The folder of the run, the board's program, the agent that works in the shop, and the folder for the pictures. */
 export interface Places {
   folder: string
   board: string
@@ -18,7 +18,7 @@ export interface Places {
 }
 interface Picture {
   at: (shop: WebShop) => string
-  /** What stands on the page when the picture is taken. */
+  /** Waits until the page shows the content of the picture. */
   shows: (page: Page) => Promise<unknown>
   colorScheme?: 'light' | 'dark'
   viewport?: { width: number; height: number }

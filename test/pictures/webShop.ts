@@ -25,7 +25,7 @@ export const taxOf = ({ price, count, taxPercent }: Line): number => Math.round(
 `,
   'src/cart/total.ts': `import { taxOf, type Line } from './tax.ts'
 
-/** What a cart costs. */
+/** The total of a cart. */
 export function total(lines: readonly Line[]): number {
   return lines.reduce((sum, line) => sum + line.price * line.count + taxOf(line), 0)
 }
@@ -52,11 +52,11 @@ const done: typeof backlog = [
 const active: [title: string, prompt: string, labels: string[], reaches: string][] = [
   ['Fix the login redirect that loses the return address', 'Fix it for every login form.', ['bug'], 'running'],
   ['Upgrade the image pipeline', 'Ask before you install anything.', ['deps'], 'waiting'],
-  ['Show prices without tax to companies', 'Taxes stay as they are; test both.', ['payments'], 'completed'],
+  ['Show prices without tax to companies', 'Taxes stay unchanged; test both.', ['payments'], 'completed'],
   ['Move sessions to Redis', 'Fail early where there is none.', ['infrastructure'], 'failed'],
 ]
 
-/** Makes the shop's repository and its board, and waits until each agent has come to what it shall show. */
+/** Creates the shop's repository and its board, and waits until each agent has reached its state for the picture. */
 export async function makeWebShop(client: Client, path: string): Promise<WebShop> {
   makeRepository(path)
   const { id: projectId } = await client.projects.create({ name: 'web-shop', path })
@@ -82,7 +82,7 @@ export async function makeWebShop(client: Client, path: string): Promise<WebShop
     cardId: reviewed,
     body: 'Good. Two small things.',
     comments: [
-      { path: 'src/cart/total.ts', line: 8, body: 'Is the tax rounded line by line on the invoice, too?' },
+      { path: 'src/cart/total.ts', line: 8, body: 'Is the tax also rounded line by line on the invoice?' },
       { path: 'test/total.test.ts', startLine: 6, line: 8, body: 'Please add a cart with two rates of tax.' },
     ],
   })

@@ -13,7 +13,7 @@ type Preview = Awaited<ReturnType<AgentBoard['client']['previews']['get']>>
 let board: AgentBoard
 afterEach(() => board.close())
 
-/** Serves on its port what it is asked for, and where it runs. */
+/** Serves the requested path and its own folder on its port. */
 const serving = (host = '127.0.0.1') =>
   `node -e "require('http').createServer((q,r)=>{let n=0;q.on('data',c=>n+=c.length).on('end',()=>r.end(q.url+' '+n+' of '+process.env.BOARD_CARD_ID+' in '+process.cwd()))}).listen(+process.env.BOARD_PORT,'${host}',()=>console.log('listening'))"`
 const agents = { well: { protocol: 'command' as const, command: ['true'] } }
@@ -43,7 +43,7 @@ async function openFolder(preview: string, config: Partial<ServerConfig> = {}): 
 }
 const newCard = () =>
   board.client.cards.create({ projectId: board.projectId, title: 'Look', columnId: board.columns.backlog })
-/** A card whose agent has worked in a worktree of its own. */
+/** A card whose agent has worked in a separate worktree. */
 async function openWorktree(preview: string, config: Partial<ServerConfig> = {}): Promise<string> {
   board = await startAgentBoard(agents, config)
   await set({ preview })
@@ -51,7 +51,7 @@ async function openWorktree(preview: string, config: Partial<ServerConfig> = {})
   await board.untilStatus(id, 'completed')
   return id
 }
-/** What previews of this board have started: other boards have cards of the same number. */
+/** The processes of previews of this board: other boards have cards with equal numbers. */
 const running = () => processesWith(`BOARD_URL=${board.url}\0`).filter(isAlive)
 const untilNothingRuns = () => eventually('the end of what the preview has started', () => running().length === 0)
 
@@ -64,7 +64,7 @@ describe('a preview', () => {
     expect(await start(cardId)).toMatchObject({ startedAt: begun.startedAt })
     const preview = await until(cardId, 'running')
     expect(preview).toMatchObject({ url: `http://127.0.0.1:${preview.port}`, reason: null })
-    // It takes connections before what it printed has been read.
+    // The preview accepts connections before its output has been read.
     await eventually('what it printed', async () => (await read(cardId)).output === 'listening\n')
     expect(await text(cardId, '/a')).toBe(
       `/a 0 of ${cardId} in ${board.dataDir}/worktrees/${board.projectId}/${cardId}`,
@@ -80,7 +80,7 @@ describe('a preview', () => {
     expect(told()).toEqual(['starting', 'running', 'off'])
   })
 
-  test('is ended when nobody has asked for it in its time, and each start puts that off', async () => {
+  test('ends if it gets no request within its timeout, and each start extends that', async () => {
     const cardId = await openFolder(serving(), { previewLeaseMs: 1500 })
     const { endsAt } = await start(cardId)
     await eventually('a later time', () => Date.parse(endsAt!) - Date.now() < 1400)
@@ -153,7 +153,7 @@ describe('a preview', () => {
     expect(said.output).toBe('red API_KEY=[redacted]\nsvc_at_[redacted]\n')
   })
 
-  test('that ends by itself has failed, and what it left running is ended', async () => {
+  test('that exits has failed, and its remaining processes are ended', async () => {
     const cardId = await openFolder(`setsid sh -c 'sleep 600; :' & setsid ${serving()} & sleep 0.3; echo bye; exit 3`)
     await start(cardId)
     expect(await until(cardId, 'failed')).toMatchObject({
@@ -209,7 +209,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
   const network = (name: 'listed' | 'none') =>
     board.client.projects.update({ id: board.projectId, sandbox: { network: name } })
 
-  test.each(['127.0.0.1', '::1'])('is reached where it has a network of its own, listening on %s', async host => {
+  test.each(['127.0.0.1', '::1'])('is reachable with a separate network, listening on %s', async host => {
     const cardId = await openWorktree(serving(host), require)
     await network('listed')
     await start(cardId)
@@ -249,7 +249,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     expect(await text(cardId, '/full')).toContain('/full')
   })
 
-  test('cannot be made to lead elsewhere by what pretends to be its relay', async () => {
+  test('cannot be redirected by a program that pretends to be its relay', async () => {
     const pretends = `node -e "const n=require('net');setInterval(()=>{const c=n.connect(3129,'127.0.0.1').on('error',()=>{});c.write(Buffer.alloc(9,1))},5)" & ${serving()}`
     const cardId = await openWorktree(pretends, require)
     await network('none')

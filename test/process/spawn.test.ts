@@ -64,7 +64,7 @@ test.each<[string, () => Promise<unknown>, object]>([
     { reason: 'missing', message: 'no-such-program was not found.' },
   ],
   [
-    'a file that is no program',
+    'a file that is not a program',
     () => {
       writeFileSync(join(store.folder, 'plain'), 'x')
       return start([join(store.folder, 'plain')])
@@ -74,12 +74,12 @@ test.each<[string, () => Promise<unknown>, object]>([
   ['a folder that does not exist', () => start(['true'], { cwd: join(store.folder, 'nowhere') }), { reason: 'folder' }],
   ['a NUL in an argument', () => start(['echo', 'a\0b']), { reason: 'failed' }],
   ['no program', () => start([]), { reason: 'missing' }],
-])('%s is told as a failed launch, and leaves no record', async (_, launch, failure) => {
+])('%s is reported as a failed launch, and leaves no record', async (_, launch, failure) => {
   await expect(launch()).rejects.toMatchObject({ name: 'LaunchFailed', ...failure })
   expect(await records()).toEqual([])
 })
 
-test('writing to a program that is gone is no error', async () => {
+test('writing to a program that has exited is not an error', async () => {
   const child = await start(['true'])
   await child.exited
   child.stdin.write('x'.repeat(1_000_000))

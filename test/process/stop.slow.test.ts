@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
-/** Runs a shell script in a tree of its own. `$TAG` in it is a text that only processes of this tree have in their command line. */
+/** Runs a shell script as a separate process tree. `$TAG` in it is a text that only processes of this tree have in their command line. */
 let count = 0
 async function run(script: string) {
   const tag = `board-tree-${process.pid}-${++count}`
@@ -43,7 +43,7 @@ test('a program that ends with its stdin is not sent a signal', async () => {
   expect(await said).toBe('goodbye\n')
 })
 
-test('a program that does not is asked with TERM, and may clean up', async () => {
+test('a program that does not exit gets TERM, and can clean up', async () => {
   const { child } = await run('trap "echo cleaned; exit 7" TERM; echo ready; while :; do sleep 0.05; done')
   let heard = ''
   const said = new Promise<string>(resolve =>
@@ -78,8 +78,8 @@ test.skipIf(!canBeUnreadable)('a process that lost its parents ends although it 
 
 const stubborn: Array<[string, string, number]> = [
   ['that ignores TERM', `trap "" TERM; ${sleeper}`, 2],
-  ['with a tool in a session of its own', `setsid ${sleeper} & cat`, 2],
-  ['with a tool in a session of its own that ignores TERM', `trap "" TERM; setsid ${sleeper} & cat`, 2],
+  ['with a tool in a separate session', `setsid ${sleeper} & cat`, 2],
+  ['with a tool in a separate session that ignores TERM', `trap "" TERM; setsid ${sleeper} & cat`, 2],
   ['whose tool forked twice and lost its parents', `(setsid sh -c 'setsid ${sleeper} & ' &); cat`, 2],
   ['whose tool cleared its environment', `env -i PATH="$PATH" setsid ${sleeper} & cat`, 2],
   [
@@ -89,7 +89,7 @@ const stubborn: Array<[string, string, number]> = [
   ],
   ['that is stopped like by ctrl-z', `${sleeper} & kill -STOP $!; kill -STOP $$`, 2],
   ['that has exited and left a tool', `setsid ${sleeper} >/dev/null 2>&1 &`, 1],
-  ['that goes on forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
+  ['that keeps forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
 ]
 test.each(stubborn)('nothing is left of a tree %s', async (_, script, least) => {
   const { child, living } = await run(script)

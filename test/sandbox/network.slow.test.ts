@@ -39,7 +39,7 @@ const names: NameServer = {
   'xn--mnchen-3ya.test': [[publicAddress]],
 }
 
-/** The other side of the Internet: keeps what it is sent, and answers it. */
+/** A server in place of the Internet: records its requests, and answers them. */
 let internet: Server
 let received: string[]
 let reply: (socket: Socket, data: string) => void
@@ -129,7 +129,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     },
   )
 
-  test('what a sandbox says of where it comes from counts for nothing', async () => {
+  test('a forged origin from a sandbox is ignored', async () => {
     const behindProxy = await startBoard({ trustProxy: true })
     const { port } = new URL(behindProxy.url)
     const network = inside.open({ boardUrl: behindProxy.url, acceptForBoard: behindProxy.server.acceptFromSandbox })
@@ -157,10 +157,10 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(urlOf('https://board.example.org:4400')).toBe('https://board.example.org:4400')
   })
 
-  test('the command gets no descriptor and no channel, and the exit of its own', async () => {
+  test('the command gets no descriptor and no channel, and its exit code is returned', async () => {
     const look = 'ls /proc/self/fd | tr "\\n" " "; env | grep -c NODE_CHANNEL; cat /proc/1/comm; exit 7'
     const { output, errors, code } = await inside.run(listed(), ['sh', '-c', look])
-    // What everything has that these tests start: they may have been given more than three themselves.
+    // The descriptors of every process that these tests start: they might have inherited more than three.
     const usual = spawnSync('sh', ['-c', 'ls /proc/self/fd | tr "\\n" " "'], { encoding: 'utf8' }).stdout
     expect([output, errors, code]).toEqual([`${usual}0\nbwrap\n`, '', 7])
   })
@@ -168,7 +168,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
   test.each([
     ['with Perl', existsSync('/usr/bin/perl') ? ['--ro-bind', '/dev/null', process.execPath] : []],
     ['with Node', ['--ro-bind-try', '/dev/null', '/usr/bin/perl']],
-  ])('it is opened %s, whatever the environment of the command says to either', async (_, more) => {
+  ])("it is opened %s, regardless of the command's environment", async (_, more) => {
     const network = listed()
     const env = { ...network.env, NODE_OPTIONS: '--require /nonexistent', PERL5OPT: '-Mnonexistent' }
     const ask = `curl -s ${board.url}/api/health; curl -s http://allowed.test/; echo " $NODE_OPTIONS"`
@@ -178,7 +178,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect([output, errors]).toEqual([expect.stringMatching(/^\{.*\}ok --require \/nonexistent\n$/), ''])
   })
 
-  test('it is opened within the walls of an agent, with bounds', async () => {
+  test("it is opened inside an agent's sandbox, with limits", async () => {
     const limits = { memoryMb: 512, processes: null, fileMb: 10, minutes: null }
     const argv = ['curl', '-s', 'http://allowed.test/']
     const mounts = await programMounts(argv, { PATH: process.env.PATH ?? '' }, homedir())
@@ -195,7 +195,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect([code, errors]).toEqual([127, expect.stringContaining('/nonexistent/agent')])
   })
 
-  test('a listed host is reached, with what was asked and nothing that is for the proxy', async () => {
+  test('a listed host receives the request without the headers for the proxy', async () => {
     const [answered] = await viaProxy(
       listed(),
       head(
@@ -217,7 +217,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     ])
   })
 
-  test('names are matched as they are written in a URL, and a refusal says what to do', async () => {
+  test('names are matched in the form of a URL, and a refusal states the fix', async () => {
     const network = listed()
     const [refused, ...rest] = await viaProxy(
       network,
@@ -357,7 +357,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(received.length).toBeGreaterThan(2)
     for (const each of received.filter(Boolean)) {
       expect(each).toMatch(/^\w+ \S* HTTP\/1\.1\r\nHost: allowed\.test\r\n/)
-      // Each has a connection of its own, and what looks like a second request there is the body of the first.
+      // Each request has a separate connection, and the apparent second request on it is the body of the first.
       const [first = '', ...rest] = each.split('\r\n\r\n')
       const length = Number(/\r\nContent-Length: (\d+)/.exec(first)?.[1] ?? 0)
       if (/\r\nTransfer-Encoding: chunked/.test(first)) expect(rest).toEqual(['0', ''])
@@ -376,7 +376,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
       get('http://allowed.test/'),
       head('POST http://allowed.test/ HTTP/1.1', 'Host: allowed.test', 'Content-Length: 9') + 'half',
     )
-    // What stands still after its head may be told so or not.
+    // A connection that stops after its head can be closed with or without a response.
     expect(answers.map(status).slice(0, 3)).toEqual([408, 408, 200])
   })
 
@@ -385,7 +385,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(received).toEqual([])
   })
 
-  test('of more connections than a sandbox may have the others are closed, and the next ones answered again', async () => {
+  test('connections above the maximum of a sandbox are closed, and later ones are accepted again', async () => {
     const network = listed()
     const waiting: Socket[] = []
     reply = socket => {
@@ -396,7 +396,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(answers.filter(each => each === '').length).toBe(172)
   })
 
-  test('what a session has asked for is kept for 200 hosts, and each is told of once', async () => {
+  test('the requested hosts of a session are recorded for up to 200 hosts, with one event each', async () => {
     const told: string[] = []
     const network = listed({ onAsked: ({ host }) => void told.push(host) })
     const texts = Array.from({ length: 210 }, (_, at) => get(`http://host${at}.test/`))
@@ -419,7 +419,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(received).toEqual([])
   })
 
-  test('of the loopback of this machine nothing but the board is there', async () => {
+  test("of this machine's loopback only the board is reachable", async () => {
     const { port } = internet.address() as AddressInfo
     expect(
       await inside.send(listed(), [
@@ -432,7 +432,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(output).not.toMatch(/eth|wlan|docker/)
   })
 
-  test('the programs of a project find the proxy by themselves', async () => {
+  test('the programs of a project use the proxy automatically', async () => {
     const { output } = await inside.run(listed(), [
       'sh',
       '-c',
@@ -441,7 +441,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(output).toBe('okboard: This agent may not reach refused.test:80. Allow "refused.test".\n200')
   })
 
-  test('when the agent ends, what it has open ends with it', async () => {
+  test('when the agent ends, its open connections are closed', async () => {
     reply = () => {}
     let isClosed: Promise<void> | undefined
     internet.once('connection', socket => {

@@ -31,13 +31,13 @@ const offsets: Record<string, ReadonlyArray<readonly [from: string, hours: numbe
 }
 export const zones = Object.keys(offsets)
 
-/** What a zone's clock shows, as if it were UTC. */
+/** The local time of a zone, as if it were UTC. */
 export function shownAt(atMs: number, zone: string): number {
   const [, hours] = offsets[zone]!.findLast(([from]) => Date.parse(from) <= atMs)!
   return atMs + hours * hourMs
 }
 
-/** A schedule, and what its expression says in words of a program. */
+/** A schedule, with an equivalent predicate of its expression. */
 export interface Rule {
   name: string
   zone: string
@@ -67,7 +67,7 @@ export function dueTimes({ zone, matches, everySecs }: Rule, { startMs, endMs } 
   return times
 }
 
-/** What has happened to a schedule, by the rules: the model that the board is held to. */
+/** The history of a schedule by the rules: the model with which the board is compared. */
 export interface Model {
   rule: Rule
   dues: number[]
@@ -97,7 +97,7 @@ function make(model: Model, nowMs: number, dayOfMs = nowMs): void {
   model.isOpen = true
 }
 
-/** The board is there at this moment. */
+/** Applies a run of the board at this moment. */
 export function look(model: Model, nowMs: number): void {
   const { rule, dues } = model
   const from = model.passed
@@ -112,7 +112,7 @@ export function look(model: Model, nowMs: number): void {
   else model.skipped++
 }
 
-/** Somebody completes its last card. */
+/** A user completes the schedule's last card. */
 export function complete(model: Model, nowMs: number): void {
   model.isOpen = false
   if (model.waitingMs === undefined) return

@@ -32,7 +32,7 @@ test('is kept to its last 64 KiB in whole characters, with how many came before'
   live.close()
 })
 
-test('comes as it is printed: what follows joins what was read without a gap', async () => {
+test('is streamed: each read continues the previous one without a gap', async () => {
   const script = await newScript(
     board.client,
     projectId,
@@ -51,7 +51,7 @@ test('comes as it is printed: what follows joins what was read without a gap', a
   expect(reads).toBeGreaterThan(2)
 })
 
-test('that is no text is made one', async () => {
+test('that is not text is converted to text', async () => {
   const script = await newScript(board.client, projectId, 'printf "a\\000b\\377c\\342\\202"; exit 0')
   await script.run()
   expect((await script.ended()).output).toBe('a\u2400b\ufffdc\ufffd')
@@ -69,7 +69,7 @@ test('of a script that prints without a pause leaves the server time for others,
     tookMs.push(performance.now() - began)
   }
   expect(tookMs.sort((a, b) => a - b)[98]).toBeLessThan(100 * slowdown())
-  // The start of the run, its process and its pid; the jobs of the server may write in between.
+  // These are the start of the run, its process and its pid; the jobs of the server can write in between.
   expect(writes.mock.calls.length).toBeLessThan(20)
   writes.mockRestore()
   await board.client.scripts.cancel(script.place)
@@ -77,7 +77,7 @@ test('of a script that prints without a pause leaves the server time for others,
   expect([status, Buffer.byteLength(output)]).toEqual(['cancelled', keptBytes])
 })
 
-test('while it goes on is on disk after a while', async () => {
+test('of a running script is written to disk after a while', async () => {
   const script = await newScript(board.client, projectId, 'echo first; sleep 60')
   await script.run()
   const stored = () =>

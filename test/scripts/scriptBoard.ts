@@ -29,7 +29,7 @@ export async function newScript(
   return scriptOf(client, { projectId, scriptId }, tag)
 }
 
-/** The same script by another client, of a server that was started again. */
+/** The script as another client sees it, of a restarted server. */
 export function scriptOf(client: Client, place: TestScript['place'], tag: string): TestScript {
   const status = async (since?: number) =>
     (await client.scripts.status({ ...place, scriptId: Number(place.scriptId), since }))[0]!
@@ -52,5 +52,5 @@ export function scriptOf(client: Client, place: TestScript['place'], tag: string
   }
 }
 
-/** A process that goes on in a session of its own, deaf to everything but KILL. `$TAG` marks it. */
+/** A process that keeps running in a separate session, and ignores all signals except KILL. `$TAG` marks it. */
 export const deafGrandchild = `setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' $TAG &`

@@ -82,18 +82,18 @@ test(
         }
         const underWay = Promise.all(Array.from({ length: dice.between(0, 4) }, step))
         underWay.catch(() => {
-          /* Its server may be gone. */
+          /* Its server can have ended. */
         })
         await delay(dice.pick([0, 5, 20, 200]))
         const signal = dice.pick(['SIGKILL', 'SIGKILL', 'SIGTERM'] as const)
         const { tookMs } = await board.end(signal)
         await underWay.catch(() => {
-          /* The same. */
+          /* Its server can have ended. */
         })
         told.push(`${signal} in ${Math.round(tookMs)} ms`)
         if (signal === 'SIGTERM') expect([tookMs < 15_000, processesWith('board-soak-')]).toEqual([true, []])
         await board.start()
-        // What was asked for when the server was killed may have been done or not.
+        // Requests at the time of the kill might have succeeded or not.
         const present = new Set((await board.client.scripts.list({ projectId })).map(({ id }) => id))
         scripts = scripts.filter(({ scriptId }) => present.has(scriptId))
         expect((await board.client.scripts.status({ projectId })).filter(({ status }) => status === 'running')).toEqual(

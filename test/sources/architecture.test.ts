@@ -6,7 +6,7 @@ import { findCycles, imports, moduleLayers, room, root, sources, upwardImports }
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
 const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config', 'src/system']
 
-test('every source file stands in a room that has a floor', () => {
+test('every source file is in a folder with a layer', () => {
   expect(sources.filter(file => room(file) === undefined)).toEqual([])
 })
 
@@ -39,10 +39,10 @@ test('the command line imports the contract, the client, the model of a board, t
   expect([...new Set(foreign)]).toEqual([])
 })
 
-/** What the page has of the contract when it runs: the schemas stay on the server, which checks what it is sent. */
+/** The parts of the contract that the page imports at runtime: the schemas stay on the server, which validates the requests. */
 const pageMayImport = ['daemon/web', 'src/async', 'src/boardModel', 'src/client', 'src/contract']
 
-test('the page imports the contract, the client and the model of a board only, and nobody imports the page', () => {
+test('the page imports only the contract, the client and the model of a board, and no file imports the page', () => {
   const isPage = (file: string) => file.startsWith('daemon/web/')
   const foreign = imports.filter(
     ({ from, to }) =>
@@ -69,7 +69,7 @@ test('files do not import each other in a cycle, also not through types and impo
   expect(findCycles(imports)).toEqual([])
 })
 
-test('rooms do not import each other in a cycle', () => {
+test('folders do not import each other in a cycle', () => {
   const between = imports.flatMap(({ from, to }) => {
     const rooms = { from: room(from)!, to: room(to) }
     return rooms.to === undefined || rooms.from === rooms.to ? [] : [{ from: rooms.from, to: rooms.to }]
@@ -89,14 +89,14 @@ test('only the operations on worktrees import the code that runs in their sandbo
   expect([...new Set(others)]).toEqual(['src/worktrees/operations.ts'])
 })
 
-test('only the store knows SQL', () => {
+test('only the store contains SQL', () => {
   const sql = /\b(SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA)\b/
   expect(
     sources.filter(file => !file.startsWith('src/store/') && sql.test(readFileSync(join(root, file), 'utf8'))),
   ).toEqual([])
 })
 
-test('a card is changed in one file, which tells of it', () => {
+test('a card is changed in one file, which sends its events', () => {
   expect(
     sources.filter(
       file => !file.startsWith('src/store/') && /\bupdateCard\b/.test(readFileSync(join(root, file), 'utf8')),
@@ -104,7 +104,7 @@ test('a card is changed in one file, which tells of it', () => {
   ).toEqual(['src/domain/cardChanges.ts'])
 })
 
-/** Where a file is read or written while everybody waits: at the start and the end of a server, and where it was measured to be cheaper than a turn of the thread pool, or must not be waited for. */
+/** Files with synchronous file access: at the start and the end of a server, and where it was measured to be cheaper than the thread pool, or must not be interrupted. */
 const mayWaitForFiles = [
   'daemon/main.ts',
   'daemon/process/startServer.ts',
@@ -120,7 +120,7 @@ const mayWaitForFiles = [
   'src/backups/replaceDatabase.ts',
   'src/backups/smallFiles.ts',
   'src/backups/unpackArchive.ts',
-  'src/backups/writeArchive.ts', // on threads of their own
+  'src/backups/writeArchive.ts', // on separate threads
   'src/logs/files.ts',
   'src/logs/logs.ts',
   'src/logs/rotatingFile.ts', // a crash, and the next of the log's files
@@ -158,7 +158,7 @@ test('what a route answers is checked against its schema in tests, and not by th
   ).toEqual(['daemon/documents/openapiOperation.ts'])
 })
 
-test.each(['CONTRIBUTING.md', 'docs/architecture.md'])('%s names files that are there', page => {
+test.each(['CONTRIBUTING.md', 'docs/architecture.md'])('%s names existing files', page => {
   const named = [...readFileSync(join(root, page), 'utf8').matchAll(/`((?:src|cli|daemon|test|bin|docs)\/[\w./-]+)`/g)]
   expect(named.length).toBeGreaterThan(5)
   expect(named.map(match => match[1]!).filter(path => !existsSync(join(root, path)))).toEqual([])

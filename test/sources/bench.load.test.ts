@@ -15,7 +15,7 @@ const bench = (...args: string[]) => {
 }
 const marks = () => execFileSync('git', ['worktree', 'list'], { encoding: 'utf8' })
 
-test('measures another commit beside this tree, and leaves nothing of it', () => {
+test('measures another commit next to this tree, and leaves none of its files', () => {
   const before = marks()
   const { status, stdout, stderr, left } = bench('--against', 'HEAD', '--only', 'create 100,session')
   expect(status, stderr).toBe(0)
@@ -29,14 +29,14 @@ test('measures another commit beside this tree, and leaves nothing of it', () =>
     const row = stdout.split('\n').find(line => line.startsWith(name))
     const [then, now, ratio] = (row ?? '').slice(name.length).replaceAll(',', '').trim().split(/\s+/).map(Number)
     expect([then! > 0, now! > 0], row).toEqual([true, true])
-    // Both are of the same sources; how far apart a busy machine brings them is no matter of this test.
+    // Both are built from equal sources; this test does not check how far a busy machine separates them.
     expect(ratio! > 0.02 && ratio! < 50, row).toBe(true)
   }
   expect(left).toEqual([])
   expect(marks()).toBe(before)
 })
 
-test('says what it cannot compare with', () => {
+test('reports invalid comparisons', () => {
   const unknown = bench('--against', 'no-such-commit', '--only', 'create 100')
   expect([unknown.status === 0, unknown.left]).toEqual([false, []])
   expect(unknown.stderr).toContain('no-such-commit')
@@ -45,7 +45,7 @@ test('says what it cannot compare with', () => {
   expect(both.stderr).toContain('--against')
 })
 
-test('writes what it measured into its part of a page, with the speed of the machine itself', () => {
+test('writes its measurements to its part of a page, with the speed of the machine', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-document-'))
   const document = join(folder, 'figures.md')
   const [name, other] = [

@@ -29,7 +29,7 @@ const text = () => readFileSync(page, 'utf8')
 const parts = () => readParts(text(), page)
 
 describe('a program', () => {
-  test('reads back what it has written, in place of what it wrote before, and leaves the rest as it was', () => {
+  test('reads back its own part after replacing it, and keeps the rest unchanged', () => {
     const around = ['# Figures\n\n', '\nBetween.\n\n', '\nAfter.\n']
     writeFileSync(page, `${around[0]}${marks('one')}${around[1]}${marks('two')}${around[2]}`)
     writePart(page, part('two', ['of | two', '1 ms', '', '']))
@@ -76,15 +76,19 @@ describe('a program', () => {
     ['no end', '<!-- begin: one -->\n', 'does not end the part of one'],
     ['an end of another', '<!-- begin: one -->\n<!-- end: two -->\n', 'ends the part of two, which was not begun'],
     ['the same part twice', `${marks('one')}${marks('one')}`, 'begins the part of one where it must not'],
-    ['a row of nobody', `${marks('one')}| by hand | 3 ms |\n`, 'outside of the parts, which no program has written'],
-  ])('refuses a page with %s, and leaves it as it is', (_, content, message) => {
+    [
+      'a row without a program',
+      `${marks('one')}| by hand | 3 ms |\n`,
+      'outside of the parts, which no program has written',
+    ],
+  ])('rejects a page with %s, and leaves it unchanged', (_, content, message) => {
     writeFileSync(page, content)
     expect(() => requireParts(page, ['one'])).toThrow(message)
     expect(() => writePart(page, part('one', ['a', '1', '', '']))).toThrow(message)
     expect(text()).toBe(content)
   })
 
-  test('says of a page that is not there what it must hold, and makes none', () => {
+  test('states the required content of a missing page, and does not create it', () => {
     const message = `There is no page ${page}. It must be there, with the lines <!-- begin: one --> and <!-- end: one -->, <!-- begin: two --> and <!-- end: two -->.`
     expect(() => requireParts(page, ['one', 'two'])).toThrow(message)
     expect(existsSync(page)).toBe(false)
@@ -96,7 +100,7 @@ describe('a program', () => {
     ['without rows', `\`one\`, 2026-11-24. ${machine}\n\n| a |\n| --- |`, 'no table of whole rows'],
     ['with half a row', `\`one\`, 2026-11-24. ${machine}\n\n| a | b |\n| --- | --- |\n| 1 |`, 'no table of whole rows'],
     [
-      'with a word of somebody',
+      'with a foreign word',
       `\`one\`, 2026-11-24. ${machine}\n\n| a |\n| --- |\n| 1 |\nQuick!`,
       'no table of whole rows',
     ],
@@ -127,16 +131,16 @@ describe('docs/figures.md', () => {
   const written = readFileSync(join(root, ofHouse), 'utf8')
   const all = readParts(written, ofHouse)
 
-  test('has nothing measured beside its parts', () => {
+  test('has no measurements outside its parts', () => {
     const beside = written.replace(/^<!-- begin: [\s\S]*?^<!-- end: .*$/gm, '').replace(/`[^`]*`/g, '')
     expect(beside.match(/\d+(\.\d+)? ?(ms|µs|s|seconds|kB|MB|MiB|times|×|%|requests)\b.*/g)).toBeNull()
   })
 
-  test('names what falls short as its parts have it', () => {
+  test('lists the shortfalls of its parts', () => {
     expect(withShortfalls(written, ofHouse)).toBe(written)
   })
 
-  test('has a part for each program that writes one, and each says how to write it again', () => {
+  test('has a part for each program that writes one, and each names the command that writes it again', () => {
     const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
       .filter(
         file =>

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 /** The folder of the repository: tests and scripts run there. */
 export const root = process.cwd()
 
-/** The floor of each folder. Imports go down or stay on the floor. */
+/** The layer of each folder. Imports go to a lower or the same layer. */
 export const floors: Record<string, number> = {
   'src/contract': 1,
   'src/async': 1,
@@ -73,13 +73,13 @@ export const imports: Import[] = sources.flatMap(file =>
   })),
 )
 
-/** The room in which a file stands: the deepest folder that has a floor. */
+/** The module of a file: the deepest folder that has a layer. */
 export const room = (file: string) =>
   Object.keys(floors)
     .filter(folder => file.startsWith(`${folder}/`))
     .sort((a, b) => b.length - a.length)[0]
 
-/** Imports of a room on a higher floor. `cli` stands beside the floors above it and has a rule of its own. */
+/** Imports of a module on a higher layer. `cli` is next to the layers above it and has its own rule. */
 export const upwardImports: readonly Import[] = imports.filter(
   ({ from, to }) => !from.startsWith('cli/') && room(to) !== undefined && floors[room(to)!]! > floors[room(from)!]!,
 )

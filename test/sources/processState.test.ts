@@ -3,40 +3,39 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root, sources } from './imports.ts'
 
-/** What may be of the whole process, since it is of the machine or is the same for every board. */
+/** State that belongs to the whole process, because it is of the machine or equal for every board. */
 const allowed: Record<string, string> = {
-  'src/boardModel/shownBoard.ts: texts': 'the same for equal cards, and gone with them',
+  'src/boardModel/shownBoard.ts: texts': 'equal for equal cards, and released with them',
   'src/boardModel/sort.ts: collator': 'the order of the language of this process',
   'src/backups/archiver.ts: program': 'the text of a file of the program, the same for every board',
   'src/transfers/formats/markdownThread.ts: program': 'the text of a file of the program, the same for every board',
   'src/client/certificatePin.ts: agents': 'connections of a client, by the certificate of the server at the other end',
   'src/identity/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
-  'src/git/configuration.ts: kept': 'what files of this machine say, the same for every board',
-  'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',
-  'src/git/fetchUpstream.ts: shared': 'two boards may have projects in one repository folder',
-  'src/git/indexLock.ts: takingOver': 'two boards may have projects in one repository folder',
-  'src/git/remoteGit.ts: withSlot':
-    'git processes take the descriptors and cores of this process, whichever board asks',
-  'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
-  'src/recurrence/recurrence.ts: expressions': 'what an expression says, the same for every board',
+  'src/git/configuration.ts: kept': 'the content of files of this machine, equal for every board',
+  'src/git/git.ts: withSlot': 'git processes use the descriptors and cores of this process, for every board',
+  'src/git/fetchUpstream.ts: shared': 'two boards can have projects in one repository folder',
+  'src/git/indexLock.ts: takingOver': 'two boards can have projects in one repository folder',
+  'src/git/remoteGit.ts: withSlot': 'git processes use the descriptors and cores of this process, for every board',
+  'src/git/repositoryLock.ts: withRepositoryLock': 'two boards can have projects in one repository folder',
+  'src/recurrence/recurrence.ts: expressions': 'the parsed expression, equal for every board',
   'src/recurrence/wallClock.ts: formats': 'what clocks show, the same for every board',
   'src/store/hranaDecoding.ts: knownColumns': 'by what a database server says, the same for every board',
-  'src/store/hranaEncoding.ts: writer': 'the room in which a message is written, in one go',
+  'src/store/hranaEncoding.ts: writer': 'the buffer in which a message is written, synchronously',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
   'src/store/remoteReader.ts: makers': 'by the columns of an answer, and gone with them',
-  'src/worktrees/gitGuard.ts: counts': 'two boards may have projects in one folder',
+  'src/worktrees/gitGuard.ts: counts': 'two boards can have projects in one folder',
   'src/worktrees/worktreeProgram.ts: applied': 'the settings of this process, which works on one worktree of one board',
   'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',
-  'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards may share',
+  'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards can share',
   'daemon/peers/peers.ts: agents': 'by board',
-  'daemon/documents/openapi.ts: made': 'the same document for every board',
+  'daemon/documents/openapi.ts: made': 'one document for every board',
 }
 
 const makesState =
   /^(?:new \w+(?:<.*>)?\(\)|\[\]|\{\}|(?:create[A-Z]\w*|coalesce|throttle|debounce|once|memoize)(?:<.*>)?\()/
 const mutations = 'set|add|push|splice|delete|clear|pop|shift|unshift'
 
-/** The names of what a file keeps on module level and may change. Formatted, what is on module level stands at the margin. */
+/** The names of module-level variables of a file that can change. In formatted code, module-level statements are not indented. */
 function stateOf(source: string): string[] {
   const variables = [...source.matchAll(/^(?:export )?let (\w+)/gm)].map(match => match[1]!)
   const constants = [...source.matchAll(/^(?:export )?const (\w+)(?:: .+?)? =\s+(.*)/gm)]
@@ -52,7 +51,7 @@ function stateOf(source: string): string[] {
   return [...variables, ...constants, ...fields]
 }
 
-test('no state of the whole process is kept in src or daemon, except what is of the machine', () => {
+test('src and daemon keep no process-wide state, except that of the machine', () => {
   const found = sources
     .filter(file => !file.startsWith('cli/') && !file.startsWith('daemon/web/'))
     .flatMap(file => stateOf(readFileSync(join(root, file), 'utf8')).map(name => `${file}: ${name}`))

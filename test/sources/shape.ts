@@ -1,6 +1,6 @@
 /**
- * `npm run shape` prints how the sources are cut: sizes, imports that run up, cycles, exports that nobody imports, and code that
- * stands twice. knip and jscpd are fetched by npx, since nothing else needs them.
+ * `npm run shape` prints the structure of the sources: sizes, imports that run up, cycles, unused exports, and duplicate code.
+ * knip and jscpd are fetched by npx, because no other script needs them.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ function main(): void {
     ['imports that run up', upwardImports.length, upwardImports.map(({ from, to }) => `${from} -> ${to}`)],
     ['cycles', cycles().length, cycles()],
     ['layers of modules', moduleLayers().length, moduleLayers().map(layer => layer.join(' '))],
-    ['exports that nobody imports', unusedExports().length, unusedExports()],
+    ['unused exports', unusedExports().length, unusedExports()],
     ['code that stands twice', clones.length, clones],
   ]
   for (const [name, count, each] of rows) {
@@ -96,7 +96,7 @@ function duplicates(): string[] {
   )
 }
 
-/** These programs end with 1 where they have found something, which is no failure here. */
+/** Runs a program that exits with 1 if it has findings, which is not an error here. */
 function run(...words: string[]): string {
   try {
     return execFileSync('npx', words, {

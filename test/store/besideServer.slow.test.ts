@@ -48,7 +48,7 @@ test('what the engine refuses is thrown with its code, and so is a file that can
   })
 })
 
-test('what takes too long goes no further when it is told to end, for the reason that it is given', async () => {
+test('a statement that takes too long stops when it is aborted, with the given reason', async () => {
   const ending = new AbortController()
   const copy = join(folder, 'late.db')
   const running = run(
@@ -72,7 +72,7 @@ test('what is ended in the middle of a statement takes nothing else with it, how
   }
 })
 
-test('the log of whoever has the file open stays, even where the system has lost its lock on the file', async () => {
+test('the log of a process that has the file open remains, even after the system has dropped its lock on the file', async () => {
   const used = join(folder, 'used.db')
   const db = openDatabase({ path: used, clock: () => new Date() })
   await db.transaction(tx => tx.run('CREATE TABLE things (name TEXT)'))

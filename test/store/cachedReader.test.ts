@@ -51,7 +51,7 @@ test('what is read again before anything is committed is not asked of the databa
   expect(asked).toBe(3)
 })
 
-test('whoever is told of a commit reads what it has written, also in what runs once it is on disk', async () => {
+test('a listener of a commit reads its writes, also in work that runs once it is on disk', async () => {
   for (let id = 1; id <= 50; id++) {
     const [before, all] = await Promise.all([read(id), list()])
     expect([before, all.length]).toEqual([undefined, id - 1])
@@ -76,7 +76,7 @@ test('a failed read is tried again by the next one who asks', async () => {
   expect(asked).toBe(3)
 })
 
-test('everything is read each time where nobody can tell whether others have committed', async () => {
+test('each read goes to the database if commits of others cannot be detected', async () => {
   const shared = cachedReader({
     ...db,
     version: async () => undefined,

@@ -81,7 +81,7 @@ test('a copy holds every row with its ids, and nothing of what belongs to daemon
   expect([told.at(-1), told.toSorted((a, b) => a - b)]).toEqual([(await countRows(from)) - 4, told])
 })
 
-test('a copy goes on where the board was: ids are not given twice, cards are counted, and words are taken up anew', async () => {
+test('a copy continues like the board: ids are not reused, cards are counted, and words are indexed again', async () => {
   await copy()
   expect(await to.get('SELECT count(*) AS waiting FROM unindexed_cards')).toMatchObject({ waiting: cards - 3 })
   expect(await to.all('SELECT row_id AS id FROM unindexed_remarks')).toMatchObject([{ id: 8 }])
@@ -95,7 +95,7 @@ test('a copy goes on where the board was: ids are not given twice, cards are cou
   expect(await to.get('SELECT sum(total) AS total FROM card_counts')).toMatchObject({ total: cards - 2 })
 })
 
-test("a project's folder is on the machine that the copy is told", async () => {
+test("a project's folder is on the machine that the copy assigns", async () => {
   await copy({ hostOf: before => (before === null ? 'was null' : `after ${before}`) })
   expect(await to.all('SELECT id, host FROM projects ORDER BY id')).toEqual([
     { id: 3, host: 'after one' },
@@ -124,7 +124,7 @@ test('what the target holds is deleted only on demand, or where it was never fin
   }
 })
 
-test('a copy that something else writes to is none, says so of itself, and can be made again', async () => {
+test('a copy that another program writes to is invalid, is marked as such, and can be repeated', async () => {
   const half = (await countRows(from)) / 2 - 2
   const changing = (sql: string) =>
     copy({
@@ -146,7 +146,7 @@ test('a copy that something else writes to is none, says so of itself, and can b
   await requireFinished(to)
 })
 
-test('of two copies at once the one that began later goes on', async () => {
+test('of two concurrent copies the later one continues', async () => {
   for (const [after, written] of [
     [1, 0],
     [(await countRows(from)) - 4, cards - 1],
@@ -167,16 +167,16 @@ test('of two copies at once the one that began later goes on', async () => {
   }
 })
 
-test('nothing is copied while anybody works on the target, at the beginning or at the end', async () => {
+test('no copy is made while a daemon works on the target, at the start or at the end', async () => {
   for (const busyAt of [1, 2]) {
     let asked = 0
     await expect(
       copy({
         requireFree: async () => {
-          if (++asked === busyAt) throw new Error('Somebody works there.')
+          if (++asked === busyAt) throw new Error('A daemon works there.')
         },
       }),
-    ).rejects.toThrow('Somebody works there.')
+    ).rejects.toThrow('A daemon works there.')
     expect([asked, await isUnfinished(to)]).toEqual([busyAt, busyAt === 2])
   }
 })
@@ -189,7 +189,7 @@ test('a board of another version is not copied', async () => {
   })
 })
 
-test('a page that a server finds too large is asked for in smaller ones, and what it refuses otherwise is refused', async () => {
+test('a page that a server rejects as too large is requested in smaller ones, and any other error fails', async () => {
   const limits: number[] = []
   const narrow = (message: string): Reader => ({
     ...from,

@@ -42,14 +42,14 @@ test.each([
   ['CLIENT_CLOSED', 'DATABASE_BUSY', 1],
   ['SERVER_ERROR', 'DATABASE_BUSY', 1],
   ['ECONNREFUSED', 'DATABASE_BUSY', 1],
-])('what the engine calls %s is %s to everybody else, with its cause and a time', (code, expected, retryAfterSecs) => {
+])("the engine's error %s becomes %s, with its cause and a retry time", (code, expected, retryAfterSecs) => {
   const problem = failing(code)
   expect(problem).toBeInstanceOf(Problem)
   expect(problem).toMatchObject({ code: expected, cause: { code } })
   expect((problem as Problem).retryAfterSecs ?? 1).toBe(retryAfterSecs)
 })
 
-test('a value that is there already is told apart from other rules, whichever engine tells of it', () => {
+test('a duplicate value is distinguished from other constraints, for each engine', () => {
   for (const [code, more] of [
     ['SQLITE_CONSTRAINT_UNIQUE', {}],
     ['SQLITE_CONSTRAINT_PRIMARYKEY', {}],
@@ -91,7 +91,7 @@ test('what must be kept is written as soon as another program lets the database 
   expect(await db.all('SELECT name FROM things')).toEqual([{ name: 'kept' }])
 })
 
-test('what must be kept waits for room on the disk, and for nothing else', async () => {
+test('required work waits for disk space, and for no other error', async () => {
   const problems = [new Problem('DISK_FULL'), new Problem('CARD_NOT_FOUND')]
   const waits: string[] = []
   await expect(
@@ -126,7 +126,7 @@ test('what is about to happen waits for another program, and for nothing else', 
       return 'done'
     }),
   ).toBe('done')
-  // Each time after a pause: others need the processor, too.
+  // There is a pause before each attempt, because other tests need the processor also.
   expect(performance.now() - beganAt).toBeGreaterThan(450)
   for (const error of [new Problem('DISK_FULL'), new Error('It changed its mind.')]) {
     let asked = 0

@@ -22,7 +22,7 @@ const runJob = (app: App, part: string) =>
 
 const sizeOf = (dataDir: string) => statSync(join(dataDir, 'board.db')).size
 
-test('a file shrinks by what is deleted, but for a reserve, and is sound', async () => {
+test('a file shrinks by the deleted data, except for a reserve, and is intact', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'giving-back-'))
   await seedFolder(dataDir, app => app.db.transaction(tx => tx.run(fill)))
   expect(sizeOf(dataDir)).toBeGreaterThan(15 * megabyte)
@@ -33,7 +33,7 @@ test('a file shrinks by what is deleted, but for a reserve, and is sound', async
   })
   expect(sizeOf(dataDir)).toBeLessThan(7 * megabyte)
   expect(asked(dataDir, 'integrity_check')).toBe('ok')
-  // What is left free is for new rows.
+  // The remaining free pages are for new rows.
   await seedFolder(dataDir, async app => runJob(app, 'give back'))
   expect(sizeOf(dataDir)).toBeGreaterThan(4 * megabyte)
 })
@@ -51,7 +51,7 @@ test('a file of an earlier version gives back after its next start', async () =>
   expect(asked(dataDir, 'integrity_check')).toBe('ok')
 })
 
-/** What a version made that gave nothing back. */
+/** Creates the file of a version that did not release pages. */
 function makeOldFile(dataDir: string): void {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
   database.exec('PRAGMA journal_mode = WAL')

@@ -71,7 +71,7 @@ test('a column that loses nearly all of its cards, in any order, keeps few leave
   expect(leaves).toBeLessThanOrEqual(12)
 })
 
-test('cards that come many at once stand at the end in their order, whatever was there', async () => {
+test('many cards that are created at once are appended in their order, regardless of the existing cards', async () => {
   const model: Model = { columns: new Map([[4, []]]) }
   const ids = model.columns.get(4)!
   await db.transaction(tx =>

@@ -10,7 +10,7 @@ import { listDueRequests, readNextRequestTime } from '../../src/store/requestLoo
 
 const folder = mkdtempSync(join(tmpdir(), 'board-plans-'))
 let db: Database
-/** What the engine knows of tables after a while: few projects with very many cards. It knows nothing of pull requests and issues. */
+/** The statistics of the engine after a while: few projects with very many cards. It has none of pull requests and issues. */
 const known = [
   ['projects', 'projects_by_host', '2 2 1'],
   ['projects', 'projects_by_owner', '2 2'],
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The engine's plan for what a function of the store asks. */
+/** The engine's plan for the statements of a store function. */
 async function planOf(read: (reader: Reader) => Promise<unknown>): Promise<string[]> {
   const plan: string[] = []
   const explain = async (sql: string, args?: readonly Value[]) => {
@@ -53,7 +53,7 @@ async function planOf(read: (reader: Reader) => Promise<unknown>): Promise<strin
   return plan
 }
 
-/** They run after each change of the board: what goes through all cards takes 25 ms and more with 100,000 of them, and everybody waits. */
+/** Statements that run after each change of the board: a scan of all cards takes 25 ms and more with 100,000 of them, and delays all requests. */
 const polled: Record<string, (reader: Reader) => Promise<unknown>> = {
   'the pull requests that are due': reader => listDueRequests(reader, '2026-01-01', [], 10),
   'when the next of them is': reader => readNextRequestTime(reader, []),
@@ -63,6 +63,6 @@ const polled: Record<string, (reader: Reader) => Promise<unknown>> = {
 test.each(Object.entries(polled))('%s are found without going through cards', async (_, read) => {
   const plan = await planOf(read)
   expect(plan.length).toBeGreaterThan(0)
-  // `c` and `k` are cards, which only their ids may lead to.
+  // `c` and `k` are cards, which must be found by their ids only.
   expect(plan.filter(step => /^(SCAN|SEARCH) (c|k|cards)\b/.test(step) && !step.includes('PRIMARY KEY'))).toEqual([])
 })

@@ -99,7 +99,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(seen).toEqual([7, 8, 9, 10])
   })
 
-  test('fail for who asks, and for nobody else; nobody need ask', async () => {
+  test('fail only for the transaction that awaits them, and do not have to be awaited', async () => {
     const wrong = (reader: Reader) => reader.get('SELECT missing FROM things')
     await db!.transaction(async tx => {
       tx.ahead(wrong)
@@ -116,7 +116,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(await sizeOf(db!, 'a')).toBe(20)
   })
 
-  /** Adds to a size what it was: whatever the transactions before it in the same commit have done. */
+  /** Doubles a size, including the changes of earlier transactions in the same commit. */
   const double = async (tx: Transaction, name: string) => {
     tx.ahead(reader => sizeOf(reader, name))
     const size = (await sizeOf(tx, name))!
@@ -134,7 +134,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(counter!.count() - before).toBeLessThan(16)
   })
 
-  test('are of what the transactions before have left, whatever those write late, fail with or undo', async () => {
+  test('return the state after the earlier transactions, despite late writes, failures and rollbacks', async () => {
     await db!.transaction(async tx => set(tx, 'a', 1))
     const ways: Array<(tx: Transaction) => Promise<unknown>> = [
       async tx => {

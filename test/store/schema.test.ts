@@ -18,7 +18,7 @@ const project = `INSERT INTO projects (id, name, path, owner_id, created_at, upd
 const card = (id: number, kind: string, deletedAt?: string) =>
   `INSERT INTO cards (id, project_id, board_id, column_id, kind, title, prompt, created_at, updated_at, deleted_at) VALUES (${id}, 1, 1, 1, '${kind}', 't', '', '${at}', '${at}', ${deletedAt ? `'${deletedAt}'` : 'NULL'})`
 
-/** What a table, an index or a trigger was made with, in a version. What a full-text index makes for itself is the engine's. */
+/** The SQL that created each table, index or trigger of a version. Omits the internal tables of a full-text index. */
 function objectsIn(version: number): string[] {
   const database = new LibsqlDatabase(':memory:')
   for (const statement of schemaOf(version)) database.exec(statement)
@@ -55,12 +55,12 @@ test('the schema of each version is the one that is written down', async () => {
   await expect(text).toMatchFileSnapshot('../fixtures/schema.sql')
 })
 
-test('cards from before there was a search are taken up by it, those aside that nobody can find', async () => {
+test('cards from before the search index are indexed, except those that no user can find', async () => {
   const cards = [card(1, 'kanban'), card(2, 'terminal'), card(3, 'assistant'), card(4, 'kanban', at)]
   const statements = [project, ...cards]
   const waiting = 'SELECT card_id AS id FROM unindexed_cards ORDER BY card_id'
   expect(await migrated(4, statements, waiting)).toEqual([{ id: 1 }, { id: 2 }])
-  // Titles by themselves came later: all cards are taken up anew, also those that wait already.
+  // Separate titles came later: all cards are indexed again, including those already waiting.
   expect(
     await migrated(
       9,
@@ -134,7 +134,7 @@ test('what sessions of earlier versions used is counted by the day on which they
   ])
 })
 
-test('what sessions of earlier versions reported counts as used, and what they did not report as unknown', async () => {
+test("the reported usage of earlier versions' sessions counts as used, and unreported usage as unknown", async () => {
   const rows = await migrated(
     31,
     [

@@ -8,7 +8,7 @@ import { inShortTransactions } from '../../src/store/shortWork.ts'
 const stepMs = 3
 const steps = 30
 
-test('long work lets others have their turn, and ends when a step has nothing left to do or is told to', async () => {
+test('long work yields to other transactions, and ends when a step has no work left or when it is aborted', async () => {
   const db = openDatabase({
     path: join(mkdtempSync(join(tmpdir(), 'short-work-')), 'board.db'),
     clock: () => new Date(),
@@ -18,7 +18,7 @@ test('long work lets others have their turn, and ends when a step has nothing le
   const work = async () => {
     const endMs = performance.now() + stepMs
     while (performance.now() < endMs);
-    // Somebody wants to write from the first step on.
+    // Another transaction waits from the first step on.
     if (left === steps)
       void db.transaction(async () => {
         leftAtTurn = left

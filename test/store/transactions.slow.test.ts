@@ -77,7 +77,7 @@ for (const { name, isHere, open } of engines)
       })
     })
 
-    test('what is sent is there for the next statement and after the commit', async () => {
+    test('sent writes are visible to the next statement and after the commit', async () => {
       const seen = await db.transaction(async tx => {
         add(tx, 'sent')
         return tx.all(`SELECT name FROM things WHERE name = 'sent'`)
@@ -86,7 +86,7 @@ for (const { name, isHere, open } of engines)
       expect(await names()).toContain('sent')
     })
 
-    test('a statement that nobody waits for undoes its transaction alone when it fails, first, in the middle or last', async () => {
+    test('an unawaited statement that fails rolls back its transaction alone, as the first, a middle or the last', async () => {
       for (const place of [0, 1, 2]) {
         const works = [0, 1, 2].map(number => async (tx: Transaction) => {
           add(tx, `${place}-${number}`)
@@ -104,7 +104,7 @@ for (const { name, isHere, open } of engines)
       }
     })
 
-    test('a statement that somebody waits for may fail, and the transaction goes on', async () => {
+    test('an awaited statement can fail, and the transaction continues', async () => {
       await db.transaction(async tx => {
         add(tx, 'before')
         await expect(tx.run(`INSERT INTO things VALUES ('taken')`)).rejects.toThrow('UNIQUE')
@@ -113,7 +113,7 @@ for (const { name, isHere, open } of engines)
       expect(await names()).toEqual(expect.arrayContaining(['after', 'before']))
     })
 
-    test('parameters arrive as what they are, and what is none is refused', async () => {
+    test('parameters keep their types, and invalid ones are rejected', async () => {
       const sent = [true, false, undefined, null, 5, -2.5, 'x', 2 ** 40]
       const rows = await db.all<{ value: unknown; type: string }>(
         sent.map((_, at) => `SELECT ?${at + 1} AS value, typeof(?${at + 1}) AS type`).join(' UNION ALL '),
@@ -141,7 +141,7 @@ for (const { name, isHere, open } of engines)
       expect(effects).toEqual(['kept'])
     })
 
-    test('statements together give their rows, and are kept all or none, beside other work', async () => {
+    test('a batch returns its rows, and is applied completely or not at all, next to other work', async () => {
       const others = all(['other', 'another'].map(which => async tx => add(tx, which)))
       const results = await db.batch([
         { sql: 'INSERT INTO things VALUES (?) RETURNING name', args: ['together 1'] },
@@ -308,7 +308,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
     between.close()
   })
 
-  test('that stands still or is gone is busy to those who read and to those who write, and is well again when it is back', async () => {
+  test('that is paused or down is reported as busy to readers and writers, and works again when it is back', async () => {
     for (const url of [server.url, server.httpUrl]) {
       const db = await openSharedDatabase({ url, host: 'one', clock })
       const asked = () =>

@@ -25,7 +25,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
   ['no JSON', 'hello', [' the file must be JSON: an object or a list']],
   ['JSON that is cut off', '{"format":"board","version":1,"cards":[{', [' the file ends in the middle (byte 0)']],
   [
-    'JSON that goes on',
+    'JSON with trailing data',
     `${JSON.stringify(document())} {}`,
     [` the file goes on behind its end (byte ${JSON.stringify(document()).length})`],
   ],
@@ -34,10 +34,10 @@ const cases: Array<[string, Doc | string, string[]]> = [
     JSON.stringify(document()).replace('"title":"First"', '"title":First'),
     [expect.stringMatching(/^cards\.0 is not valid JSON \(byte \d+\)$/) as never],
   ],
-  ['something else', { cards: [] }, ['format is required: this is no export of a board']],
+  ['another kind of file', { cards: [] }, ['format is required: this is no export of a board']],
   ['a version from the future', document({ version: 2 }), ['version must be 1']],
-  ['a part that nobody knows', document({ secrets: [] }), ['secrets is not a known part']],
-  ['a part that is no list', document({ cards: {} }), ['cards must be a list']],
+  ['an unknown part', document({ secrets: [] }), ['secrets is not a known part']],
+  ['a part that is not a list', document({ cards: {} }), ['cards must be a list']],
   ['a part twice', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards stands there more than once']],
   ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must hold a project']],
   [
@@ -53,7 +53,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
     card({ prompt: 'x'.repeat(65_537) }),
     ['cards.0.prompt must have at most 65536 characters'],
   ],
-  ['a field that nobody knows', card({ colour: 'red' }), ['cards.0.colour is not a known field']],
+  ['an unknown field', card({ colour: 'red' }), ['cards.0.colour is not a known field']],
   ['a path to a worktree', card({ worktreePath: '/' }), ['cards.0.worktreePath is not a known field']],
   ['a field that is missing', card({ title: undefined }), ['cards.0.title is required']],
   ['an unknown column', card({ columnId: 9 }), ['cards.0.columnId names nothing in columns']],
@@ -158,13 +158,13 @@ const cases: Array<[string, Doc | string, string[]]> = [
   ],
 ]
 
-it.each(cases)('a file is refused for %s, and nothing is made', async (_, file, faults) => {
+it.each(cases)('a file is rejected for %s, and nothing is created', async (_, file, faults) => {
   const before = [await rowCounts(board), stored(board)]
   expect(await faultsOf(board, { format: 'board' }, file)).toEqual(faults)
   expect([await rowCounts(board), stored(board), underWay(board)]).toEqual([...before, []])
 })
 
-it('a file is told its first 20 faults', async () => {
+it('at most the first 20 faults of a file are reported', async () => {
   const faults = await faultsOf(
     board,
     { format: 'board' },

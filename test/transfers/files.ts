@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Reply, RequestOptions, TestBoard } from '../support/servers/testBoard.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever an export holds
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read any field of an export
 export type Doc = Record<string, any>
 
 /** A file as the body of an import. */
@@ -36,7 +36,7 @@ export const importFile = (
   })
 }
 
-/** Imports a file that is right, and tells what was made. */
+/** Imports a valid file, and returns the created records. */
 export async function imported(
   board: TestBoard,
   query: Record<string, string>,
@@ -66,8 +66,8 @@ export async function exported(board: TestBoard, projectId: string): Promise<Doc
 }
 
 /**
- * What a document says, whatever the ids are: each id is the place of its record in its part. Without what a file says for
- * people to read, and when and by what it was made.
+ * The content of a document without its ids: each id is replaced by the position of its record in its part. Omits descriptive
+ * text, and when and by which program it was written.
  */
 export function normal(document: Doc): Doc {
   const ids = Object.fromEntries(
@@ -152,11 +152,11 @@ export const minimalDocument = (path: string, change: Doc = {}): Doc => ({
   ...change,
 })
 
-/** The attachments' files, and what is left of exports and imports on the disk. */
+/** The attachments' files, and leftovers of exports and imports on the disk. */
 export const stored = (board: TestBoard): string[] => readdirSync(join(board.dataDir, 'attachments'))
 export const underWay = (board: TestBoard): string[] => readdirSync(join(board.dataDir, 'transfers'))
 
-/** What the server notes by itself, sooner or later. */
+/** Tables that the server writes without a request. */
 const ofItself = [
   'unindexed_cards',
   'unindexed_remarks',

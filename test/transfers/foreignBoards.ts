@@ -1,6 +1,6 @@
 import type { Doc } from './files.ts'
 
-/** What a card of another program is to be here. */
+/** The expected card for a card of another program. */
 export interface Expected {
   title: string
   column: string
@@ -9,7 +9,7 @@ export interface Expected {
   dueAt: string | null
   creatorName: string | null
   isArchived: boolean
-  /** What the prompt says, in this order. */
+  /** The parts of the prompt, in this order. */
   prompt: string[]
   comments: Array<[author: string, at: string, body: string]>
 }
@@ -97,7 +97,7 @@ export function trelloBoard(count: number): Made {
       dateLastActivity: from.at(),
     })
     if (items.length > 0) checklists.push({ idCard: id(number), name: `List ${number}`, checkItems: items, pos: 0 })
-    // The newest stand first.
+    // The newest comments come first.
     for (const { by, at, body } of said.toReversed())
       actions.push({ type: 'commentCard', date: at, data: { text: body, card: { id: id(number) } }, memberCreator: by })
     actions.push({ type: 'createCard', date: from.at(), data: { card: { id: id(number) } } })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** What stands in a project: its columns in order, and for each its cards in order. Archived cards that are in no order come last. */
+/** The columns of a project in order, with their cards in order. Archived cards without an order come last. */
 async function shown(projectId: string): Promise<Record<string, string[]>> {
   const { columns, cards } = await exported(board, projectId)
   const entries = columns
@@ -59,7 +59,7 @@ describe("a board of Trello's", () => {
     ])
   })
 
-  it('calls "Untitled" what nobody could read', async () => {
+  it('names unreadable titles "Untitled"', async () => {
     const unseen = '\u200b\u2060 \u00ad'
     const { projectIds } = await imported(
       board,
@@ -78,7 +78,7 @@ describe("a board of Trello's", () => {
     })
   })
 
-  it('keeps what a card says: labels, dates, checklists, links and comments', async () => {
+  it('keeps the fields of a card: labels, dates, checklists, links and comments', async () => {
     const {
       projectIds: [id],
     } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
@@ -113,7 +113,7 @@ Trello card: https://trello.com/c/first
     expect(await cardOf(id, 'Dropped idea')).toMatchObject({ archivedAt: '2024-01-21T00:00:00.000Z', position: null })
   })
 
-  it('starts no agent in the column that it makes active', async () => {
+  it('starts no agent in the column that becomes active', async () => {
     const {
       projectIds: [id],
     } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
@@ -128,7 +128,7 @@ Trello card: https://trello.com/c/first
     expect(await board.client.agents.active({ projectId: id })).toEqual([])
   })
 
-  it('goes into a project that is there, into the columns of the same name or of the map, behind what stands there', async () => {
+  it('is imported into an existing project, into the columns of the same name or of the map, after the existing cards', async () => {
     const projectId = await newProject()
     await board.client.cards.create({ projectId, title: 'Here before' })
     const report = await imported(
@@ -197,7 +197,7 @@ Milestone: v2.0`,
     expect((await cardOf(report.projectIds[0], 'Blink tags')).prompt).toContain('Closed as: not planned')
   })
 
-  it('go into the first backlog and the first done column of a project, or where the map says', async () => {
+  it('are added to the first backlog and the first done column of a project, or as mapped', async () => {
     const projectId = await newProject()
     await imported(board, { format: 'github', projectId }, fixture('github.json'))
     expect(await shown(projectId)).toMatchObject({
@@ -212,7 +212,7 @@ Milestone: v2.0`,
     })
   })
 
-  it('come in by number, whatever their order, and pull requests only if they are asked for', async () => {
+  it('are imported by number, in any order of the file, and pull requests only on request', async () => {
     const at = 'https://github.com/acme/web'
     const issues = [
       { number: 7, title: 'Seventh', url: `${at}/issues/7` },
@@ -234,7 +234,7 @@ Milestone: v2.0`,
     expect((await cardOf(whole.projectIds[0], 'A pull')).prompt).toBe(`GitHub pull request: ${at}/pull/3`)
   })
 
-  it('are refused without titles, and when they are no list', async () => {
+  it('are rejected without titles, and if they are not a list', async () => {
     expect(await faultsOf(board, { format: 'github', path }, [{ number: 1 }])).toEqual([
       '0.title is required: ask gh for the field title',
     ])
@@ -245,7 +245,7 @@ Milestone: v2.0`,
 })
 
 describe('task lists in Markdown', () => {
-  it('become cards, by their headings and by what is done', async () => {
+  it('become cards, by their headings and checkboxes', async () => {
     const report = await imported(board, { format: 'markdown', path }, fixture('tasks.md'), { filename: 'tasks.md' })
     expect(report).toMatchObject({
       projects: 1,
@@ -303,7 +303,7 @@ it.each([
   ['trello', 'trello.json'],
   ['github', 'github.json'],
   ['markdown', 'tasks.md'],
-])('a dry run of %s says what would be made, and makes nothing', async (format, file) => {
+])('a dry run of %s reports the records it would create, and creates none', async (format, file) => {
   const projectId = await newProject()
   for (const query of [
     { format, path },
@@ -351,7 +351,7 @@ it('what is too long for a card is cut, and said', async () => {
   ])
 })
 
-it('a new project needs a folder that is there, and a map must be one', async () => {
+it('a new project needs an existing folder, and a map must be valid', async () => {
   for (const [query, code] of [
     [{ format: 'github' }, 'PATH_NOT_FOUND'],
     [{ format: 'github', path: 'not/absolute' }, 'PATH_NOT_ABSOLUTE'],

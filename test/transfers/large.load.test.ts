@@ -26,7 +26,7 @@ afterAll(() => clearAway(board, root))
 
 const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${board.pid}/status`, 'utf8'))![1]) / 1024
 
-/** How long the server takes to say that it is there while something else goes on, in ms, and how much memory it takes at most, in MB. */
+/** The longest response time of the server's health during `work`, in ms, and its peak memory, in MB. */
 async function watched<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; healthMs: number; moreMegabytes: number; tookMs: number }> {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** The cards of an export as they are expected, in the order in which they were made. */
+/** The cards of an export in the expected form, in the order of their creation. */
 function cardsOf({ columns, cards, comments }: Doc, expected: readonly Expected[]): Doc[] {
   const nameOf = new Map(columns.map(({ id, name }: Doc) => [id, name]))
   const said = new Map<number, string[][]>()
@@ -27,7 +27,7 @@ function cardsOf({ columns, cards, comments }: Doc, expected: readonly Expected[
       dueAt: card.dueAt,
       creatorName: card.creatorName,
       isArchived: card.archivedAt !== null,
-      // Each part stands behind the one before it.
+      // Each part comes after the previous one.
       prompt: partsIn(card.prompt, expected[at]!.prompt),
       comments: said.get(card.id) ?? [],
     }))
@@ -45,7 +45,7 @@ function partsIn(prompt: string, parts: readonly string[]): string[] {
 test.each([
   ['trello', trelloBoard(300)],
   ['github', githubIssues(300)],
-] as const)('300 cards of %s lose nothing but what is listed, and come back equal', async (format, made) => {
+] as const)('300 cards of %s lose only the listed fields, and come back equal', async (format, made) => {
   const report = await imported(board, { format, path }, JSON.stringify(made.file))
   expect(report).toMatchObject({ cards: 300 })
   expect(report.warnings.toSorted()).toEqual(made.warnings.toSorted())

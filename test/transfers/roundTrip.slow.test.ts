@@ -12,14 +12,14 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** What was said of content types is what the bytes say. */
+/** A document without content types, which an import derives from the bytes. */
 const withoutTypes = (document: Doc): Doc => ({
   ...document,
   attachments: document.attachments.map(({ contentType: _, ...attachment }: Doc) => attachment),
 })
 
 describe("a board's own file", () => {
-  it('comes back equal, whatever it holds, and once more', async () => {
+  it('is imported equal, with any content, and once more', async () => {
     const path = board.folder('random')
     await fc.assert(
       fc.asyncProperty(randomDocument(path), async document => {

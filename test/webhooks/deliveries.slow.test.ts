@@ -7,7 +7,7 @@ import { startReceiver, verified, type Receiver } from '../support/receivers/web
 
 let board: TestBoard
 let receiver: Receiver
-/** How the receiver answers at a path: 204 unless a test says otherwise. */
+/** The responses of the receiver by path: 204 unless a test sets another one. */
 const answers: Record<string, Parameters<typeof startReceiver>[0]> = {}
 let projects = 0
 const timeoutSecs = Math.ceil(slowdown())
@@ -23,7 +23,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** A project with a webhook to a path of its own. */
+/** A project with a webhook to its own path. */
 async function hook(events: string[] = ['card.created'], answer?: Parameters<typeof startReceiver>[0]) {
   const path = `/${++projects}`
   if (answer) answers[path] = answer
@@ -55,7 +55,7 @@ async function hook(events: string[] = ['card.created'], answer?: Parameters<typ
 
 const titles = (received: ReturnType<Receiver['at']>) => received.map(({ message }) => message.data.title)
 
-test('a move is told to a webhook, and the reference library verifies it', async () => {
+test('a move is sent to a webhook, and the reference library verifies it', async () => {
   const { projectId, secret, add, got, columns, deliveries } = await hook(['card.moved'])
   const card = await add('First')
   await board.client.cards.move({ projectId, cardId: card.id, columnId: columns[2]!.id })
@@ -99,7 +99,7 @@ test('a move is told to a webhook, and the reference library verifies it', async
   })
 })
 
-test("a move by another program is told too, and ends the token of the card's agent at once", async () => {
+test("a move by another program is also sent, and immediately ends the token of the card's agent", async () => {
   const { projectId, got, columns } = await hook(['card.moved'])
   const card = await board.client.cards.create({ projectId, title: 'Active', columnId: columns[1]!.id, deferred: true })
   const { token } = await board.client.agents.token({ projectId, cardId: card.id })
@@ -161,7 +161,7 @@ test('a webhook gets the events that it asked for, of its project, from its crea
   expect((await board.client.webhooks.deliveries({ projectId: other.projectId, webhookId: lateId })).items).toEqual([])
 })
 
-test('first attempts go out one at a time and in the order of events, and a slow receiver delays nobody else', async () => {
+test('first attempts are sent one at a time in the order of events, and a slow receiver delays no others', async () => {
   let [open, most] = [0, 0]
   const slow = await hook(['card.created'], (_, response) => {
     most = Math.max(most, ++open)
@@ -182,7 +182,7 @@ test('first attempts go out one at a time and in the order of events, and a slow
 test('what fails is sent again with the same id, behind the first attempts of what came later', async () => {
   let [failures, areBothThere] = [2, false]
   const answer = (response: ServerResponse) =>
-    response.writeHead(failures-- > 0 ? 500 : 200).end('what the receiver says')
+    response.writeHead(failures-- > 0 ? 500 : 200).end("the receiver's response")
   const { secret, add, got, deliveries } = await hook(['card.created'], (_, response) =>
     eventually('the second card', () => areBothThere).then(() => answer(response)),
   )
@@ -209,8 +209,8 @@ test('what fails is sent again with the same id, behind the first attempts of wh
     (await deliveries('succeeded')).length === 2 ? deliveries() : undefined,
   )
   expect(told.map(({ attempts, responseBody, error }) => [attempts, responseBody, error])).toEqual([
-    [2, 'what the receiver says', null],
-    [2, 'what the receiver says', null],
+    [2, "the receiver's response", null],
+    [2, "the receiver's response", null],
   ])
 })
 
@@ -234,7 +234,7 @@ test('a delivery fails for good after its last attempt, with what the receiver a
   expect(new Set(got().map(({ id }) => id)).size).toBe(1)
 })
 
-test('the answer 410 disables a webhook, and what was waiting for it fails', async () => {
+test('the response 410 disables a webhook, and its pending deliveries fail', async () => {
   const { ref, add, got, deliveries } = await hook(['card.created'], (_, response) =>
     setTimeout(() => response.writeHead(410).end(), 100),
   )
@@ -283,7 +283,7 @@ test('redirects are not followed, answers that do not come fail, and so do recei
 /** Writes to a response until the connection closes. */
 const writeForever = (response: ServerResponse, chunk: string, everyMs: number) => {
   const timer = setInterval(() => {
-    // The kernel's buffers would take megabytes that nobody reads.
+    // The kernel's buffers would accept megabytes that the client never reads.
     while (response.write(chunk) && everyMs === 0);
   }, everyMs)
   response.on('close', () => clearInterval(timer))
@@ -394,7 +394,7 @@ test('a response that ends just in time, and a large one that ends, are complete
   }
 })
 
-test('deleting or disabling a webhook, or deleting its project, ends what is pending', async () => {
+test('deleting or disabling a webhook, or deleting its project, cancels pending deliveries', async () => {
   let ended = 0
   const silent: Parameters<typeof startReceiver>[0] = (_, response) =>
     response.on('close', () => {
@@ -457,7 +457,7 @@ test('thousands that are pending are given up and deleted in pieces', async () =
   expect(await count('failed')).toBe(0)
 })
 
-test('a test goes out before everything that waits, and what has ended is sent again with the same id', async () => {
+test('a test is sent before all pending deliveries, and an ended delivery is sent again with the same id', async () => {
   let isTestAsked = false
   const { ref, secret, add, got, deliveries } = await hook(['card.created'], (_, response) =>
     eventually('the question', () => isTestAsked).then(() => setTimeout(() => response.writeHead(200).end('ok'), 50)),
@@ -493,7 +493,7 @@ test('a test goes out before everything that waits, and what has ended is sent a
   await eventually('its success', async () => (await deliveries('succeeded')).length === 12)
 })
 
-test('a new secret signs what is sent from then on', async () => {
+test('a new secret signs all later deliveries', async () => {
   const { ref, secret, add, got } = await hook()
   const rotated = await board.client.webhooks.rotate(ref)
   expect(rotated.secret).not.toBe(secret)
@@ -503,7 +503,7 @@ test('a new secret signs what is sent from then on', async () => {
   expect(() => verified(secret, got()[0]!)).toThrow()
 })
 
-test("an account's messages go to the URL that it names, signed, until it names none or the receiver is gone", async () => {
+test("an account's messages are sent to its URL, signed, until the URL is removed or the receiver returns 410", async () => {
   const { webhooks, db } = board.server.app
   const path = '/user'
   const queue = (text: string) => db.transaction(tx => webhooks.queueUserDelivery(tx, 0, 'notification', { text }))

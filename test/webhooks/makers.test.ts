@@ -114,7 +114,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
     },
     'The API key "CI" that made it may not read this project any more.',
   ],
-  'a key that may no longer read what it tells': [
+  'a key that lost the permission for its event': [
     async projectId => {
       const made = await keyOf(board.client, projectId)
       return {
@@ -130,7 +130,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
 }
 
 test.each(Object.entries(ways))(
-  'the webhook of %s is disabled at its next event, says why, and is whose who enables it',
+  'the webhook of %s is disabled at its next event with the reason, and belongs to the user who enables it',
   async (_, [way, reason]) => {
     const { projectId, add } = await place()
     const maker = await way(projectId)
@@ -165,7 +165,7 @@ test.each(Object.entries(ways))(
   },
 )
 
-test('what waits to be tried again is given up once the maker is gone', async () => {
+test('a pending retry is cancelled once its owner is deleted', async () => {
   const { projectId, add } = await place()
   const maker = await member(projectId)
   const { titles, find, latest } = await hook(maker, projectId)
@@ -183,7 +183,7 @@ test('what waits to be tried again is given up once the maker is gone', async ()
   expect([titles(), (await latest())!.status]).toEqual([['Not taken'], 'failed'])
 })
 
-test('a webhook is taken over before anything was sent, and goes on where the change is of no matter', async () => {
+test('a webhook changes its owner before any delivery, and continues if the change does not affect it', async () => {
   const { projectId, add } = await place()
   const maker = await member(projectId)
   const { ref, titles, find } = await hook(maker, projectId)
@@ -210,7 +210,7 @@ test('a key that turns a webhook to another address or to other events is its ma
   expect(receiver.at('/turned')).toEqual([])
 })
 
-test('a key enables no webhook that tells more than it may read', async () => {
+test('a key cannot enable a webhook with events that it cannot read', async () => {
   const { projectId } = await place()
   const { ref } = await hook(board, projectId)
   await board.client.webhooks.update({ ...ref, events: ['agent.message'], enabled: false })
@@ -238,7 +238,7 @@ test("a rotated key's webhooks go on with the new key if there is grace, and end
   }
 })
 
-test("a webhook from before makers were kept is the project's, and goes on", async () => {
+test('a webhook from before owners were recorded belongs to the project, and continues', async () => {
   const { projectId, add } = await place()
   const maker = await member(projectId)
   const { ref, titles, find } = await hook(maker, projectId)

@@ -8,7 +8,7 @@ import { startReceiver, type Receiver } from '../support/receivers/webhookReceiv
 let board: TestBoard
 let receiver: Receiver
 let projectId: string
-/** What DNS says of a name, one answer after the other; the last one stays. */
+/** The DNS responses of a name, in order; the last one is repeated. */
 const names = new Map<string, string[][]>()
 const lookup: Lookup = (hostname, _, callback) => {
   const answers = names.get(hostname)
@@ -99,7 +99,7 @@ test.each([
   expect((await create('https://inside.example.org/hook')).body.error.code).toBe('WEBHOOK_TARGET_REFUSED')
 })
 
-test('a change of the URL is looked at as well, and leaves the webhook as it was', async () => {
+test('a change of the URL is validated also, and a rejected change leaves the webhook unchanged', async () => {
   names.set('outside.example.org', [['93.184.216.34']])
   const webhook = (await create('https://outside.example.org/hook')).body.data
   const refused = await board.request('PATCH', `/api/projects/${projectId}/webhooks/${webhook.id}`, {

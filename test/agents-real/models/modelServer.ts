@@ -131,7 +131,7 @@ async function answer(asked: Asked, stage: ReturnType<typeof createStage>, respo
   else response.end()
 }
 
-/** An answer to a question beside the conversation: for a title, or for a choice in JSON. */
+/** A response to a request outside the conversation: for a title, or for a choice in JSON. */
 const aside = (schema?: JsonSchema): Answer => ({
   text: schema ? JSON.stringify(exampleOf(schema)) : 'A short title',
   usage: { input: 50, output: 5 },

@@ -12,7 +12,7 @@ interface Schema {
 }
 
 /**
- * What model services would refuse of the board's tools in a request: OpenAI takes 128 functions, names of 64 characters,
+ * Checks the board's tools against the limits of model services: OpenAI accepts 128 functions, names of 64 characters,
  * descriptions of 1,024, an object without alternatives at the top, lists with items and no references; Anthropic takes names of fields
  * of 64 characters. https://platform.openai.com/docs/api-reference/chat/create, https://docs.anthropic.com/en/api/messages
  */

@@ -34,7 +34,7 @@ function* untilDone(reply: Reply): Iterable<Typed> {
 
 type Item = { type: string; id: string } & Record<string, unknown>
 
-/** The items of an answer, as they are in the end. */
+/** The final items of a response. */
 const itemsOf = ({ id, thinking, text, calls }: Reply): Item[] => [
   ...(thinking
     ? [

@@ -1,4 +1,4 @@
-/** What a model answers once: its thoughts, its words, its calls of tools, and what that costs. */
+/** One response of a model: its thoughts, its text, its tool calls, and their cost. */
 export interface Answer {
   thinking?: string
   text?: string
@@ -7,7 +7,7 @@ export interface Answer {
 }
 export interface ToolCall {
   name: string
-  /** Its arguments, or how they follow from what the model was told before: the conversation's JSON without backslashes. */
+  /** Its arguments, or a function that derives them from the conversation so far, as JSON without backslashes. */
   input: object | ((told: string) => object)
 }
 /** Tokens. `input` includes those that were `cached`, `output` those that were `thought`. */
@@ -20,7 +20,7 @@ export interface Usage {
 /** How a model service fails instead: by status, in the middle of an answer, or by saying nothing. */
 export interface Failure {
   fails: number | 'cut' | 'stalls'
-  /** What the service says, in its own form of an error. */
+  /** The message of the service, in its own error format. */
   message?: string
   /** The whole body of the answer instead. */
   body?: object
@@ -46,7 +46,7 @@ export interface ServerEvent {
   data: object | string
 }
 
-/** What a request for an answer asks for. */
+/** The properties of a request for a response. */
 export interface Request {
   model: string
   streams: boolean
@@ -67,7 +67,7 @@ export interface Protocol {
   path: RegExp
   asks(path: string, body: any): Request
   events(reply: Reply): Iterable<ServerEvent>
-  /** The same answer, not streamed. */
+  /** The response in one piece, not streamed. */
   whole(reply: Reply): object
   error(status: number, message: string): object
 }

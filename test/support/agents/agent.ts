@@ -14,7 +14,7 @@ import { createProcessTrees, type Child } from '../../../src/process/spawn.ts'
 import { openDatabase } from '../../../src/store/open.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 
-/** What one agent said, in order. */
+/** The updates and requests of one agent, in order. */
 export interface Heard {
   updates: RawUpdate[]
   permissions: PermissionRequest[]

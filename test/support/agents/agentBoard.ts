@@ -21,7 +21,7 @@ export interface FixtureAgent {
   protocol?: 'acp' | 'command'
   command?: readonly string[]
   credentials?: Record<string, { key: string; model?: string }>
-  /** Folders that a sandbox leaves it, beside its own. */
+  /** Folders that a sandbox makes available, in addition to its own. */
   state?: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export interface AgentBoard extends TestBoard {
   projectId: string
   columns: { backlog: string; active: string; done: string }
   socket: LiveSocket
-  /** Creates a card that starts the agent: in the active column, unless the input says otherwise. */
+  /** Creates a card that starts the agent: in the active column, unless the input sets another one. */
   start(agent: string, input?: Partial<Parameters<Client['cards']['create']>[0]>): Promise<Card>
   card(cardId: string): Promise<Card>
   /** The card once it fits. */

@@ -15,7 +15,7 @@ const files = {
   copilot: '@github/copilot/npm-loader.js',
   opencode: `opencode-${platform}/bin/opencode`,
 }
-/** A program of somebody's own that uses the board as tools. */
+/** A user's program that uses the board as tools. */
 export type McpProgram = keyof typeof files
 
 /** An account of a person who has such programs and the command line, and nothing else yet. */
@@ -25,7 +25,7 @@ export interface Home {
   work: string
   /** Runs a line of a shell; `input` is its stdin. */
   run(line: string, options?: LineOptions): Promise<Ran>
-  /** The same, and gives all that was said; fails with it unless the line ends with 0. */
+  /** Runs a line and returns its output. @throws Error with the output unless the line exits with 0 */
   ok(line: string, options?: LineOptions): Promise<string>
   /** The addresses that programs have opened in the person's browser. */
   opened(): string[]
@@ -80,7 +80,7 @@ export function makeHome(folder: string, model: string): Home {
   }
 }
 
-/** Has Codex do by itself what it is asked for, with a model of the tests. */
+/** A command line that makes Codex perform a task without a user, with a model of the tests. */
 export function codexExec(model: string, asked: string, ...settings: string[]): string {
   const provider = { name: 'tests', base_url: `${model}/v1`, env_key: 'CODEX_API_KEY', wire_api: 'responses' }
   const all = [
@@ -92,7 +92,7 @@ export function codexExec(model: string, asked: string, ...settings: string[]): 
   return `codex exec --skip-git-repo-check ${all.map(each => `-c '${each}'`).join(' ')} '${asked}'`
 }
 
-/** What docs/mcp.md says that is to be done for a program: the code in its row of the table below a heading, for a board at `url`. */
+/** The instructions of docs/mcp.md for a program: the code in its row of the table below a heading, for a board at `url`. */
 export function documentedFor(heading: string, program: string, url: string): string[] {
   const [, section = ''] = readFileSync('docs/mcp.md', 'utf8').split(`\n## ${heading}\n`)
   const row = section

@@ -11,7 +11,7 @@ export const platform = `${process.platform}-${process.arch}`
 /** A real agent: its program, how an account is set up so that it asks a model server, and how its model calls its tools. */
 export interface RealAgent {
   id: 'claude' | 'codex' | 'gemini' | 'copilot' | 'opencode' | 'qwen'
-  /** What is run, below the installed packages. */
+  /** The file to run, below the installed packages. */
   file: string
   /** Packages of which one has its platform's binary, where it has one. */
   binaries?: readonly string[]
@@ -20,7 +20,7 @@ export interface RealAgent {
   calls: {
     write(path: string, content: string): ToolCall
     run(command: string): ToolCall
-    /** Runs a command about which the agent asks; where it is missing, `run` does. */
+    /** Runs a command that requires permission. If it is missing, `run` does. */
     runAsked?(command: string): ToolCall
     board(tool: string, input: object): ToolCall
   }
@@ -91,7 +91,7 @@ export const realAgents: readonly RealAgent[] = [
   },
   {
     id: 'opencode',
-    // The program of its own package is made by a postinstall, which is not run.
+    // The program of its own package is created by a postinstall script, which does not run.
     file: `opencode-${platform}/bin/opencode`,
     account: (url, key) => ({
       OPENCODE_CONFIG_CONTENT: JSON.stringify({
@@ -137,7 +137,7 @@ export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
   return undefined
 }
 
-/** Makes a program that runs a command: packages may come without the right to be executed. */
+/** Creates a program that runs a command, because packages can have files without the right to be executed. */
 export function writeProgram(path: string, words: readonly string[]): void {
   writeFileSync(path, `#!/bin/sh\nexec ${words.map(word => `'${word}'`).join(' ')} "$@"\n`)
   chmodSync(path, 0o755)

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { startBoard, type TestBoard } from '../servers/testBoard.ts'
 
-/** Git with an author and without anybody's configuration. */
+/** Git with an author and without a user's configuration. */
 export const gitEnvironment = {
   PATH: process.env.PATH,
   HOME: '/nonexistent',
@@ -30,7 +30,7 @@ export function commit(cwd: string, file: string, text: string, message = `Chang
   git(cwd, 'commit', '-q', '-m', message)
 }
 
-/** What a request to delete a card is answered. */
+/** The possible responses to a request to delete a card. */
 export const dirty = { status: 409, code: 'WORKTREE_DIRTY' }
 export const gone = { status: 204, code: undefined }
 
@@ -41,7 +41,7 @@ export interface AttachedCard {
   patchFile(): string
 }
 
-/** A board, and the latest repository with a worktree on the branch `card` that holds nothing of its own. */
+/** A board, and the latest repository with a worktree on the branch `card` without unsaved work. */
 export interface Worktrees {
   board: TestBoard
   repository: string
@@ -49,7 +49,7 @@ export interface Worktrees {
   projectId: string
   /** Makes a new repository: two files, one with a name that wants quoting. */
   fresh(): Promise<void>
-  /** Goes on with another repository and worktree. */
+  /** Switches to another repository and worktree. */
   use(repository: string, worktree: string): Promise<void>
   /** An empty folder of this repository's own. */
   folder(name: string): string

@@ -8,12 +8,12 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 export const noBrowser: string | undefined = chromiumPath ? undefined : 'there is no chromium'
 if (noBrowser !== undefined) reportSkipped('Tests in a browser', noBrowser)
 
-/** Somebody in front of a window. */
+/** A user with one window. */
 export interface Visitor {
   page: Page
-  /** What no page may do: errors on the console, violations of its policy, requests elsewhere, failures of the server. */
+  /** Forbidden behavior of a page: errors on the console, violations of its policy, requests to other hosts, failures of the server. */
   problems: string[]
-  /** What axe-core finds wrong, a line each, in the page as it stands. */
+  /** The violations that axe-core finds in the current page, one per line. */
   axeViolations(): Promise<string[]>
   /** Waits until all that the page asked for has come and is drawn: what is drawn then stays, and can be measured and pressed. */
   settled(): Promise<void>
@@ -21,27 +21,27 @@ export interface Visitor {
 interface VisitOptions extends BrowserContextOptions {
   /** Where the page begins: `#/projects/1`. */
   at?: string
-  /** Nobody is signed in. */
+  /** Whether no user is signed in. */
   isStranger?: boolean
   /** Another origin to which the person goes. */
   elsewhere?: string
 }
 
-/** What has not come by then does not come: a page of a busy machine has taken more than a minute. */
+/** The timeout of a page: on a busy machine one has taken more than a minute. */
 const waitMs = 300_000
 
-/** No name is looked up: nothing that a page asks for leaves the machine. */
+/** No name is resolved, so that no request of a page leaves the machine. */
 const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost']
 
-/** A board that pages come from, and the token with which a visitor's ticket is made. */
+/** The board that serves the pages, and the token that creates a visitor's ticket. */
 export interface Visited {
   url: string
   token: string
 }
 
 /**
- * Gives windows to the tests of a file: signed in by a ticket, each with a memory of its own. At a test's end they are closed, and
- * the test fails where a page did what no page may do.
+ * Opens windows for the tests of a file: signed in by a ticket, each with separate storage. At a test's end they are closed, and
+ * the test fails if a page did anything forbidden.
  */
 export function visitors(): (board: Visited, options?: VisitOptions) => Promise<Visitor> {
   let browser: Promise<Browser> | undefined
@@ -49,10 +49,10 @@ export function visitors(): (board: Visited, options?: VisitOptions) => Promise<
   afterEach(async () => {
     const visits = open
     open = []
-    // What is still being loaded breaks off when a window is closed.
+    // Pending requests fail when a window is closed.
     const problems = visits.flatMap(({ visitor }) => visitor.problems)
     for (const { close } of visits) await close()
-    if (problems.length > 0) throw new Error(`The page did what it must not:\n${problems.join('\n')}`)
+    if (problems.length > 0) throw new Error(`The page did something forbidden:\n${problems.join('\n')}`)
   })
   afterAll(async () => (await browser)?.close())
   return async (board, { at = '#/', isStranger = false, elsewhere, ...options } = {}) => {
@@ -97,7 +97,7 @@ function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string
   })
 }
 
-/** Holds back what is asked of a route from now on. @returns lets it through */
+/** Holds the requests to a route from now on. @returns a function that releases them */
 export async function holdRequests(page: Page, route: string): Promise<() => void> {
   let answer!: () => void
   const told = new Promise<void>(resolve => (answer = resolve))
@@ -131,7 +131,7 @@ function settledOf(page: Page): () => Promise<void> {
     const before = seen
     seen = changes
     if (asked.size > 0) throw new Error(`No answer yet: ${[...asked].map(request => request.url()).join(', ')}`)
-    if (isLoading) throw new Error('The page says that it is loading')
+    if (isLoading) throw new Error('The page shows that it is loading')
     if (seen !== before) throw new Error('Answers come all the time')
   }
   return () => {

@@ -14,12 +14,12 @@ const program = ['firefox-esr', 'firefox']
 export const noFirefox: string | undefined = program ? undefined : 'there is no firefox'
 if (noFirefox !== undefined) reportSkipped('Tests in Firefox', noFirefox)
 
-/** A window of Firefox. Playwright speaks to builds of its own alone; Debian's is driven by WebDriver BiDi. */
+/** A window of Firefox. Playwright supports only its own builds; Debian's is driven by WebDriver BiDi. */
 export interface FirefoxWindow {
-  /** What went wrong in the page: errors, violations of its policy. */
+  /** The errors in the page, and violations of its policy. */
   problems: string[]
   goTo(url: string): Promise<void>
-  /** What an expression gives in the page. */
+  /** The value of an expression in the page. */
   read(expression: string): Promise<unknown>
   /** Presses keys one after the other: `K`, or a name such as `Enter`; those held with it before it: `Control+k`. */
   press(...keys: string[]): Promise<void>
@@ -29,7 +29,7 @@ export interface FirefoxWindow {
 /** The code points that WebDriver has for keys without a character. */
 const keyCodes: Record<string, string> = { Enter: '\uE007', Escape: '\uE00C', Control: '\uE009', Shift: '\uE008' }
 
-/** Opens a window with a profile of its own. */
+/** Opens a window with a new profile. */
 export async function openFirefox({ width, height }: { width: number; height: number }): Promise<FirefoxWindow> {
   const profile = mkdtempSync(join(tmpdir(), 'board-firefox-'))
   const child = spawn(program!, ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0'], {

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 
-/** Somebody without a mouse. */
+/** A user without a mouse. */
 export interface Keyboard {
-  /** What has the focus, as it is called; "nothing" where it is lost. */
+  /** The accessible name of the focused element; "nothing" if the focus is lost. */
   focused(): Promise<string>
   /** The name of the part of the page, or the dialog, in which the focus is. */
   focusedIn(): Promise<string>
-  /** Goes on by Tab, or back, as far as what is called so. Whatever takes the focus on the way shows that it has it. */
+  /** Presses Tab, or Shift+Tab, until an element with this name has the focus. Every element on the way must show its focus. */
   tabTo(name: RegExp, options?: { back?: boolean }): Promise<void>
   /** Goes there and presses a key, usually Enter. */
   press(name: RegExp, key?: string): Promise<void>
@@ -48,7 +48,7 @@ const partOfFocused = `(() => {
   return element === body ? 'nothing' : part?.getAttribute('aria-label') ?? heading?.textContent ?? 'no part'
 })()`
 
-/** A list shows by its background where the focus is, a card's title and a line of a diff by what is around them. */
+/** Finds a focused element without a visible focus. A list shows it by its background, a card's title and a line of a diff by their surroundings. */
 const unseenFocus = `(() => {
   ${called}
   if (element === body) return

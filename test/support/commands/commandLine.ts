@@ -11,23 +11,23 @@ export interface RunOptions {
   cwd?: string
 }
 
-/** The built program as somebody with an empty home runs it. */
+/** The built program, run by a user with an empty home. */
 export interface CommandLine {
-  /** The home, with room for files. */
+  /** The home folder, in which tests can create files. */
   home: string
   env: Record<string, string>
   /** Runs `board` with these arguments, in a warm process where the test is not about the process. Without `input`, stdin is empty. */
   board(args: readonly string[], options?: RunOptions): Promise<Ran>
   /** Runs `board` and gives its stdout; fails with its stderr unless it ends with 0. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
-  /** The same, with `--json`, parsed. */
+  /** Runs the command with `--json`, and parses its output. */
   json<T = Record<string, string>>(args: readonly string[], options?: RunOptions): Promise<T>
-  /** Starts what goes on until it is interrupted. `close` ends it too. */
+  /** Starts a command that runs until it is interrupted. `close` ends it also. */
   start(args: readonly string[], env?: Record<string, string>): Going
   close(): void
 }
 
-/** A command that goes on, with what it has printed so far. `code` is undefined until it has ended, 130 after an interruption. */
+/** A running command, with its output so far. `code` is undefined until it has ended, 130 after an interruption. */
 export interface Going {
   stdout: string
   stderr: string
@@ -43,8 +43,8 @@ const needsProcess = ([noun = '']: readonly string[], env: Record<string, string
   Object.keys(env).some(name => /^(NODE_|TZ$)/.test(name))
 
 /**
- * @param env what the environment says beside PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY
- * @param isWarm false for a process of each command's own
+ * @param env the environment in addition to PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY
+ * @param isWarm false for a separate process per command
  */
 export function commandLine(env: Record<string, string> = {}, { isWarm = true } = {}): CommandLine {
   const home = mkdtempSync(join(tmpdir(), 'board-home-'))

@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import type { Seed } from '../contract/seed.ts'
 
-/** Everything that command lines name: what a server has, files that are there, and a folder for what they save. */
+/** All objects that command lines can name: those of a server, existing files, and a folder for downloads. */
 export interface Named extends Seed {
   file: string
-  /** A file with the token of an invitation that nobody made. */
+  /** A file with the token of an invitation that does not exist. */
   invitation: string
   markdown: string
   folder: string
 }
 
-/** What stands for an argument, by its name without the plural's s. */
+/** The value of an argument, by its name without the plural's s. */
 const placeholders: Record<string, (named: Named) => string> = {
   'agent-profile': ({ profileId }) => profileId,
   attachment: ({ attachmentId }) => attachmentId,
@@ -47,7 +47,7 @@ const placeholders: Record<string, (named: Named) => string> = {
 
 const account = ['--email', 'ada@example.org', '--password-stdin']
 
-/** What stands behind a command where one word for each argument is not all that it needs, or would do more than others can bear. */
+/** The complete arguments of a command for which one word per argument is not enough, or would affect the other commands. */
 const whole: Record<string, (named: Named) => string[]> = {
   api: () => ['/api/auth/me'],
   'agents profiles add': ({ projectId }) => [`new-${projectId}`, '--agent', 'claude'],
@@ -115,11 +115,11 @@ const whole: Record<string, (named: Named) => string[]> = {
   'webhooks edit': ({ webhookId }) => [webhookId, '--description', 'Edited'],
 }
 
-/** `cards view`, for a command below `board`. */
+/** The name of a command below `board`, such as `cards view`. */
 export const nameOf = (command: Command): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
-/** A whole command line, without `board`, that names only what is there. It asks nothing. */
+/** A complete command line, without `board`, that names only existing objects. It never prompts. */
 export function wordsOf(command: Command, named: Named): string[] {
   const name = nameOf(command)
   return [

@@ -7,7 +7,7 @@ export interface Ran {
   stderr: string
 }
 
-/** What a worker writes to both streams when a command has ended. */
+/** The mark that a worker writes to both streams when a command has ended. */
 const ended = '\0'
 
 interface Worker {

@@ -12,7 +12,7 @@ import { monitored, seed } from '../contract/seed.ts'
 /** How a command line ended, by the name of its command. */
 export type Result = Ran & { name: string }
 
-/** Commands that need no server. What they do, other tests say. */
+/** Commands that need no server. Other tests cover their effects. */
 export const local =
   /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
 /** The commands below another one that act. */
@@ -51,7 +51,7 @@ export async function eachInTurn(
   return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
 }
 
-/** Errors are short lines on stderr that begin with the program's name, and nobody reads a stack. */
+/** Expects errors as short lines on stderr that start with the program's name, and no stack traces. */
 export function expectTidy({ name, code, stdout, stderr }: Result): void {
   expect(`${stdout}${stderr}`, name).not.toMatch(
     /^\s+at .+:\d+:\d+|node:internal|\[object Object\]|\bundefined\b|\u001b/m,

@@ -11,7 +11,7 @@ export interface Packed {
   unpackedSize: number
 }
 
-/** What `npm pack` puts into the package, of what is built. */
+/** The built files that `npm pack` includes in the package. */
 export async function listPacked(): Promise<Packed> {
   const packed = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
@@ -20,7 +20,7 @@ export async function listPacked(): Promise<Packed> {
   return (JSON.parse(packed.stdout) as [Packed])[0]
 }
 
-/** Puts the packed files into a folder, as an installation does; `withDependencies`: beside the few packages that it needs to run. */
+/** Copies the packed files to a folder, like an installation; `withDependencies`: next to the few packages that it requires. */
 export async function unpackBoard(folder: string, { withDependencies }: { withDependencies: boolean }): Promise<void> {
   for (const { path } of (await listPacked()).files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Programs } from '../../../cli/programs.ts'
 
-/** What `bin/board.js` hands to the command line, of the sources. */
+/** The object that `bin/board.js` passes to the command line, for the sources. */
 export const programs: Programs = {
   path: resolve(import.meta.dirname, '../../../bin/board.js'),
   server: () => import('../../../daemon/program.ts'),

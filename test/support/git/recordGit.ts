@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What this process runs of Git from now on, as its arguments on one line each. */
+/** The Git commands of this process from now on, each as one line of arguments. */
 export interface GitRuns {
   runs(): string[]
   stop(): void

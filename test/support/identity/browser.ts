@@ -1,4 +1,4 @@
-/** What a browser shows after following redirects: the last answer, and the URL that it came from. */
+/** The page that a browser shows after redirects: the last response, and its URL. */
 export interface Shown {
   url: string
   status: number
@@ -18,7 +18,7 @@ export interface Steps {
 export class Browser {
   readonly #cookies: Array<{ host: string; path: string; name: string; value: string }> = []
 
-  /** Opens a page and signs in as this subject wherever the provider asks. */
+  /** Opens a page and signs in as this subject whenever the provider asks. */
   async signIn(url: string, subject: string, steps: Steps = {}): Promise<Shown> {
     let shown = await this.open(url, steps)
     for (let forms = 0; forms < 5; forms++) {
@@ -30,7 +30,7 @@ export class Browser {
         new URLSearchParams({ prompt: form[2]!, login: subject, password: 'x' }),
       )
     }
-    throw new Error(`The provider went on asking at ${shown.url}`)
+    throw new Error(`The provider did not stop asking at ${shown.url}`)
   }
 
   /** Opens a page, or posts a form to it. */

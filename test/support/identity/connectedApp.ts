@@ -4,9 +4,9 @@ import type { Reply, TestBoard } from '../servers/testBoard.ts'
 
 export const redirectUri = 'https://app.example.org/callback'
 
-/** What an app needs of a board. */
+/** The functions of a board that an app needs. */
 type Door = Pick<TestBoard, 'request' | 'as'>
-/** What an app sends in the person's browser; undefined leaves a parameter out. */
+/** The parameters that an app sends in the user's browser; undefined omits a parameter. */
 export type Asked = Record<string, string | undefined>
 export interface Tokens {
   access_token: string
@@ -22,11 +22,11 @@ export interface ConnectedApp {
   verifier: string
   /** Sends the person's browser to the board. */
   ask(more?: Asked): Promise<Reply>
-  /** The same, and gives the sealed request that the page gets. */
+  /** Starts an authorization, and returns the sealed request that the page gets. */
   request(more?: Asked): Promise<string>
   /** Has a person allow it, and gives where the browser is sent. */
   approved(token: string, given?: { access?: AppAccess; projectId?: string }, more?: Asked): Promise<URL>
-  /** The same, and gives the code. */
+  /** Completes an authorization, and returns the code. */
   code(token: string, given?: { access?: AppAccess; projectId?: string }, more?: Asked): Promise<string>
   trade(code: string, more?: Asked): Promise<Reply>
   refresh(refreshToken: string, more?: Asked): Promise<Reply>

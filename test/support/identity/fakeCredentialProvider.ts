@@ -11,7 +11,7 @@ export interface Seen {
 }
 type Answer = (seen: Seen, response: ServerResponse) => void
 
-/** A provider on loopback that stands in for all of them: it knows good keys, authorizes devices, and keeps what it was asked. */
+/** A provider on loopback that replaces all of them: it has valid keys, authorizes devices, and records its requests. */
 export interface FakeCredentialProvider {
   url: string
   seen: Seen[]
@@ -19,9 +19,9 @@ export interface FakeCredentialProvider {
   asked(path: string): Seen[]
   /** The API key or access token that is good now. */
   goodKey: string
-  /** What the next questions for a device's tokens are answered: an error code of OAuth, or tokens. */
+  /** The response to the next token requests of a device: an OAuth error code, or tokens. */
   outcome: string | Record<string, unknown>
-  /** What is answered to a refresh token. */
+  /** The response to a refresh token. */
   refreshed: string | Record<string, unknown>
   /** Lets a path be answered in another way. */
   on(path: string, answer: Answer): void

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
 import { vi } from 'vitest'
 
-/** Somebody at the provider. */
+/** The claims of a user at the provider. */
 export interface Person {
   email?: string
   email_verified?: boolean | string
@@ -18,7 +18,7 @@ export interface IdentityProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** What it says of whom, by subject. Changes hold at once. */
+  /** The claims by subject. Changes apply immediately. */
   people: Map<string, Person>
   /** Paths that it was asked for. */
   asked: string[]
@@ -34,7 +34,7 @@ export async function startIdentityProvider(
   change: Configuration = {},
   clientChange: Record<string, unknown> = {},
 ): Promise<IdentityProvider> {
-  // It warns of everything that only a test may do.
+  // The provider library warns of settings that are only for tests.
   const quiet = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map(spy =>
     spy.mockImplementation(() => undefined),
   )

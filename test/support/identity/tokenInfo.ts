@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** What `GET /api/auth/me` tells of a token that may all that its account may; that of a sign-in ends. */
+/** The `GET /api/auth/me` response of a token with all permissions of its account; that of a sign-in expires. */
 export const unlimited = (kind: 'sign-in' | 'local' | 'none') => ({
   kind,
   name: null,

@@ -6,14 +6,14 @@ import { createClient, type Client } from '../../../src/client/index.ts'
 import { databaseOptions, testSandbox, untilOnDuty } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 
-/** The built program as a server: a process of its own, which can be killed and started again on its data folder. */
+/** The built program as a server in a separate process, which can be killed and restarted on its data folder. */
 export interface BoardProcess {
   /** The client of the present run, as the local operator. */
   client: Client
   url: string
   token: string
   pid: number
-  /** What the present run has said on stderr so far. */
+  /** The stderr of the current run so far. */
   stderr: string
   /** Starts it and waits until it answers. */
   start(): Promise<void>
@@ -23,8 +23,8 @@ export interface BoardProcess {
 }
 
 /**
- * @param env its whole environment beside PATH
- * @param program what is run instead of the built program, with the same arguments
+ * @param env its whole environment in addition to PATH
+ * @param program the program to run instead of the built one, with the same arguments
  */
 export function boardProcess(
   dataDir: string,
@@ -89,7 +89,7 @@ export function boardProcess(
   return board
 }
 
-/** What a server left of itself, unless it is an earlier one's. */
+/** The content of a server's daemon.json, unless it is of an earlier process. */
 function runtimeOf(dataDir: string, pid: number): { url: string; token: string } | undefined {
   try {
     const runtime = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
@@ -99,7 +99,7 @@ function runtimeOf(dataDir: string, pid: number): { url: string; token: string }
   }
 }
 
-/** Ends the server if it runs, and removes what it worked on. */
+/** Ends the server if it runs, and removes its folder. */
 export async function clearAway(board: BoardProcess, root: string): Promise<void> {
   if (board.isRunning()) await board.end('SIGTERM')
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })

@@ -30,7 +30,7 @@ export interface RawRequest {
 export interface RawResponse {
   status: number
   body: any
-  /** What stood behind the head, a byte a character. */
+  /** The bytes after the head, one character per byte. */
   rest: string
 }
 

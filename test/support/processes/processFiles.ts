@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The processes of this machine, of which each may end before one has looked at it. Linux only, as all here. */
+/** The processes of this machine, each of which can end before the caller reads it. Linux only, like this whole file. */
 export const processIds = (): number[] =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(Number)
 
-/** What a file of a process in /proc holds, such as `cmdline`: nothing for a process that has ended, or is another account's. */
+/** The content of a process's file in /proc, such as `cmdline`. Empty for a process that has ended, or of another account. */
 export function readProcessFile(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1')
@@ -15,7 +15,7 @@ export function readProcessFile(pid: number, file: string): string {
   }
 }
 
-/** What `stat` says of a process after its name, its state and its parent first: nothing for one that has ended. */
+/** The fields of `stat` of a process after its name, starting with its state and its parent. Empty for a process that has ended. */
 export const statOf = (pid: number): string[] => readProcessFile(pid, 'stat').split(') ').at(-1)!.split(' ')
 
 export const childrenOf = (parent: number): number[] => processIds().filter(pid => statOf(pid)[1] === String(parent))

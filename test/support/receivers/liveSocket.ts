@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { WebSocket } from 'undici'
 import { eventually } from '../waiting/eventually.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever the server sends
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read any field of a server's message
 export type Message = any
 
 /** A real client of `/api/ws` that keeps everything it was sent. */
@@ -58,7 +58,7 @@ export async function follow(url: string, token: string, projectId: string, sinc
   return live
 }
 
-/** A client that speaks the protocol byte for byte, and reads only when it is told to. */
+/** A client that speaks the protocol byte for byte, and reads only on request. */
 export interface RawSocket {
   socket: Socket
   received(): Buffer
@@ -66,7 +66,7 @@ export interface RawSocket {
   frame(payload: string, opcode?: number): void
 }
 
-/** Sends an upgrade request as it is given, and waits for the head of the answer, or for the end without one. */
+/** Sends an upgrade request verbatim, and waits for the head of the response, or for the end without one. */
 export async function openRaw(url: string, path: string, headers: Record<string, string> = {}): Promise<RawSocket> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -74,7 +74,7 @@ export async function openRaw(url: string, path: string, headers: Record<string,
   socket
     .on('data', chunk => chunks.push(chunk))
     .on('error', () => {
-      /* The server may drop it. */
+      /* The server can drop it. */
     })
   const all = {
     Host: host,
@@ -90,7 +90,7 @@ export async function openRaw(url: string, path: string, headers: Record<string,
       .join('')}\r\n`,
   )
   await eventually("the answer's head", () => socket.destroyed || Buffer.concat(chunks).includes('\r\n\r\n'))
-  // What was put together once stays together: some tests look again and again.
+  // Keep the joined chunk, because some tests read repeatedly.
   const received = () => {
     if (chunks.length > 1) chunks.splice(0, chunks.length, Buffer.concat(chunks))
     return chunks[0] ?? Buffer.alloc(0)

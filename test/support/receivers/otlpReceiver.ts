@@ -73,7 +73,7 @@ export interface ReceivedRequest {
   atMs: number
 }
 
-/** A receiver of OTLP over HTTP on loopback. What does not fit the schema is answered with 400 and kept in `misfits`. */
+/** A receiver of OTLP over HTTP on loopback. A request that does not match the schema gets 400 and is recorded in `misfits`. */
 export interface OtlpReceiver {
   url: string
   requests: ReceivedRequest[]

@@ -16,7 +16,7 @@ export interface Received {
 export interface Receiver {
   url: string
   received: Received[]
-  /** What was sent to one path. */
+  /** The requests to one path. */
   at(path: string): Received[]
   close(): Promise<void>
 }
@@ -59,6 +59,6 @@ async function read(request: IncomingMessage): Promise<Received> {
   }
 }
 
-/** What the reference library makes of a request. @throws WebhookVerificationError */
+/** The payload of a request, verified by the reference library. @throws WebhookVerificationError */
 export const verified = (secret: string, { body, headers }: Received): unknown =>
   new Webhook(secret).verify(body, headers)

@@ -2,18 +2,18 @@ import { afterAll, afterEach } from 'vitest'
 
 const maxKept = 1000
 
-/** What servers and programs that run in the process of the tests have written since the last test ended. */
+/** The output since the last test of servers and programs that run in the process of the tests. */
 interface Kept {
   lines: string[]
   write(text: string): void
 }
 
-/** The files of a process have one, for they share its streams. */
+/** The files of a process share one, because they share its streams. */
 const global: { keptOutput?: Kept } = globalThis as never
 global.keptOutput ??= keepOutput()
 const kept = global.keptOutput
 
-/** Keeps what is written to stdout and stderr instead of showing it. */
+/** Records the output to stdout and stderr instead of showing it. */
 function keepOutput(): Kept {
   const lines: string[] = []
   const write = process.stderr.write.bind(process.stderr)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const inMemory = '/dev/shm'
 const minFreeBytes = 4 * 1024 ** 3
-/** Longer than any test takes: a run in another container cannot be told by its pid. */
+/** Longer than any test takes: the pid of a run in another container is not visible. */
 const minIdleMs = 60 * 60_000
 
 /** Gives all tests one folder for theirs, and removes it with all that they leave. It is in memory where it can be: on a disk that others use too, every commit of a server waits for theirs. */
@@ -19,10 +19,10 @@ export default (): (() => void) => {
   }
 }
 
-/** Its name tells whose it is. */
+/** Creates a folder whose name contains the pid of its run. */
 const newFolder = (place: string): string => mkdtempSync(join(place, `board-tests-${process.pid}-`))
 
-/** Removes what runs that were killed have left. One that goes on makes folders in its own all the time. */
+/** Removes the folders of killed runs. A running one creates folders in its own all the time. */
 function sweep(place: string): void {
   for (const name of namesIn(place)) {
     const owner = /^board-tests-(?:(\d+)-)?\w{6}$/.exec(name)
@@ -61,7 +61,7 @@ function hasRoom(): boolean {
   }
 }
 
-/** A new folder there, or undefined where no files can be made, or no programs run. */
+/** A new folder there, or undefined if files cannot be created there, or programs cannot run. */
 function tryFolder(place: string): string | undefined {
   let folder: string | undefined
   try {

@@ -8,7 +8,7 @@ import { requireParts, writePart } from '../../bench/page.ts'
 /** The page of figures that a run is asked to write. */
 const page = process.env.BOARD_WRITE_FIGURES
 
-/** What a figure may be at most or must be at least, and what a bare server had meanwhile, which tells how busy the machine was. */
+/** The maximum or minimum of a measurement, and the value of a bare server at the same time, which shows the load of the machine. */
 interface FigureAim extends Bound {
   beside?: number
 }
@@ -17,7 +17,7 @@ export type NoteFigure = (what: string, value: number, unit?: string, aim?: Figu
 
 /**
  * Collects the figures of a test file, and writes them as its part of the page that BOARD_WRITE_FIGURES names, after all of its tests have
- * passed. `bounds` are the variables that say how much it does. No test fails because a page cannot be written: that is told on stderr.
+ * passed. `bounds` are the variables that set the size of the run. A page that cannot be written fails no test, and is reported on stderr.
  */
 export function figuresOf(file: string, bounds: Record<string, string | number | undefined> = {}): NoteFigure {
   const rows: string[][] = []
@@ -63,7 +63,7 @@ function attempt(file: string, work: () => void): boolean {
   }
 }
 
-/** What a passing test prints is not shown. */
+/** Reports directly to stderr, because the output of a passing test is not shown. */
 const tell = (file: string, why: string): void => {
   writeSync(2, `The figures of ${file} are not written: ${why}\n`)
 }

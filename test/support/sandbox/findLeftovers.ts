@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * What sessions have left once none runs: mounts, sockets of their networks, folders of their files, locks of the repository. Empty
- * for nothing.
+ * The leftovers of ended sessions: mounts, sockets of their networks, folders of their files, locks of the repository. An empty list
+ * if there are none.
  */
 export function findLeftovers(dataDir: string, repository: string, serverPid: number): string[] {
   const names = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).map(String) : [])
@@ -16,7 +16,7 @@ export function findLeftovers(dataDir: string, repository: string, serverPid: nu
       .filter(line => line.includes(dataDir) || line.includes(repository)),
     ...socketsOfOtherNetworks(serverPid),
     ...names(join(dataDir, 'agents', 'none', 'tmp')).filter(name => name.startsWith('board-')),
-    // What an agent that was killed has in its own index is its own.
+    // Locks in the separate index of a killed agent do not count.
     ...below(git).filter(path => path.endsWith('.lock') && !path.startsWith(join(git, 'board'))),
   ]
 }

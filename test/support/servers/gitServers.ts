@@ -23,7 +23,7 @@ export const noGitOverSsh: string | undefined =
 export interface GitServer {
   /** Below it each repository is at NAME.git. */
   url: string
-  /** What the server has written down itself. */
+  /** The server's own log. */
   log(): string
   close(): Promise<void>
 }
@@ -74,14 +74,14 @@ ${lines.join('\n')} } }`,
 }
 
 export interface SshServer extends GitServer {
-  /** How the account reaches it: with the known key of the server, and no file of its own. */
+  /** The SSH command of the account: with the known key of the server, and no other configuration. */
   command: string
   /** The socket of an agent that holds the user's key. */
   agent: string
   knownHosts: string
 }
 
-/** OpenSSH on this machine, for the account that runs the tests, with keys of its own. */
+/** OpenSSH on this machine, for the account that runs the tests, with new keys. */
 export async function serveGitOverSsh(folder: string, repositories: string): Promise<SshServer> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const at = (name: string) => join(folder, name)
@@ -103,7 +103,7 @@ PermitRootLogin prohibit-password
 LogLevel VERBOSE
 `,
   )
-  // Where root runs it, it wants this folder, which a system service would have made.
+  // As root, sshd requires this folder, which a system service would have created.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   const server = spawn(sshd!, ['-D', '-E', at('log'), '-f', at('sshd_config')], { stdio: 'ignore' })
   const holder = spawn('ssh-agent', ['-D', '-a', agent], { stdio: 'ignore' })

@@ -7,12 +7,12 @@ import { join, resolve } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** A real libSQL server on a port and in a folder of its own. */
+/** A real libSQL server on a new port and in a new folder. */
 export interface LibsqlServer {
   /** Its address for WebSockets. */
   url: string
   httpUrl: string
-  /** Where its namespaces are made, forked, blocked and deleted. */
+  /** The address where its namespaces are created, forked, blocked and deleted. */
   adminUrl: string
   process(): ChildProcess
   /** The paths of all files that it has written. */
@@ -26,7 +26,7 @@ export interface LibsqlServer {
 
 const platform = `${process.platform}-${process.arch}`
 /**
- * A transaction that stands still keeps others from writing for so long, as daemon/container/compose.several.yaml has it; by itself it would
+ * The time for which a paused transaction blocks other writes, as in daemon/container/compose.several.yaml; the default would
  * be 5 seconds. It is a property of a namespace, which the server takes from an address up to its first dot: 127.0.0.1.
  */
 const [namespace, stallSecs] = ['127', 3]
@@ -43,11 +43,11 @@ export const noLibsqlServer: string | undefined = whyNoLibsqlServer(tests)
 if (noLibsqlServer !== undefined) reportSkipped('Tests with a libSQL server', noLibsqlServer)
 
 /**
- * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
- * itself when nobody has asked it anything for two minutes, whatever became of the test.
- * @param jwtKey the Ed25519 public key, raw in base64url, of those who sign the tokens without which it answers nobody
+ * Starts a libSQL server. Its checkpoints are frequent, because otherwise many concurrent writers can stall it. It exits
+ * automatically after two minutes without a request, regardless of the test.
+ * @param jwtKey the Ed25519 public key, raw in base64url, that verifies the required tokens
  * @param maxActive how many namespaces it keeps open
- * @param testsFolder where the tests are, for a program that is bundled
+ * @param testsFolder the folder of the tests, for a program that is bundled
  */
 export async function startLibsqlServer({
   jwtKey,
@@ -100,7 +100,7 @@ export async function startLibsqlServer({
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ txn_timeout_s: stallSecs }),
   })
-  if (!made.ok) throw new Error(`The libSQL server makes no namespace: ${made.status}`)
+  if (!made.ok) throw new Error(`The libSQL server cannot create a namespace: ${made.status}`)
   return {
     url: `ws://127.0.0.1:${port}`,
     httpUrl: `http://127.0.0.1:${port}`,

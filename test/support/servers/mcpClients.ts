@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 /** Clients of the protocol's own package. */
 export interface McpClients {
-  /** @param query what the address says beside the path: `?tools=find` */
+  /** @param query the query of the address: `?tools=find` */
   connect(url: string, token: string, query?: string): Promise<Client>
   close(): Promise<void>
 }

@@ -15,10 +15,10 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 import { provideDatabase } from './migratedDatabase.ts'
 import { retryingClient, retryRefusedWrite } from './writeRetry.ts'
 
-/** How servers of tests keep agents apart unless a test says so itself: BOARD_TEST_SANDBOX=on has all of them in the sandbox. */
+/** The default sandbox setting of test servers: BOARD_TEST_SANDBOX=on puts all agents in the sandbox. */
 export const testSandbox = process.env.BOARD_TEST_SANDBOX === 'on' ? 'require' : 'off'
 
-/** A real server on a data folder and a port of its own. */
+/** A real server on a new data folder and port. */
 export interface TestBoard {
   url: string
   dataDir: string
@@ -27,13 +27,13 @@ export interface TestBoard {
   /** The typed client of the local operator. */
   client: Client
   server: RunningServer
-  /** The typed client of another token, or of nobody. */
+  /** The typed client of another token, or without one. */
   as(token?: string): Client
   /** One plain request, answered with status, headers and parsed body. */
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>
   /** An empty folder that goes with the server. */
   folder(name: string): string
-  /** What the files of its database hold, wherever they are, a byte a character. */
+  /** The content of its database files, wherever they are, one character per byte. */
   stored(): string
   /** The failures that `request` was answered. */
   refusals: readonly Refusal[]
@@ -54,7 +54,7 @@ export interface Reply {
 }
 
 /**
- * Starts a server in this process, where no agent is installed unless the data folder says so, and whose webhooks may lead to this machine.
+ * Starts a server in this process, without agents unless the data folder configures some, and with webhooks allowed to this machine.
  * @param config overrides the defaults
  * @param agents configured agents, by ID
  */
@@ -134,7 +134,7 @@ export async function startBoard(
   }
 }
 
-/** The same with a project that is called work. */
+/** Starts a server with a project named work. */
 export async function startBoardWithProject(): Promise<{ board: TestBoard; projectId: string }> {
   const board = await startBoard()
   return { board, projectId: (await board.client.projects.create({ name: 'work', path: board.folder('work') })).id }
@@ -153,7 +153,7 @@ async function databaseOf(dataDir: string): Promise<LibsqlServer> {
   return server
 }
 
-/** What `board serve` is told where the boards of this run keep their databases on libSQL servers. */
+/** The options of `board serve` if the boards of this run keep their databases on libSQL servers. */
 export async function databaseOptions(dataDir: string): Promise<string[]> {
   return onLibsqlServer ? ['--database', (await databaseOf(dataDir)).url, '--machine', 'one'] : []
 }
@@ -179,12 +179,12 @@ if (onLibsqlServer)
 
 /** An agent that is configured and not installed. */
 export const missingAgent = { command: ['/nonexistent/agent'] }
-/** The built-in agents as ones that are not installed, whatever this machine has. */
+/** The built-in agents as not installed, regardless of this machine. */
 export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, missingAgent]))
 
 type ConfiguredAgents = Record<string, { command: readonly string[]; env?: Readonly<Record<string, string>> }>
 
-/** Keeps the agents that happen to be installed on this machine from working on the cards of a test. A configuration that is there stays. */
+/** Prevents agents that are installed on this machine from working on the cards of a test. An existing configuration is kept. */
 export function hideAgents(dataDir: string, others: ConfiguredAgents = {}): void {
   const file = join(dataDir, 'config.json')
   if (existsSync(file)) return

@@ -10,7 +10,7 @@ export interface Uploads {
   cardId: string
   path: string
   freshCard(): Promise<void>
-  /** What names the card in the typed client. */
+  /** The ids of the card for the typed client. */
   card(): { projectId: string; cardId: string }
   /** Sends a multipart body of the boundary `xyz` to the card. */
   send(raw: Buffer, headers?: Record<string, string>): Promise<Reply>

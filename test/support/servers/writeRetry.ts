@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../../src/client/index.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 
-/** A libSQL server that has more to do than it manages within the time has a write refused before it is begun: it may be sent again. */
+/** Whether an overloaded libSQL server rejected a write before it started: such a write can be sent again. */
 const isRefusedWrite = (status: number, message = ''): boolean =>
   status === 503 && message.startsWith('Too many writes wait')
 const retryMs = 200
@@ -21,7 +21,7 @@ export const retryingClient = (client: Client): Client =>
   new Proxy(client, {
     get: (_, resource) => {
       const calls = Reflect.get(client, resource) as Record<string, (...args: unknown[]) => unknown> | undefined
-      // It is no promise, where somebody awaits it.
+      // Hide `then`, so that `await` does not treat the proxy as a promise.
       return (
         calls &&
         new Proxy(calls, {

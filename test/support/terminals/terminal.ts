@@ -8,22 +8,22 @@ export interface TerminalOptions {
   height?: number
   env?: Record<string, string>
   cwd?: string
-  /** Told what the screen shows after each synchronized update. */ onFrame?: (lines: readonly string[]) => void
+  /** Called with the screen's lines after each synchronized update. */ onFrame?: (lines: readonly string[]) => void
 }
 
 /** A program in a pseudo terminal, and what its terminal shows. */
 export interface TestTerminal {
   readonly process: IPty
-  /** What is on the screen, a line each, without blanks at their ends. */
+  /** The lines on the screen, without trailing blanks. */
   lines(): string[]
   text(): string
-  /** Everything that was written, as it was. */
+  /** All output, verbatim. */
   readonly written: string
   /** How many synchronized updates came. */
   readonly frameCount: number
   /** How the program ended. */
   readonly ended: { code: number; signal: number | undefined } | undefined
-  /** The screen of its own is shown; the cursor is seen. */
+  /** Whether the alternate screen is shown, and whether the cursor is visible. */
   readonly isAlternate: boolean
   readonly isCursorShown: boolean
   /** The style of the cell where a text begins. */
@@ -60,7 +60,7 @@ const keys: Record<string, string> = {
   'ctrl+z': '\u001a',
 }
 
-/** Runs `board` in a terminal of its own. */
+/** Runs `board` in a new terminal. */
 export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal =>
   terminal(process.execPath, [program, ...args], options)
 
