@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { describeUnstable } from './support/run/runTests.mjs'
 
 const packages = names => `sh test/support/run/systemPackages.sh ${names}`
-/** The programs of some tests have folders of their own, because others do without them. */
+/** The programs of some tests have separate package folders, because most tests do not need them. */
 const install = folder => `npm ci --prefix test/${folder} --ignore-scripts --no-audit --no-fund`
 /** Packages with binaries for other platforms. `npm ci` fails for those that a registry lacks. */
 const installLoosely = folder => `npm install --prefix test/${folder} --ignore-scripts --no-save --no-audit --no-fund`

@@ -13,7 +13,7 @@ export interface Traits {
   credentials?: Partial<Record<CredentialProvider, string>>
   /** A model that it offers in addition to its default, and the name by which it requests that model. */
   model?: { id: string; asked: string }
-  /** Variables that make the agent ask a person. */
+  /** Variables that make the agent ask for permission. */
   askingEnvironment?: Record<string, string>
   /** The command that its question about a monitor of `date` shows. */
   firstAsked?: string | null

@@ -110,7 +110,7 @@ const lifeBy = (actor: string): string[] => [
 const underscored: Client['call'] = (tool, input) => ({ name: `mcp__board__${tool}`, input })
 const dotted: Client['call'] = (tool, input) => ({ name: `mcp__board.${tool}`, input })
 
-describe('finds, makes, starts and finishes a card', () => {
+describe('finds, creates, starts and completes a card', () => {
   test.skipIf(!installed.includes('claude'))(
     'Claude Code, by board mcp and the sign-in of the command line',
     async () => {
@@ -161,7 +161,7 @@ const lists: Array<[title: string, program: McpProgram, alone: RegExp, withKey: 
   ['opencode', 'opencode', /board .*needs authentication/, /board .*connected/],
 ]
 
-describe('does what docs/mcp.md says, and lists the board', () => {
+describe('works as docs/mcp.md describes, and lists the board', () => {
   for (const [title, program, alone, withKey] of lists)
     test.skipIf(!installed.includes(program))(`${title}`, async () => {
       const env = { BOARD_TOKEN: await newKey('to list') }

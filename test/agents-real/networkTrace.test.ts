@@ -13,7 +13,7 @@ afterAll(() => {
 const trace = traceNetwork(join(folder, 'trace'))
 
 test.skipIf(trace.prefix.length === 0)(
-  'a trace has the names and the foreign addresses that a child of a child tried',
+  'a trace has the names and the foreign addresses that a grandchild process tried',
   async () => {
     const program = `
     const give = socket => socket.on('error', () => {}).setTimeout(200, () => socket.destroy())

@@ -32,7 +32,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       await real.close()
     })
 
-    test('is found', async () => {
+    test('is found on the search path', async () => {
       const providers = await real.board.client.agents.providers({})
       expect(providers.filter(({ installed }) => installed).map(each => each.id)).toEqual([id])
       cell('found', 'yes')
@@ -76,7 +76,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       )
     })
 
-    test.each([401, 404, 429, 500] as const)('does not complete where its model answers %i', async status => {
+    test.each([401, 404, 429, 500] as const)('does not complete if its model responds with %i', async status => {
       const { card } = await real.run(`Fails with ${status}`, () => [
         { fails: status, message: says[status], ...(status === 429 && { retryAfter: 1 }) },
       ])
@@ -118,7 +118,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       cell('cancel', 'yes')
     })
 
-    test('ends with a server that is killed, and leaves its key nowhere', async () => {
+    test('ends with a killed server, and leaves its key in no file', async () => {
       const { id: cardId } = await real.create('Killed')
       real.model.play({ fails: 'stalls' })
       const asked = real.model.asked.length

@@ -5,7 +5,7 @@ import type { AgentUnderTest } from './agentUnderTest.ts'
 
 /** The agent hands over to a fresh session, and its process is killed in that one. */
 export function proveEndings({ real: started, cell }: AgentUnderTest): void {
-  test('hands its work over to a fresh session, which fails as crashed where its process is killed', async () => {
+  test('hands its work over to a new session, which fails as crashed if its process is killed', async () => {
     const real = started()
     const { client } = real.board
     const { id: cardId } = await real.create('Relay')

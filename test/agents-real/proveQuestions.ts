@@ -73,7 +73,7 @@ export function proveQuestions({ real: started, id, cell, traits }: AgentUnderTe
     await real.untilNoneRuns()
   })
 
-  test("asks about no edit in its worktree that the project's policy allows", async () => {
+  test("does not ask about an edit in its worktree that the project's policy allows", async () => {
     const real = started()
     const policy = { allow: [], refuse: [] }
     const setDefault = (answer: 'ask' | 'allow_in_worktree') =>

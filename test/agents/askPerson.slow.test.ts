@@ -30,7 +30,7 @@ const lastWords = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')!.content
 
 describe('a question of ask_person', () => {
-  test('waits for a person under a policy that refuses, and returns the chosen option to the turn', async () => {
+  test('waits for a user under a refusing policy, and returns the chosen option to the turn', async () => {
     const { id } = await start({ ask: [which] })
     const [question] = await questions(id)
     expect(question).toMatchObject({
@@ -58,7 +58,7 @@ describe('a question of ask_person', () => {
     expect((await board.messages(id)).map(({ role }) => role)).toEqual(['system', 'user', 'user', 'agent'])
   })
 
-  test('returns words and a remark', async () => {
+  test('returns the chosen option and a remark', async () => {
     const { id } = await start({ ask: [which] })
     await questions(id)
     await answer(id, { answer: 'MySQL 9.', feedback: 'We know it.' })
@@ -66,7 +66,7 @@ describe('a question of ask_person', () => {
     expect(await lastWords(id)).toContain('{"answered":true,"answer":"MySQL 9.","comment":"We know it."}')
   })
 
-  test('returns that a person leaves the decision to the agent', async () => {
+  test('returns that the user leaves the decision to the agent', async () => {
     const { id } = await start({ ask: [which] })
     await questions(id)
     await answer(id, { approved: false })
@@ -74,7 +74,7 @@ describe('a question of ask_person', () => {
     expect(await lastWords(id)).toContain('{"answered":true,"answer":null,"comment":""}')
   })
 
-  test('stays open if the agent gives the call up and ends its turn: the answer continues the session', async () => {
+  test('stays open if the agent cancels the call and ends its turn: the answer continues the session', async () => {
     const giveUpFile = join(board.dataDir, 'give-up')
     const { id } = await start({ ask: [which, { question: 'Which region?' }], giveUpFile })
     await questions(id, 2)
@@ -100,7 +100,7 @@ describe('a question of ask_person', () => {
     expect((await lastWords(id)).match(/"answer":"Postgres"/g)).toHaveLength(2)
   })
 
-  test('is refused beyond five open ones', async () => {
+  test('is rejected if five are open', async () => {
     const { id } = await start({ ask: Array.from({ length: 6 }, (_, at) => ({ question: `Number ${at}` })) })
     const open = await questions(id, 5)
     for (const { requestId } of open) await answer(id, { requestId, answer: 'Yes.' })
@@ -124,14 +124,14 @@ describe('a question of ask_person', () => {
     ['an option twice', { question: 'Which?', options: ['a', 'a'] }, 'options'],
     ['11 options', { question: 'Which?', options: Array.from({ length: 11 }, (_, at) => `${at}`) }, 'options'],
     ['a long option', { question: 'Which?', options: ['x'.repeat(201)] }, 'options'],
-  ])('is refused with %s', async (_, question, field) => {
+  ])('is rejected with %s', async (_, question, field) => {
     const { id } = await start({ ask: [question] })
     await board.untilStatus(id, 'completed')
     expect(await lastWords(id)).toContain(`"path":"${field}`)
   })
 })
 
-describe('a question of ask_person across trouble', () => {
+describe('a question of ask_person after failures', () => {
   const asked = 'The answer to your question "Which database should I use?":\n\nSQLite'
   const isOpenAfterTurn = async (id: string) => {
     await board.until(id, 'the end of the turn', ({ statusReason }) => statusReason === 'question')
@@ -178,7 +178,7 @@ describe('a question of ask_person across trouble', () => {
   describe.each([
     ['before', true],
     ['after', false],
-  ])('if its connection is cut, and the agent asks again %s the answer', (_, isFirst) => {
+  ])('after a disconnection, when the agent asks again %s the answer', (_, isFirst) => {
     test('returns the answer once, and is asked once', async () => {
       const [giveUpFile, askAgainFile] = [board.dataDir, board.dataDir].map(folder => join(folder, randomUUID()))
       const { id } = await start({ ask: [which], giveUpFile, askAgainFile })
@@ -208,7 +208,7 @@ describe('a question of ask_person across trouble', () => {
     expect(await lastWords(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
   })
 
-  test('is given again to the agent if its process dies before it could read the answer', async () => {
+  test('is sent to the agent again if its process dies before it could read the answer', async () => {
     const { id } = await start({ ask: [which] })
     await questions(id)
     const pids = board.processes()
@@ -222,7 +222,7 @@ describe('a question of ask_person across trouble', () => {
     expect(await lastWords(id)).toContain(asked)
   })
 
-  test('is named to the session that takes over after a handoff', async () => {
+  test('is passed to the session that takes over after a handoff', async () => {
     const { id } = await start({ ask: [which] })
     await questions(id)
     await board.client.agents.relay(ref(id))

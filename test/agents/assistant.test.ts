@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('the assistant starts when it is spoken to, remembers, and is in no list', async () => {
+test('the assistant starts with its first message, keeps its conversation, and is in no list', async () => {
   const { projectId } = board
   expect(await board.client.assistant.get({ projectId })).toMatchObject({
     sessionId: null,
@@ -75,7 +75,7 @@ test('a terminal card runs its shell command in its folder, and is completed or 
   await eventually('the end of the command', () => board.processes().length === 0)
 })
 
-test('a command belongs to terminal cards, and they need one', async () => {
+test('a command is valid for terminal cards only, and required there', async () => {
   for (const input of [{ kind: 'terminal' as const }, { command: 'ls' }])
     await expect(
       board.client.cards.create({ projectId: board.projectId, title: 'Shell', ...input }),

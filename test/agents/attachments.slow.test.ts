@@ -71,7 +71,7 @@ const codeOf = (sent: Promise<unknown>): Promise<string> =>
 const copies = () =>
   readdirSync(join(board.dataDir, 'agents', 'none', 'tmp')).filter(name => name.startsWith('board-attachments-'))
 
-describe('what is given with a message', () => {
+describe('an attachment of a message', () => {
   test('is sent to an agent that accepts images and text: an image unchanged, a text as text, and others as a link', async () => {
     const { id, release } = await held('sees')
     const ids = [
@@ -99,7 +99,7 @@ describe('what is given with a message', () => {
     expect(messages.find(({ content }) => content === 'Hold on.')!.attachments).toEqual([])
   })
 
-  test('is a link to a file in the folder of the session for an agent that takes neither, and a path for a plain command', async () => {
+  test("is a link to a file in the session's folder for an agent that accepts neither, and a path for a plain command", async () => {
     const { id, release } = await held('plain')
     const shot = await attach(id, 'screen.png', png)
     await board.client.agents.send({ ...ref(id), content: 'Look.', attachmentIds: [shot] })
@@ -120,7 +120,7 @@ describe('what is given with a message', () => {
     expect(told).toMatch(/Read it\.\n\nAttached files:\n\/\S+\/board-attachments-\w+\/prompt-\w+\/\d+-note\.txt$/)
   })
 
-  test('is larger than an agent takes at once: then it is a link', async () => {
+  test('that is larger than an agent accepts is sent as a link', async () => {
     const { id, release } = await held('sees')
     const large = await attach(id, 'large.png', Buffer.concat([png, Buffer.alloc(5 * 1024 * 1024)]))
     const long = await attach(id, 'long.txt', 'x'.repeat(256 * 1024 + 1))
@@ -182,7 +182,7 @@ describe('what is given with a message', () => {
   })
 })
 
-test("a card's own attachments are named to an agent that begins on it, and to the one that takes over", async () => {
+test("a card's own attachments are listed to an agent that starts on it, and to the one that takes over", async () => {
   const card = await board.start('sees', { columnId: board.columns.backlog, prompt: 'Fix what the picture shows.' })
   const shot = await attach(card.id, 'screen.png', png)
   await board.client.cards.move({ ...ref(card.id), columnId: board.columns.active, position: 0 })

@@ -164,7 +164,7 @@ test.each(Object.entries(ownTools))(
   },
 )
 
-test.each(Object.entries(lookAlikes))('%s is asked about', async (_, asked) => {
+test.each(Object.entries(lookAlikes))('%s requires a question', async (_, asked) => {
   const id = await ask(asked)
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ projectId: board.projectId, cardId: id, approved: false })

@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
 })
 afterAll(() => board.close())
-/** A bare repository to push to, and a clone of somebody else's. */
+/** The bare repository for pushes, and another user's clone. */
 beforeEach(() => {
   remote = board.folder(`remote-${++round}.git`)
   other = board.folder(`other-${round}`)
@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 
 const git = (...args: string[]) => gitIn(board.path, ...args)
-/** A commit of somebody else's, pushed. */
+/** A commit of another user, pushed. */
 function theirs(branch: string, name: string, text = `${name}\n`): string {
   writeFileSync(join(other, name), text)
   gitIn(other, 'add', '.')
@@ -53,7 +53,7 @@ const failure = (promise: Promise<unknown>) =>
   )
 
 describe('a push', () => {
-  test('takes what is uncommitted along, and says when there is nothing new', async () => {
+  test('includes uncommitted changes, and reports if there are none', async () => {
     const card = await worked('writes')
     const pushed = await push(card)
     expect(pushed).toMatchObject({ remote: 'origin', branch: card.gitBranch, pushed: true })
@@ -65,7 +65,7 @@ describe('a push', () => {
     expect(activity.items.filter(({ action }) => action === 'branch.pushed')).toHaveLength(1)
   })
 
-  test('replaces by force what was seen there, and never what somebody else has pushed since', async () => {
+  test('by force replaces the remote commits it has seen, and never newer ones of others', async () => {
     const card = await worked('writes')
     const branch = card.gitBranch!
     await push(card)
@@ -84,7 +84,7 @@ describe('a push', () => {
     expect(gitIn(remote, 'ls-tree', '--name-only', branch)).not.toContain('theirs')
   })
 
-  test('runs no hook and no program of the repository, and keeps secrets of the address to itself', async () => {
+  test('runs no hook and no program of the repository, and reveals no secrets of the address', async () => {
     const card = await worked('writes')
     const ran = join(board.folder('.'), 'ran')
     const program = join(board.path, '.git', 'hooks', 'pre-push')
@@ -102,7 +102,7 @@ describe('a push', () => {
     rmSync(program)
   })
 
-  test('is refused while an agent works, without a branch, and without a remote', async () => {
+  test('is rejected while an agent works, without a branch, and without a remote', async () => {
     const busy = await board.start('lasting')
     await board.until(busy.id, 'a running agent', card => card.status === 'running')
     expect((await failure(push(busy))).code).toBe('AGENT_ALREADY_RUNNING')
@@ -118,7 +118,7 @@ describe('a push', () => {
 
 describe('an update', () => {
   test.each(['merge', 'rebase'] as const)(
-    'brings the newest of the base in by a %s, with its files',
+    'adds the newest commit of the base by a %s, with its files',
     async strategy => {
       const card = await worked('commits')
       const base = theirs('main', `news-${strategy}`)
@@ -166,7 +166,7 @@ describe('an update', () => {
     expect(readFileSync(join(worktreeOf(card), 'shared'), 'utf8')).toBe('mine\n')
   })
 
-  test('that conflicts is given to the agent with the files and what the other side did', async () => {
+  test('with a conflict is given to the agent with the files and the changes of the other side', async () => {
     const card = await worked('edits')
     await board.client.cards.update({ ...place(card), agent: 'resolver' })
     theirs('main', 'shared', 'theirs\n')

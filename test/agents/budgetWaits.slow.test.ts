@@ -34,7 +34,7 @@ const untilWaitingForSlot = (cardId: string) =>
 const sessions = async (cardId: string) =>
   (await board.client.agents.sessions({ projectId: board.projectId, cardId })).length
 
-test('a card that waits for a slot while the budget is used up waits for the budget, and then for its slot, in its order', async () => {
+test('a card in the queue waits for an exhausted budget first, and then for its slot, in order', async () => {
   board = await startFolderBoard(agents)
   await board.client.projects.update({ id: board.projectId, agentSlots: 1 })
   const { id: budgetId } = await bound('project', board.projectId, 0.1)

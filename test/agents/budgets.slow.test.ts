@@ -122,7 +122,7 @@ test('an exhausted budget rejects starts, relaunches and messages, and automatic
   for (const { id: cardId } of ended) expect(await client.agents.sessions(at(cardId))).toHaveLength(1)
 })
 
-test('four at once overshoot by no more than what the four had in flight', async () => {
+test('four concurrent agents exceed it by no more than their cost in flight', async () => {
   board = await startFolderBoard({ spender: stepping() }, { agentSlots: 4 })
   const { id: budgetId } = await bound({ limit: 0.55 })
   const cards = await Promise.all([1, 2, 3, 4].map(() => board.start('spender', { useWorktree: false })))
@@ -136,7 +136,7 @@ test('four at once overshoot by no more than what the four had in flight', async
   await eventually('all of it', async () => Math.abs((await read(budgetId)).spent - spentByAgents()) < 1e-6)
 })
 
-test('of an agent that reports nothing the cost is unknown, and not 0', async () => {
+test('the cost of an agent that reports none is unknown, and not 0', async () => {
   board = await startFolderBoard({ quiet: spending({ FIXTURE_SILENT: '1', FIXTURE_UNTIL: '15' }) })
   const [usd, tokens, runs] = [
     await bound({ limit: 0.01 }),
@@ -152,7 +152,7 @@ test('of an agent that reports nothing the cost is unknown, and not 0', async ()
   expect(await code(board.start('quiet', { mustStart: true }))).toBe('BUDGET_EXHAUSTED')
 })
 
-test('an agent that reports tokens and no cost is priced by the list, while it runs', async () => {
+test('the cost of an agent that reports only tokens is computed by the price list, while it runs', async () => {
   board = await startFolderBoard({
     priced: stepping({ FIXTURE_TOKENS: '100000', FIXTURE_MODEL: 'openai/gpt-5.4' }),
     unpriced: spending({ FIXTURE_TOKENS: '100000', FIXTURE_MODEL: 'home-made', FIXTURE_UNTIL: '10' }),

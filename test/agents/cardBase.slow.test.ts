@@ -27,13 +27,13 @@ const code = (promise: Promise<unknown>) =>
     (error: { code: string; details?: Array<{ path: string }> }) => error.details?.[0]?.path ?? error.code,
   )
 
-test('a card starts at the branch of another one, with what that has left uncommitted', async () => {
+test('a card starts at the branch of another one, including its uncommitted changes', async () => {
   const first = await board.start('first', { title: 'First' })
   const { gitBranch } = await board.untilStatus(first.id, 'completed')
   const { id } = await board.start('second', { baseCardId: first.id })
   await board.untilStatus(id, 'completed')
   expect(await texts(id)).toContain(`The base is the branch of card ${first.id}.`)
-  // Its own changes are its own alone; the other's are there before them.
+  // The diff contains only its own changes; the other's are part of its base.
   expect(await filesOf(id)).toEqual(['second'])
   expect(await texts(id)).toMatch(/^first$/m)
   expect(git('log', '-1', '--format=%s', gitBranch!)).toBe('First')
@@ -43,14 +43,14 @@ test('a card starts at the branch of another one, with what that has left uncomm
   expect(git('ls-tree', '--name-only', 'HEAD').split('\n')).toEqual(expect.arrayContaining(['first', 'second']))
 })
 
-test('a card whose base has no branch starts at that of the project, and says so', async () => {
+test('a card whose base has no branch starts at that of the project, and reports it', async () => {
   const other = await board.client.cards.create({ projectId: board.projectId, title: 'Never begun' })
   const { id } = await board.start('second', { baseCardId: other.id })
   await board.untilStatus(id, 'completed')
   expect(await texts(id)).toContain(`Card ${other.id} has no branch, so the base is that of the project.`)
 })
 
-test('nothing is committed in the worktree of an agent that is at work', async () => {
+test('nothing is committed in the worktree of a running agent', async () => {
   const { id: lastingId } = await board.start('lasting')
   await eventually('its first file', () =>
     filesOf(lastingId).then(
@@ -77,7 +77,7 @@ test.each(['refs', 'tag', 'commit'])('a card starts at a branch, tag or commit t
   expect(git('rev-parse', gitBranch!)).toBe(commit)
 })
 
-test('a name that the repository lacks fails the start with that name, and can be changed', async () => {
+test('a name that the repository does not have fails the start with that name, and can be changed', async () => {
   const { id } = await board.start('second', { base: 'mian' })
   const card = await board.untilStatus(id, 'failed')
   expect(card.statusReason).toBe('launch_failed')
@@ -87,7 +87,7 @@ test('a name that the repository lacks fails the start with that name, and can b
   await board.untilStatus(id, 'completed')
 })
 
-test('the base is one name or one other card, and stays once there is a branch', async () => {
+test('the base is one name or one other card, and cannot be changed once there is a branch', async () => {
   const { projectId } = board
   const make = (card: object) => board.client.cards.create({ projectId, title: 'x', deferred: true, ...card })
   const { id: otherId } = await make({})

@@ -28,7 +28,7 @@ const checked = async (id: string, request: { greet?: boolean; profile?: string;
   })
 }
 
-test('a check tells version, models, modes and efforts of an agent, and asks its model nothing', async () => {
+test('a check returns version, models, modes and efforts of an agent, and sends nothing to its model', async () => {
   expect(await agent('offering')).toMatchObject({ models: [], seenAt: null, check: null })
   const found = await checked('offering')
   expect(found.models.map(({ id }) => id)).toEqual(['small', 'middle', 'big'])
@@ -39,14 +39,14 @@ test('a check tells version, models, modes and efforts of an agent, and asks its
   await board.untilNoneRuns()
 })
 
-test('a check that greets tells what the agent answered, without its secrets, and what it cost', async () => {
+test("a check with a greeting returns the agent's response without its secrets, and its cost", async () => {
   const found = await checked('offering', { greet: true })
   expect(found.check).toMatchObject({ status: 'ok', greeted: true, inputTokens: 7, outputTokens: 3 })
   expect(found.check!.detail).toContain('the key is ***')
   expect(found.signedIn).toBe(true)
 })
 
-test('a check of an agent that is not signed in, or does not start, says so', async () => {
+test('a check of an agent that is not signed in, or does not start, reports it', async () => {
   expect(await checked('signed-out')).toMatchObject({
     signedIn: false,
     check: { status: 'failed', detail: expect.stringContaining('not signed in') },
@@ -57,7 +57,7 @@ test('a check of an agent that is not signed in, or does not start, says so', as
   })
 })
 
-test('one check of an agent runs at a time, of agents that there are, with a profile of theirs', async () => {
+test('one check per agent runs at a time, for existing agents and their profiles only', async () => {
   const { client } = board
   await client.agents.check({ agent: 'forever', greet: true })
   await expect(client.agents.check({ agent: 'forever' })).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -67,7 +67,7 @@ test('one check of an agent runs at a time, of agents that there are, with a pro
   })
 })
 
-test('a check takes a slot, and waits for none: 409 if all are taken, and a card waits for its end', async () => {
+test('a check needs a free slot: 409 if all are taken, and a card waits for its end', async () => {
   const small = await startFolderBoard(
     { forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } },
     { agentSlots: 1 },
@@ -96,7 +96,7 @@ test('a check takes a slot, and waits for none: 409 if all are taken, and a card
   }
 })
 
-test('slots of the server count a check', async () => {
+test("the server's slots include checks", async () => {
   const { client } = board
   const running = await board.start('forever')
   await board.untilStatus(running.id, 'running')
@@ -109,7 +109,7 @@ test('slots of the server count a check', async () => {
   await client.settings.setAgentSlots({ server: null })
 })
 
-test('a check with a credential counts on its budgets, and 409 answers the one beyond them', async () => {
+test('a check with a credential counts on its budgets, and is rejected with 409 above them', async () => {
   const { client } = board
   const { id: credentialId } = await client.credentials.create({
     name: 'Own',
@@ -141,7 +141,7 @@ test('a check with a credential counts on its budgets, and 409 answers the one b
   await checked('offering', { credentialId })
 })
 
-test('the versions that the board is tried with are those of its tests', () => {
+test('the tested versions in the list are those of the tests', () => {
   const { dependencies } = JSON.parse(readFileSync('test/agents-real/package.json', 'utf8'))
   expect(Object.values(triedVersions).sort()).toEqual(Object.values(dependencies).sort())
 })

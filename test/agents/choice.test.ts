@@ -19,7 +19,7 @@ const setColumn = (choice: object) =>
   board.client.columns.update({ projectId: board.projectId, columnId: board.columns.active, ...choice })
 const none = { agent: null, profile: null, model: null, mode: null, effort: null }
 
-test('the nearest level decides model, mode and effort, each for itself, and only for the agent that it means', async () => {
+test('the nearest level decides model, mode and effort separately, and only for its agent', async () => {
   await setServer({ agent: 'offering', model: 'small', mode: 'careful', effort: 'low' })
   const byServer = await board.start('offering', { agent: null })
   await board.untilStatus(byServer.id, 'completed')
@@ -45,7 +45,7 @@ test('the nearest level decides model, mode and effort, each for itself, and onl
   await Promise.all([setServer(none), setProject(none), setColumn(none)])
 })
 
-test('a model that the agent does not offer starts nothing, and once the offer is known it cannot be chosen', async () => {
+test('a model that the agent does not offer fails the start, and cannot be selected once the offer is known', async () => {
   const unknown = await board.start('plain', { model: 'big' })
   const failed = await board.untilStatus(unknown.id, 'failed')
   expect(failed.lastAgentAction?.detail).toBe('The agent is a plain command: it cannot be given the model big.')
@@ -61,7 +61,7 @@ test('a model that the agent does not offer starts nothing, and once the offer i
   await expect(setServer({ agent: 'offering', mode: 'wild' })).rejects.toMatchObject({ details: [{ path: 'mode' }] })
 })
 
-test('a card that gets another agent keeps no model, mode, effort or profile of the one before', async () => {
+test('a card that changes its agent keeps no model, mode, effort or profile of the previous one', async () => {
   const { client, projectId } = board
   const { id } = await client.agentProfiles.create({ name: 'fine', agent: 'offering', model: 'big' })
   const choice = { model: 'small', mode: 'careful', effort: 'high' }
@@ -80,7 +80,7 @@ test('a card that gets another agent keeps no model, mode, effort or profile of 
   await client.agentProfiles.delete({ id })
 })
 
-test('a project and a column that get another agent keep nothing of the one before either', async () => {
+test('a project and a column that change their agent keep no setting of the previous one either', async () => {
   await setProject({ agent: 'offering', model: 'small' })
   await setColumn({ agent: 'offering', effort: 'low' })
   await Promise.all([setProject({ agent: 'other' }), setColumn({ agent: 'plain' })])
@@ -90,7 +90,7 @@ test('a project and a column that get another agent keep nothing of the one befo
   await Promise.all([setProject(none), setColumn(none)])
 })
 
-test('a profile gives its agent a program, arguments, a sealed environment and a model, and keeps its secret to itself', async () => {
+test('a profile gives its agent a program, arguments, a sealed environment and a model, and hides its secret', async () => {
   const { client, projectId } = board
   const profile = await client.agentProfiles.create({
     name: 'gateway',
@@ -126,7 +126,7 @@ test('a profile gives its agent a program, arguments, a sealed environment and a
   })
 })
 
-test('a credential goes to no agent that does not take it, and nothing starts in its place', async () => {
+test('a credential is passed only to agents that accept it, and no other agent starts instead', async () => {
   const { client, projectId } = board
   const { id: credentialId } = await client.credentials.create({
     name: 'Gateway',

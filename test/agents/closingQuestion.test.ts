@@ -7,7 +7,7 @@ const questions: Record<string, string> = {
   'Japanese, within a line': 'どのデータベースを使いますか？教えてください。',
   Arabic: 'أي قاعدة بيانات أستخدم؟',
   Greek: 'Ποια βάση να χρησιμοποιήσω;',
-  'Greek, with the character of its own': 'Ποια βάση να χρησιμοποιήσω\u037e',
+  'Greek, with its own character': 'Ποια βάση να χρησιμοποιήσω\u037e',
   Armenian: 'Ո՞ր տվյալների բազան։',
   Ethiopic: 'የትኛውን ልጠቀም፧',
   Spanish: '¿Qué base de datos uso?',

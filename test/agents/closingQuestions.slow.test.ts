@@ -29,7 +29,7 @@ const untilDone = (id: string) =>
   )
 
 describe('a turn that ends with a question and changes nothing', () => {
-  test('leaves the card waiting with its last words, without a process and without a slot', async () => {
+  test('leaves the card waiting with the last message, without a process and without a slot', async () => {
     const { id } = await start({ calls: ['execute'], says: asks })
     expect(await board.untilStatus(id, 'waiting')).toMatchObject({
       columnId: board.columns.active,

@@ -70,7 +70,7 @@ test('a column that pulls takes the next ready card of the previous column, in o
   expect(events.map(({ data }) => data.to.columnId)).toContain(board.columns.active)
 })
 
-test('out of an active column it takes what ended well and waits for no approval', async () => {
+test('from an active column it takes completed cards that do not wait for approval', async () => {
   await start({ well: { fixture: 'well-behaved' }, fails: { fixture: 'crash' }, forever: { fixture: 'forever' } })
   const { client, projectId } = board
   const { boardId } = (await client.columns.list({ projectId }))[0]!

@@ -19,14 +19,14 @@ const command = async (argv: string[], env = {}, launch: Partial<AgentLaunch> = 
 const terminal = () => room.open('', {}, { protocol: 'terminal', argv: [] })
 
 describe('a plain command as an agent', () => {
-  test('gets the prompt where its arguments say, whole and past every shell', async () => {
+  test('gets the complete prompt as configured in its arguments, without a shell', async () => {
     const link = await command(['printf', '<%s>', 'say: {prompt}', '--', '{prompt}'])
     const prompt = 'a "b" $HOME `id` $& \\ \n--help'
     expect(await link.prompt(prompt)).toEqual({ stopReason: 'end_turn', usage: null })
     expect(room.heard.text()).toBe(`<say: ${prompt}><--><${prompt}>`)
   })
 
-  test('gets the prompt by stdin where no argument takes it, a process for each prompt', async () => {
+  test('gets the prompt through stdin if no argument has it, with one process per prompt', async () => {
     const link = await command(['sh', '-c', 'echo "$$:"; cat'])
     await link.prompt('größer\n')
     await link.prompt('second')
@@ -34,7 +34,7 @@ describe('a plain command as an agent', () => {
     expect(first).not.toBe(second)
   })
 
-  test('works in its folder, and what it says comes whole, also when it comes in pieces of characters', async () => {
+  test('works in its folder, and its output is complete, also if characters are split', async () => {
     const link = await command([
       process.execPath,
       '-e',
@@ -50,17 +50,17 @@ describe('a plain command as an agent', () => {
     ['echo oh no >&2; exit 1', 'crashed', 'The command ended with exit code 1. It wrote: oh no'],
     ['kill -9 $$', 'crashed', 'The command was ended by SIGKILL.'],
     ['echo "Error: rate limit exceeded"; exit 1', 'usage_limit', 'rate limit'],
-  ])('fails by its exit: %s', async (script, reason, words) => {
+  ])('fails by its exit code: %s', async (script, reason, words) => {
     const found = await failure((await command(['sh', '-c', script])).prompt('x'))
     expect([found.reason, found.message]).toEqual([reason, expect.stringContaining(words)])
   })
 
-  test('that is missing fails to launch, and the next prompt is free', async () => {
+  test('that is missing fails to launch, and the next prompt can start', async () => {
     const link = await command(['no-such-command'])
     for (const _ of [1, 2]) expect((await failure(link.prompt('x'))).reason).toBe('launch_failed')
   })
 
-  test('is cancelled by the end of its process', async () => {
+  test('is cancelled by ending its process', async () => {
     const link = await command(['sleep', '600'])
     const children = room.children.length
     const turn = link.prompt('x')
@@ -79,7 +79,7 @@ describe('a plain command as an agent', () => {
 })
 
 describe('a terminal card', () => {
-  test('runs its prompt as a shell command in its folder, and tells both outputs', async () => {
+  test('runs its prompt as a shell command in its folder, and reports stdout and stderr', async () => {
     const link = await terminal()
     await link.start()
     await link.prompt('pwd; echo wrong >&2; read line || echo no input')

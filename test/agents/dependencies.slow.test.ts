@@ -71,7 +71,7 @@ test('in auto mode a card starts automatically when its last blocker is done; ot
   expect([await never(backlog.id), await never(active.id), await never(manual.id)]).toEqual([1, 1, 0])
 })
 
-test('a card that has run does not start again when a blocker is done a second time, or it comes back', async () => {
+test('a card that has run does not start again when a blocker is done again, or when it returns', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const a = await add('a')
   const { id } = await add('waiting', { autoMode: true, blockedBy: [a.id] })
@@ -88,7 +88,7 @@ test('a card that has run does not start again when a blocker is done a second t
   expect(await never(id)).toBe(1)
 })
 
-test('a chain of cards in auto mode is worked off in its order', async () => {
+test('a chain of cards in auto mode is completed in order', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const first = await add('1', { autoMode: true })
   const second = await add('2', { autoMode: true, blockedBy: [first.id] })

@@ -7,7 +7,7 @@ let board: AgentBoard
 beforeAll(async () => void (board = await startFolderBoard({ well: { fixture: 'well-behaved' } })))
 afterAll(() => board.close())
 
-/** For each card, of which of those before it it waits, and what a person does with it meanwhile. */
+/** For each card, the earlier cards it waits for, and the user's action on it. */
 const graph = fc.array(
   fc.record({
     blockers: fc.array(fc.nat(), { maxLength: 3 }),
@@ -17,7 +17,7 @@ const graph = fc.array(
   { minLength: 3, maxLength: 9 },
 )
 
-test('cards in auto mode are worked off once each, none before those that it waits for', async () => {
+test('cards in auto mode run once each, and none before its blockers', async () => {
   await fc.assert(
     fc.asyncProperty(graph, async nodes => {
       const cards: Card[] = []

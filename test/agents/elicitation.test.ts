@@ -59,7 +59,7 @@ describe('a form of an agent', () => {
     )
   })
 
-  test('asks its fields one after another, and again after an answer that breaks a rule', async () => {
+  test('shows its fields one after another, and repeats a field after an invalid answer', async () => {
     const { id } = await start(
       form({
         name: { type: 'string', title: 'Name', minLength: 2 },
@@ -87,7 +87,7 @@ describe('a form of an agent', () => {
     })
   })
 
-  test('is declined if a person leaves a required field to the agent, and leaves out an optional one', async () => {
+  test('is declined if a user leaves a required field to the agent, and omits an optional one', async () => {
     const { id } = await start(form({ database }))
     await questionOf(id)
     await answer(id, { approved: false })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { failureOf, reasonIn, toPlainLine } from '../../src/agents/link/failureReasons.ts'
 import { readUsage } from '../../src/agents/acp/turnUsage.ts'
 
-describe('what agents say when they cannot go on', () => {
+describe('the errors of agents that cannot continue', () => {
   test.each([
     ["You've hit your limit · resets 4pm (Europe/Berlin)", 'usage_limit'],
     ['Claude AI usage limit reached|1753077600', 'usage_limit'],
@@ -26,11 +26,11 @@ describe('what agents say when they cannot go on', () => {
     ['Error: ENOENT: no such file or directory', undefined],
     ['the file limits.ts has 429000 lines', undefined],
     ['', undefined],
-  ])('is understood: %s', (words, reason) => {
+  ])('is classified: %s', (words, reason) => {
     expect(reasonIn(words)).toBe(reason)
   })
 
-  test('is toPlainLine as one plain line of bounded length', () => {
+  test('is reduced by toPlainLine to one plain line of limited length', () => {
     expect(toPlainLine('\u001b[31mred\u001b[0m\r\n\ttext\u0000 \u202eend\u001b]0;title\u0007')).toBe('red text end')
     expect(toPlainLine('x'.repeat(30_000))).toHaveLength(500)
     expect(
@@ -54,7 +54,7 @@ describe('what agents say when they cannot go on', () => {
   })
 })
 
-test('tokens are counted alike, whether or not an agent counts cached ones as input and thought as output', () => {
+test('tokens are counted equally, whether or not an agent counts cached ones as input and thought as output', () => {
   const counted = { inputTokens: 150, outputTokens: 30 }
   expect(
     readUsage({

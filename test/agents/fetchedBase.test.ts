@@ -22,7 +22,7 @@ afterAll(async () => {
   await board.close()
 })
 
-test('the transcript says that the base could not be fetched, once, and the agent works at the local commit', async () => {
+test('the transcript reports once that the base could not be fetched, and the agent works at the local commit', async () => {
   const git = (...args: string[]) => execFileSync('git', ['-C', board.path, ...args], { encoding: 'utf8' }).trim()
   git('remote', 'add', 'origin', 'ssh://ann:s3cretword@host/x.git')
   git('update-ref', 'refs/remotes/origin/main', 'HEAD')

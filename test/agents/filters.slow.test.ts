@@ -38,7 +38,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       writeFileSync(join(folder, 'a.txt'), 'a\n')
     }
 
-    test('a change of another file is all that the diff shows and the merge brings', async () => {
+    test('the diff and the merge contain only a change of another file', async () => {
       const place = await newProject(withLfs)
       const card = await on.cards.run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
       expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
@@ -133,7 +133,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       expect(card.said).toContain('A large file of Git LFS is missing and could not be fetched')
     })
 
-    test('is not asked by the address that a commit names', async () => {
+    test('is not used at an address that a commit names', async () => {
       const server = await startLargeFileServer()
       try {
         const place = await withRemote('bare', folder =>
@@ -180,7 +180,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       ['committed', 'echo other > secret; git commit -qam Other'],
       ['not committed', 'echo other > secret'],
       ['committed without the attribute', 'rm .gitattributes; echo other > secret; git commit -qam Other'],
-    ])('leaves a change of its file (%s) to a person', async (_, command) => {
+    ])('leaves a change of its file (%s) to a user', async (_, command) => {
       const place = await newProject(withFilter)
       forget()
       const card = await on.cards.run(place, command)
@@ -192,7 +192,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       expect(ran()).toBe(false)
     })
 
-    test("keeps an agent in the project's folder from committing what the filter hides", async () => {
+    test("prevents an agent in the project's folder from committing files that the filter hides", async () => {
       const place = await newProject(withFilter)
       forget()
       appendFileSync(join(path, 'secret'), 'more\n')

@@ -20,7 +20,7 @@ const worktrees = () => join(board.dataDir, 'worktrees')
 const notes = () => readdirSync(worktrees()).filter(name => name.endsWith('.json'))
 const cleanupsTold = async () =>
   JSON.stringify(await board.client.logs.list({ search: 'cleanup of a worktree failed' }))
-/** An agent that has just completed its card may still have to end. */
+/** The agent of a card that is just completed might still be ending. */
 const untilCleared = () =>
   eventually('the end of all notes', async () => {
     await clearUp()
@@ -61,13 +61,13 @@ async function newProject(name: string) {
   return { path, projectId, start, worktree }
 }
 
-test('of a project without worktrees no note is made', async () => {
+test('a project without worktrees creates no record', async () => {
   const { id } = await board.client.projects.create({ name: 'Without', path: board.folder('without') })
   await board.client.projects.delete({ id })
   expect(existsSync(worktrees())).toBe(false)
 })
 
-test('a project that is deleted leaves no worktree, and what only its worktrees held is kept', async () => {
+test('a deleted project leaves no worktree, and work that only its worktrees had is kept', async () => {
   const { path, projectId, start, worktree } = await newProject('Left')
   const [changed, committed] = [await start('good'), await start('good')]
   git(worktree(committed), 'add', '--all')
@@ -87,7 +87,7 @@ test('a project that is deleted leaves no worktree, and what only its worktrees 
   expect(git(path, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
 })
 
-test('a board that is deleted leaves no worktree of its cards, and those of other boards stay', async () => {
+test('a deleted board leaves no worktree of its cards, and those of other boards remain', async () => {
   const { projectId, start, worktree } = await newProject('Boards')
   const { id: boardId } = await board.client.boards.create({ projectId, name: 'Second' })
   const columns = await board.client.columns.list({ projectId, boardId })
@@ -98,7 +98,7 @@ test('a board that is deleted leaves no worktree of its cards, and those of othe
   expect(patchOf(mine)).toContain('+hello from turn 1')
 })
 
-test('the worktree of an agent that is still being ended is left until it is gone', async () => {
+test('the worktree of an ending agent is kept until the agent has ended', async () => {
   const { projectId, start, worktree } = await newProject('Ending')
   const cardId = await start('forever')
   const live = () => board.server.app.supervisor.isAtWork(Number(cardId))
@@ -113,7 +113,7 @@ test('the worktree of an agent that is still being ended is left until it is gon
   expect(existsSync(worktree(cardId))).toBe(false)
 })
 
-test('a note of cards that are there removes nothing', async () => {
+test('a record with existing cards removes nothing', async () => {
   const { path, projectId, start, worktree } = await newProject('Staying')
   const cardId = await start('good')
   writeFileSync(
@@ -124,7 +124,7 @@ test('a note of cards that are there removes nothing', async () => {
   expect(existsSync(worktree(cardId))).toBe(true)
 })
 
-test('a note that cannot be read keeps no other from being done, and stays; without the folder of notes nothing with worktrees is deleted', async () => {
+test('an unreadable record blocks no other and is kept; without the folder of records no project with worktrees is deleted', async () => {
   const { projectId, start, worktree } = await newProject('Beside')
   const cardId = await start('good')
   const broken = join(worktrees(), '0-broken.gone.json')
@@ -146,7 +146,7 @@ test('a note that cannot be read keeps no other from being done, and stays; with
   await clearUp()
 })
 
-test('before a worktree goes, its project cleans up there by what was agreed on, and a failure keeps nothing', async () => {
+test("before a worktree is removed, its project's approved cleanup runs there, and its failure does not block", async () => {
   const { path, projectId, start, worktree } = await newProject('Cleaned')
   writeFileSync(
     join(path, 'board.json'),
@@ -161,7 +161,7 @@ test('before a worktree goes, its project cleans up there by what was agreed on,
   expect(await cleanupsTold()).toMatch(new RegExp(`exit code 3.*${cardId} at \\d{5}, token <>`))
 })
 
-test('what nobody has agreed to cleans up nothing, nor does a project without its folder keep worktrees', async () => {
+test('an unapproved cleanup does not run, and a project with a missing folder does not keep its worktrees', async () => {
   const { path, projectId, start, worktree } = await newProject('Changed')
   const cardId = await start('good')
   await board.client.projects.update({ id: projectId, worktree: { ports: 1 } })

@@ -86,7 +86,7 @@ const ways: Record<string, () => Promise<string>> = {
     await move(id)
     return id
   },
-  'is made by a schedule': async () => {
+  'is created by a schedule': async () => {
     const { id: scheduleId } = await schedule()
     await passHours(1)
     const made = (await board.client.schedules.list({ projectId: board.projectId })).find(
@@ -95,7 +95,7 @@ const ways: Record<string, () => Promise<string>> = {
     await board.client.schedules.delete({ projectId: board.projectId, scheduleId })
     return made.lastCardId!
   },
-  'is made by "Run now" of a schedule': async () => {
+  'is created by "Run now" of a schedule': async () => {
     const { id: scheduleId } = await schedule()
     const { id } = await board.client.schedules.run({ projectId: board.projectId, scheduleId })
     await board.client.schedules.delete({ projectId: board.projectId, scheduleId })
@@ -232,7 +232,7 @@ describe('a card that several reasons hold back', () => {
     await requireStarted(id)
   })
 
-  test('does not start when a slot is free before the time that it got meanwhile', async () => {
+  test('does not start when a slot is free before its new start time', async () => {
     await reasons['the slots of its project']!.hold()
     const id = await addActive()
     await board.untilStatus(id, 'queued')
@@ -325,7 +325,7 @@ describe('a card that several reasons hold back', () => {
     await client.budgets.delete({ id: spentBudgetId })
   })
 
-  test('is left to people without auto mode when its last blocker is done', async () => {
+  test('is not started without auto mode when its last blocker is done', async () => {
     const blocker = await add()
     const id = await addActive({ blockedBy: [blocker] })
     await board.client.cards.complete(at(blocker))

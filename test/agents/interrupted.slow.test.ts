@@ -92,7 +92,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 })
 
-test('stopping the server ends its agents within 15 seconds, and tells that they were interrupted', async () => {
+test('stopping the server ends its agents within 15 seconds, and reports the sessions as interrupted', async () => {
   const cards = [await create('forever'), await create('deaf'), await create('setsid'), await create('forever')]
   for (const { id } of cards.slice(0, 3)) await spoken(id)
   expect((await card(cards[3]!.id)).status).toBe('queued')
@@ -172,7 +172,7 @@ test('an interrupted session continues on request', async () => {
   expect((await card(asking.id)).sessions.map(({ status }) => status)).toEqual(['interrupted', 'waiting'])
 })
 
-test('a file that waits with its message is given after a kill, and the copies that the kill has left are removed', async () => {
+test('a file of a pending message is sent after a kill, and leftover copies are removed', async () => {
   const prompt = 'Hold on.'
   const { id } = await client.cards.create({ projectId, title: 'Look', prompt, agent: 'looking', deferred: true })
   const place = { projectId, cardId: id }

@@ -30,7 +30,7 @@ const remove = (card: Card) =>
     ({ code }: { code: string }) => code,
   )
 
-test('work that was squashed into its base is noticed, and its worktree can go; other work stays', async () => {
+test('work that was squashed into its base is detected, and its worktree can be removed; other work remains', async () => {
   const [squashed, picked, own] = [await worked(), await worked(), await worked()]
   commit('before')
   git('merge', '-q', '--squash', squashed.gitBranch!)
@@ -50,7 +50,7 @@ test('work that was squashed into its base is noticed, and its worktree can go; 
   expect(await remove(own)).toBe('WORKTREE_DIRTY')
 })
 
-test('the worktree of landed work is removed without its card, and other work is not', async () => {
+test('the worktree of merged work is removed without its card, and other work is not', async () => {
   const [squashed, own] = [await worked(), await worked()]
   git('merge', '-q', '--squash', squashed.gitBranch!)
   git('commit', '-q', '-m', 'All of that')

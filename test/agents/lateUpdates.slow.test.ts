@@ -32,7 +32,7 @@ const untilTexts = (cardId: string, texts: string[], timeoutMs?: number) =>
   )
 const isLate = (cardId: string) => board.server.app.supervisor.isAtWork(Number(cardId))
 
-test('a card completes at once, and late chunks continue the message of its turn in order', async () => {
+test('a card completes immediately, and late chunks continue the message of its turn in order', async () => {
   const { id } = await start({
     says: 'Done,',
     late: [
@@ -66,7 +66,7 @@ test('late tool calls, thoughts and states are kept in order', async () => {
   expect(roles.slice(roles.indexOf('agent'))).toEqual(['agent', 'tool', 'thought', 'agent'])
 })
 
-test('an agent that exits after its turn leaves all that it has sent', async () => {
+test('an agent that exits after its turn keeps all its updates', async () => {
   const { id } = await start({ says: 'Done', late: [[400, '.']], exitsAfterMs: 450 })
   await board.untilStatus(id, 'completed')
   await untilTexts(id, ['Done.'])
@@ -74,7 +74,7 @@ test('an agent that exits after its turn leaves all that it has sent', async () 
   expect((await board.card(id)).status).toBe('completed')
 })
 
-test('an agent that is only listened to takes no slot', async () => {
+test('an agent with only late updates uses no slot', async () => {
   const { id } = await start({ says: 'Done', late: [[3000, '.']] })
   await board.untilStatus(id, 'completed')
   const { id: next } = await board.start('well-behaved')
@@ -83,7 +83,7 @@ test('an agent that is only listened to takes no slot', async () => {
   await untilTexts(id, ['Done.'])
 })
 
-test('a message within the time ends the listening, and the next turn begins at once', async () => {
+test('a message during the wait for late updates ends the wait, and the next turn starts immediately', async () => {
   const { id } = await start({ says: 'One.', late: [[4500, ' Never seen.']] })
   await board.untilStatus(id, 'completed')
   const began = performance.now()
@@ -93,7 +93,7 @@ test('a message within the time ends the listening, and the next turn begins at 
   expect(performance.now() - began).toBeLessThan(3000 * slowdown())
 })
 
-test('a merge within the time ends the agent first, and its worktree can be removed', async () => {
+test('a merge during the wait ends the agent first, and its worktree can be removed', async () => {
   const { id } = await start({ says: 'Done', late: [[4500, '.']], writes: 'work.txt' })
   await board.untilStatus(id, 'completed')
   expect(isLate(id)).toBe(true)
@@ -102,7 +102,7 @@ test('a merge within the time ends the agent first, and its worktree can be remo
   expect([merged, after.removedWorktree, isLate(id)]).toEqual([true, true, false])
 })
 
-test('a server that stops within the time does not wait for it', async () => {
+test('a server that stops during the wait does not wait for it', async () => {
   const other = await startAgentBoard({ late: { fixture: 'late' } })
   const { id } = await other.start('late', { prompt: JSON.stringify({ says: 'Done', late: [[4500, '.']] }) })
   await other.untilStatus(id, 'completed')

@@ -108,7 +108,7 @@ describe('the environment of an agent', () => {
     })
   })
 
-  test("holds a credential in the variables that the agent names, a home for the credential and the project only, and nothing of the account's sign-in", async () => {
+  test('holds a credential in the variables of the agent, a home for that credential and project only, and no sign-in of the account', async () => {
     const { env, argv, secrets, tools } = await launch({ credential: credential('anthropic') })
     expect(env).toMatchObject({
       ANTHROPIC_API_KEY: 'the-secret-key',
@@ -133,7 +133,7 @@ describe('the environment of an agent', () => {
       expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700)
   })
 
-  test("of a profile has its variables, its program and its arguments, and the account's sign-in only where it brings none", async () => {
+  test("of a profile has its variables, program and arguments, and the account's sign-in only if the profile has none", async () => {
     const profile = {
       name: 'gateway',
       command: ['wrapper', 'acp'],
@@ -306,7 +306,7 @@ describe('the environment of an agent', () => {
     expect(problem('claude', 'anthropic', gateway)).toBeUndefined()
   })
 
-  test('of a terminal card holds no token where none is given', async () => {
+  test('of a terminal card without a token holds none', async () => {
     const { protocol, argv, env, tools, secrets } = await launch({ provider: null, board: { ...board, token: null } })
     expect([protocol, argv, env.BOARD_TOKEN, env.ANTHROPIC_API_KEY, env.BOARD_CARD_ID, tools, secrets]).toEqual([
       'terminal',
@@ -319,7 +319,7 @@ describe('the environment of an agent', () => {
     ])
   })
 
-  test('is all that the process really gets', async () => {
+  test('is complete: the process gets no other variables', async () => {
     const prepared = await launch({
       provider: {
         ...agent('claude'),
@@ -364,7 +364,7 @@ test('Qwen Code sends no usage statistics from its own home folder, and keeps ex
   expect(readFileSync(settings, 'utf8')).toBe('{}')
 })
 
-test('an agent plans in a mode that changes nothing, and works in one that accepts its edits', async () => {
+test('an agent plans in a read-only mode, and works in a mode that accepts its edits', async () => {
   expect((await launch({ mode: 'plan' })).modes?.[0]).toBe('plan')
   expect((await launch({ mode: 'work' })).modes).toEqual(['acceptEdits'])
 })

@@ -84,7 +84,7 @@ test('every change of status is sent on the socket, with the card', async () => 
   expect(versions).toEqual(versions.map((_, at) => versions[0]! + at))
 })
 
-test('cancelling ends an agent that would work for ever, and keeps its card', async () => {
+test('cancelling ends an agent that would work forever, and keeps its card', async () => {
   const { id } = await board.start('forever')
   await board.until(id, 'the running agent', card => card.status === 'running')
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
@@ -137,7 +137,7 @@ test('ending the agent of one card keeps the agent of another one and its token 
   await board.untilNoneRuns()
 })
 
-test('a card that was put off starts when it is activated in an active column, and nowhere else', async () => {
+test('a deferred card starts when it is activated in an active column, and in no other', async () => {
   const { projectId } = board
   const make = async (columnId: string) =>
     (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
@@ -165,7 +165,7 @@ test.each([
   expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled' })
 })
 
-test('tools that an agent leaves behind end with its session', async () => {
+test('leftover tools of an agent end with its session', async () => {
   const { id } = await board.start('leaver')
   expect(await board.untilStatus(id, 'completed')).toMatchObject({ statusReason: null })
   await board.untilNoneRuns()
@@ -190,7 +190,7 @@ test.each([
   await board.untilNoneRuns()
 })
 
-test('a flood of updates is kept whole while the server answers', async () => {
+test('a flood of updates is stored completely while the server answers', async () => {
   const { id } = await board.start('flood')
   await board.untilStatus(id, 'completed', 60_000)
   const text = (await board.client.agents.messages({ projectId: board.projectId, cardId: id, limit: 1000 }))
@@ -205,7 +205,7 @@ test('a flood of updates is kept whole while the server answers', async () => {
   ).toEqual(Array.from({ length: 20_000 }, (_, index) => index + 1))
 })
 
-test('a plain command is an agent too', async () => {
+test('a plain command works as an agent', async () => {
   const { id } = await board.start('echo', { prompt: 'say this' })
   await board.untilStatus(id, 'completed')
   expect((await board.messages(id)).filter(({ role }) => role === 'agent').map(({ content }) => content)).toEqual([
@@ -255,7 +255,7 @@ test('a card whose agent is not installed moves anyway, and reports the missing 
   })
 })
 
-test('automation neither starts an agent by creating nor by moving, and activate starts it', async () => {
+test('automation starts no agent by creating or moving a card, and activate starts it', async () => {
   const { key } = await board.client.keys.create({
     name: 'Automation',
     scope: 'project',
@@ -296,7 +296,7 @@ test('automation neither starts an agent by creating nor by moving, and activate
   ).toBe('AGENT_NOT_RUNNING')
 })
 
-test("a project's agents end with the project", async () => {
+test("a project's agents end when it is deleted", async () => {
   const other = await board.client.projects.create({ name: 'Other', path: board.path })
   const columns = await board.client.columns.list({ projectId: other.id })
   const card = await board.client.cards.create({
@@ -315,7 +315,7 @@ test("a project's agents end with the project", async () => {
   expect(board.processes()).toEqual([])
 })
 
-test("the nearest agent that is named wins: the card's, else the column's, else the project's", async () => {
+test("the nearest configured agent is used: the card's, otherwise the column's, otherwise the project's", async () => {
   const { projectId, columns } = board
   await board.client.projects.update({ id: projectId, agent: 'well' })
   await board.client.columns.update({ projectId, columnId: columns.active, agent: 'echo' })

@@ -70,7 +70,7 @@ test.each([
   ['Rate limit reached for requests.'],
   ['You have exhausted your daily quota on this model.'],
   ['exceeded retry limit, last status: 429 Too Many Requests'],
-  // Passed, too far, or just passed: no time to wait for.
+  // The end has passed, is too far ahead, or has just passed: there is nothing to wait for.
   ['Claude AI usage limit reached|1700000000'],
   ['Please wait 587 hours 33 minutes before trying again.'],
   ['try again at Aug 20, 2026, 7:38 AM'],
@@ -82,11 +82,11 @@ test.each([
   ['reset 4 of 5 attempts'],
   ['resets Nov 99 at 9pm (Nowhere/Land)'],
   [''],
-])('no end is made up from: %s', words => {
+])('no end is invented from: %s', words => {
   expect(limitEndIn(words, now, zone)).toBeUndefined()
 })
 
-test('a time of day is one of its zone on that day, also where the clocks change in between', () => {
+test('a time of day is one of its zone on that day, also across clock changes', () => {
   const saturday = new Date('2026-10-24T21:00:00Z')
   expect(limitEndIn('resets 8am (Europe/Berlin)', saturday)).toBe('2026-10-25T07:00:00.000Z')
   expect(limitEndIn('resets 8am (America/New_York)', saturday)).toBe('2026-10-25T12:00:00.000Z')
@@ -107,7 +107,7 @@ const hostileTexts = starts.flatMap(start =>
   ),
 )
 
-test('searching a long text costs as much processor time as searching its beginning as often as fits', () => {
+test('the search of a long text takes time proportional to its length', () => {
   const pieces = 16
   const costOf = (text: string, times: number): number => {
     const began = process.cpuUsage()

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a session ends with the reason time_limit when it takes longer than the project allows, and not before', () => {
+test("a session ends with the reason time_limit when it exceeds the project's limit, and not before", () => {
   const terminate = vi.fn<(graceMs: number) => Promise<void>>(async () => {})
   const processes = { usage: async () => ({ memoryBytes: 0, processes: 1, cpuMs: 0 }), terminate }
   const watch = watchLimits({ memoryMb: null, processes: null, fileMb: null, minutes: 2 }, processes)

@@ -67,7 +67,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(events(card, 'card.merged')).toHaveLength(1)
   })
 
-  test('is not merged any more once main is reset, for all cards that main lost', async () => {
+  test('is no longer merged after a reset of main, for all cards that main lost', async () => {
     const [kept, lost, other] = [await worked(), await worked(), await worked('edits')]
     await merge(kept)
     await merge(lost)
@@ -82,7 +82,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await listed(lost)).toMatchObject({ mergedInto: 'main', mergedCommit: git('rev-parse', 'main') })
   })
 
-  test('notices the reset of a merge that no read has checked', async () => {
+  test('detects the reset of a merge that no read has checked', async () => {
     const [first, second] = [await worked(), await worked()]
     await merge(first)
     expect(await read(first)).toMatchObject({ mergedInto: 'main' })
@@ -103,7 +103,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(event.data).toMatchObject(unmerged)
   })
 
-  test('notices a reset in a list alone, and keeps merges when main only advances', async () => {
+  test('detects a reset in a list alone, and keeps merges when main only advances', async () => {
     const card = await worked()
     await merge(card)
     writeFileSync(join(board.path, 'README'), `Advanced by ${card.id}.\n`)
@@ -115,7 +115,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await listed(card)).toMatchObject(unmerged)
   })
 
-  test('is not merged any more after a commit on its branch', async () => {
+  test('is no longer merged after a commit on its branch', async () => {
     const card = await worked()
     await merge(card)
     const worktree = join(board.dataDir, 'worktrees', board.projectId, card.id)
@@ -131,7 +131,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(card)).toMatchObject({ mergedCommit: git('rev-parse', 'main') })
   })
 
-  test('is not merged any more in a list after a commit on its branch, also a packed one', async () => {
+  test('is no longer merged in a list after a commit on its branch, also a packed one', async () => {
     const [card, packed] = [await worked(), await worked()]
     const commitOn = async (each: Card) => {
       const branch = (await read(each)).gitBranch!
@@ -151,7 +151,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     )
   })
 
-  test('notices a commit on its branch within a minute without a read', async () => {
+  test('detects a commit on its branch within a minute without a read', async () => {
     const card = await worked()
     await merge(card)
     const { version, gitBranch } = await read(card)
@@ -173,7 +173,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await again(card, agent)).toMatchObject(unmerged)
   })
 
-  test('stays merged when its base is brought in, and when its worktree is removed', async () => {
+  test('stays merged when its base is merged into it, and when its worktree is removed', async () => {
     const card = await worked()
     await merge(card, { squash: true })
     writeFileSync(join(board.path, 'README'), `Later than ${card.id}.\n`)
@@ -185,7 +185,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(card)).toMatchObject({ mergedInto: 'main' })
   })
 
-  test('a squash merge is found again by a later merge of any kind', async () => {
+  test('a squash merge is detected again by a later merge of any kind', async () => {
     const card = await worked()
     expect(await merge(card, { squash: true })).toMatchObject({ merged: true })
     const commit = git('rev-parse', 'main')
@@ -207,7 +207,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(card)).toMatchObject(unmerged)
   })
 
-  test('does not await a review, and a merge of nothing records nothing', async () => {
+  test('does not await a review, and an empty merge is not recorded', async () => {
     const [card, idle] = [await worked(), await worked('idles')]
     await board.client.reviews.create({ ...place(card), verdict: 'comment', body: 'Hm.' })
     expect((await read(card)).reviewState).toBe('pending')
@@ -217,7 +217,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(idle)).toMatchObject(unmerged)
   })
 
-  test('moves to done and loses its worktree where the request or the project says so', async () => {
+  test('moves to done and loses its worktree if the request or the project enables it', async () => {
     const [asked, usual] = [await worked(), await worked('edits')]
     const worktree = (card: Card) => join(board.dataDir, 'worktrees', board.projectId, card.id)
     expect((await merge(asked, { moveToDone: true, removeWorktree: true })).after).toEqual({
@@ -242,7 +242,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     await board.client.projects.update({ ...project, afterMerge: { moveToDone: false } })
   })
 
-  test('a full done column keeps the card, and the answer states it', async () => {
+  test('a full done column rejects the card, and the response states it', async () => {
     const card = await worked()
     const { done: columnId } = board.columns
     await board.client.cards.create({ projectId: board.projectId, title: 'Fills', columnId })

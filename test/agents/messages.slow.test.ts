@@ -39,7 +39,7 @@ test('a message to an ended session continues it if the agent can resume', async
 test.each([
   ['refuses to load', 'resumable', 'Resource not found'],
   ['ends when it loads', 'ending', 'No conversation found.'],
-])('an agent that %s a lost conversation begins a new one with all that people wrote', async (_, agent, why) => {
+])('an agent that %s a lost conversation starts a new one with all messages of users', async (_, agent, why) => {
   const { id } = await board.start(agent, { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   const answers = (count: number) =>
@@ -103,7 +103,7 @@ test('a session continues next to an open pre-session, and a pre-session next to
   await board.untilNoneRuns()
 })
 
-test('a message to an agent that cannot resume begins a new session with it, and what the last one said', async () => {
+test('a message to an agent that cannot resume starts a new session with it, and with the last response', async () => {
   const { id } = await board.start('well', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
@@ -150,7 +150,7 @@ test('retry continues the latest session, and relaunch starts a new one', async 
   expect((await said(id, 'agent')).at(-1)).toBe('Noted. You said 1 things, the first was: First thing.')
 })
 
-test('retry after a crash begins a new session where the agent cannot resume', async () => {
+test('retry after a crash starts a new session if the agent cannot resume', async () => {
   const { id } = await board.start('crash', { useWorktree: false })
   await board.untilStatus(id, 'failed')
   await board.client.cards.update({ ...ref(id), agent: 'well' })
@@ -165,7 +165,7 @@ test('retry after a crash begins a new session where the agent cannot resume', a
   ])
 })
 
-test('what needs a card without a running agent is refused while one runs', async () => {
+test('a request that needs a card without a running agent is rejected while one runs', async () => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   for (const name of ['retry', 'relaunch', 'merge'] as const)
@@ -177,7 +177,7 @@ test('what needs a card without a running agent is refused while one runs', asyn
   await board.untilNoneRuns()
 })
 
-test('a summary is what the agent said last, or is asked of it while it is at work', async () => {
+test("a summary is the agent's last message, or is requested from it while it works", async () => {
   const { id } = await board.start('well', { useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.summary(ref(id))).toEqual({ summary: 'I wrote hello.txt as asked.' })
@@ -195,7 +195,7 @@ test('a summary is what the agent said last, or is asked of it while it is at wo
   expect(await board.client.agents.summary(ref(idle.id))).toEqual({ summary: '' })
 })
 
-test('a message that follows a cancel at once reaches a fresh turn', async () => {
+test('a message right after a cancel reaches a new turn', async () => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   await board.client.agents.cancel(ref(id))

@@ -49,7 +49,7 @@ const failed = async (cardId: string) => {
   return [statusReason, lastAgentAction!.detail]
 }
 
-test("without the project's folder agents, terminals, scripts and monitors say so, and work when it is back", async () => {
+test("without the project's folder agents, terminals, scripts and monitors report it, and work when it is back", async () => {
   const { projectId, client } = board
   const { id: scriptId } = await client.scripts.create({ projectId, name: 'look', command: 'cat README' })
   const script = async () => (await client.scripts.status({ projectId, scriptId: Number(scriptId) }))[0]!
@@ -109,7 +109,7 @@ test("without the project's folder agents, terminals, scripts and monitors say s
   await client.monitors.deleteProject({ projectId, monitorId: String(monitorId) })
 })
 
-test('without Git an agent in a repository says so, and one in a plain folder works', async () => {
+test('without Git an agent in a repository reports it, and one in a plain folder works', async () => {
   const path = board.folder('plain')
   const { id: plainId } = await board.client.projects.create({ name: 'Plain', path })
   const activeId = (await board.client.columns.list({ projectId: plainId }))[1]!.id
@@ -136,7 +136,7 @@ test('without Git an agent in a repository says so, and one in a plain folder wo
   await board.untilStatus(cardId, 'completed')
 })
 
-test('without Git no card is deleted whose worktree may hold work, and none of it is lost', async () => {
+test('without Git a card whose worktree could hold work is not deleted, and none of it is lost', async () => {
   const { id: cardId } = await board.start('committing')
   await board.untilStatus(cardId, 'completed')
   const ref = { projectId: board.projectId, cardId }
@@ -150,7 +150,7 @@ test('without Git no card is deleted whose worktree may hold work, and none of i
   await board.client.cards.delete({ ...ref, force: 'true' })
 })
 
-test('a worktree that somebody removed by hand is made again from its branch, and until then the branch is shown', async () => {
+test('a worktree that a user removed by hand is recreated from its branch, and until then the branch is shown', async () => {
   const { id: cardId } = await board.start('committing')
   const { worktreePath } = await board.untilStatus(cardId, 'completed')
   const ref = { projectId: board.projectId, cardId }

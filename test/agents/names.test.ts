@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('what an agent writes and does stands under the name that people know it by', async () => {
+test('messages and actions of an agent appear under its public name', async () => {
   const { client, projectId } = board
   const { id: cardId } = await board.start('scribe')
   await board.untilStatus(cardId, 'completed')

@@ -41,13 +41,13 @@ describe('the options of a permission request', () => {
     ['are empty if they are not a list', { yes: true }, []],
   ])('%s', (_name, options, expected) => expect(optionsOf(options)).toEqual(expected))
 
-  test('have names of bounded length', () => {
+  test('have names of limited length', () => {
     const [option] = optionsOf([{ ...yes, name: 'x'.repeat(100_000) }])
     expect(option!.name.length).toBeLessThanOrEqual(1000)
     expect(option!.name.endsWith('…')).toBe(true)
   })
 
-  test('belong to a call that is named', () => {
+  test('belong to a named call', () => {
     expect(() => parsePermissionParams({ options: [yes] })).toThrow('toolCall.toolCallId must be a string')
   })
 })
@@ -75,7 +75,7 @@ describe('a question with an option of an unknown kind', () => {
       async () => (await board.messages(cardId)).find(({ content }) => content.startsWith('Outcome: '))?.content,
     )
 
-  test('is shown, needs a choice, and returns the chosen option', async () => {
+  test('is shown, requires a choice, and returns the chosen option', async () => {
     const { id } = await board.start('mixed')
     await board.untilStatus(id, 'waiting')
     const { questions } = await board.client.agents.get(ref(id))
@@ -98,7 +98,7 @@ describe('a question with an option of an unknown kind', () => {
     expect(await saysOf(id)).toBe('Outcome: today')
   })
 
-  test('waits for a person although the policy allows everything', async () => {
+  test('waits for a user although the policy allows everything', async () => {
     await board.client.projects.update({
       id: board.projectId,
       approvalPolicy: { default: 'allow_in_worktree', allow: [], refuse: [] },

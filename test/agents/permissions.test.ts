@@ -104,7 +104,7 @@ const events = (cardId: string, type: string) =>
     .filter(message => message.type === type && message.data.cardId === cardId)
     .map(({ data }) => data)
 
-test('an agent that asks for permission waits until a person gives it', async () => {
+test('an agent that asks for permission waits until a user grants it', async () => {
   const { id } = await board.start('asking')
   const waiting = await board.untilStatus(id, 'waiting')
   expect(waiting).toMatchObject({
@@ -131,7 +131,7 @@ test('an agent that asks for permission waits until a person gives it', async ()
   ])
 })
 
-test('a permission that is refused is refused to the agent', async () => {
+test('a permission that a user rejects is refused to the agent', async () => {
   const { id } = await board.start('asking')
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: false })
@@ -203,7 +203,7 @@ test('an agent that waits for an answer can be cancelled', async () => {
 })
 
 test.each(Object.keys(ownTools))(
-  "an agent that asks for one of the board's own tools (%s) need not wait for a person",
+  'an agent that asks for a tool of the board (%s) does not wait for a user',
   async what => {
     const { id } = await board.start(idOf(what))
     await board.untilStatus(id, 'completed')
@@ -213,7 +213,7 @@ test.each(Object.keys(ownTools))(
   },
 )
 
-test.each(Object.entries(otherTools))('an agent that asks for %s waits for a person', async (what, { question }) => {
+test.each(Object.entries(otherTools))('an agent that asks for %s waits for a user', async (what, { question }) => {
   const { id } = await board.start(idOf(what))
   expect((await board.untilStatus(id, 'waiting')).lastAgentAction).toMatchObject({ detail: question })
   expect(existsSync(fileOf('allowed.txt'))).toBe(false)

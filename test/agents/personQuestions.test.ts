@@ -15,7 +15,7 @@ test.each([
   expect(personQuestion(text)).toMatchObject({ title, plan })
 })
 
-test('a question that is longer than a title has all of its text as details', () => {
+test('a question that is longer than a title has its complete text as details', () => {
   const text = `${'Very long '.repeat(500)}?`
   const { title, plan } = personQuestion(text)
   expect(title.length).toBeLessThan(text.length)

@@ -31,7 +31,7 @@ afterAll(() => board.close())
 const told = (cardId: string) =>
   readFileSync(join(board.dataDir, 'worktrees', board.projectId, cardId, 'told.txt'), 'utf8')
 
-test('with auto mode a card goes through its steps by itself, up to the first done column', async () => {
+test('with auto mode a card moves through its steps automatically, up to the first done column', async () => {
   const { id } = await board.start('well', {
     title: 'All steps',
     prompt: 'Fix the roof.',
@@ -47,10 +47,10 @@ test('with auto mode a card goes through its steps by itself, up to the first do
   expect(moves).toEqual([columns.build, columns.review, columns.done])
 })
 
-test("the step's prompt, or else the column's, comes before the card's prompt", async () => {
+test("the step's prompt, otherwise the column's, comes before the card's prompt", async () => {
   const { id } = await board.start('well', { prompt: 'Fix the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
-  expect(told(id)).toBe('Make a plan.\n\nMend the roof.')
+  expect(told(id)).toBe('Make a plan.\n\nFix the roof.')
   await board.client.cards.setPipeline({
     projectId: board.projectId,
     cardId: id,
@@ -59,10 +59,10 @@ test("the step's prompt, or else the column's, comes before the card's prompt", 
   await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
   await board.untilStatus(id, 'running')
   await board.untilStatus(id, 'completed')
-  expect(told(id)).toBe('Think twice.\n\nMend the roof.')
+  expect(told(id)).toBe('Think twice.\n\nFix the roof.')
 })
 
-test("the next step's agent learns how the step before it ended", async () => {
+test('the agent of a step receives the result of the previous step', async () => {
   const { id } = await board.start('well', { prompt: 'Fix the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   await board.client.agents.approveAuto({ projectId: board.projectId, cardId: id })
@@ -71,7 +71,7 @@ test("the next step's agent learns how the step before it ended", async () => {
     'the end of the next step',
     card => card.columnId === columns.build && card.status === 'completed',
   )
-  expect(told(id)).toMatch(/^Build it\.\n\nMend the roof\.\n\n[\s\S]*I wrote told\.txt as asked\.$/)
+  expect(told(id)).toMatch(/^Build it\.\n\nFix the roof\.\n\n[\s\S]*I wrote told\.txt as asked\.$/)
 })
 
 test('without auto mode each approval moves a completed card on by one step', async () => {
@@ -87,7 +87,7 @@ test('without auto mode each approval moves a completed card on by one step', as
   await expect(approve()).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
 })
 
-test('a step that wants an approval waits for it in auto mode', async () => {
+test('a step that requires an approval waits for it in auto mode', async () => {
   const { id } = await board.start('well', { columnId: columns.plan, autoMode: true, deferred: true })
   await board.client.cards.setPipeline({
     projectId: board.projectId,
@@ -135,7 +135,7 @@ test('moving a running card to another active column ends its agent and starts t
   await board.untilNoneRuns()
 })
 
-test("a card that switches its worktree off works in the project's folder", async () => {
+test("a card with its worktree disabled works in the project's folder", async () => {
   const { id } = await board.start('well', { useWorktree: false, columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   await eventually("the file in the project's folder", () => existsSync(join(board.path, 'told.txt')))

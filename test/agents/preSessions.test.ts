@@ -17,7 +17,7 @@ const answers = (sessionId: string, count: number) =>
     async () => (await messages(sessionId)).filter(({ role }) => role === 'agent').length === count,
   )
 
-test('a prompt is refined in a talk with a planning agent, and accepted', async () => {
+test('a prompt is refined in a pre-session with a planning agent, and accepted', async () => {
   const card = await create('planner')
   const { sessionId, ...started } = await board.client.preSessions.start({
     projectId: board.projectId,
@@ -74,7 +74,7 @@ test('archiving a card ends its pre-session', async () => {
   expect((await board.card(card.id)).locks).toEqual([])
 })
 
-test('a card that is moved into an archive column has no pre-session any more, one that is moved elsewhere has', async () => {
+test('a card that is moved into an archive column loses its pre-session, and with any other move keeps it', async () => {
   const { projectId } = board
   const { boardId, id: cardId } = await create('forever')
   const archive = await board.client.columns.create({ projectId, boardId, name: 'Kept', columnType: 'archive' })
@@ -87,7 +87,7 @@ test('a card that is moved into an archive column has no pre-session any more, o
   expect(await board.card(cardId)).toMatchObject({ locks: [], archivedAt: expect.any(String) })
 })
 
-test('a pre-session is not to be had of another project, nor of a work session', async () => {
+test('a pre-session is not found in another project, and neither is a work session', async () => {
   const { id } = await board.start('planner')
   const { sessions } = await board.untilStatus(id, 'waiting')
   await expect(messages(sessions[0]!.id)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })

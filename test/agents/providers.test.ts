@@ -35,8 +35,8 @@ const pathOf = (...programs: string[]) => {
 const catalogue = (dataDir: string, ...programs: string[]): Catalogue =>
   createCatalogue(dataDir, { PATH: pathOf(...programs) })
 
-describe('the agents that there are', () => {
-  test('are eight without any configuration, each started over its protocol and with a way to get it', async () => {
+describe('the list of agents', () => {
+  test('has eight without any configuration, each with its protocol and its installation command', async () => {
     const agents = await readAgents(folder())
     expect(agents.map(({ id, command }) => `${id}: ${command.join(' ')}`)).toEqual([
       'claude: claude-agent-acp',
@@ -51,7 +51,7 @@ describe('the agents that there are', () => {
     expect(agents.every(({ protocol, install }) => protocol === 'acp' && install)).toBe(true)
   })
 
-  test('are those that config.json adds and changes too', async () => {
+  test('includes those that config.json adds and changes', async () => {
     const agents = await readAgents(
       withConfig({
         other: true,
@@ -118,7 +118,7 @@ describe('the agents that there are', () => {
     ['[]', /it must be Object/],
     [{ agents: { x: { command: 'sk-secret' } } }, /agents\.x\.command must be Array/],
     [{ agents: { x: { command: ['y'], env: { A: ['sk-secret'] } } } }, /agents\.x\.env\.A must be string/],
-  ])('cannot be read from a broken file, which is said without its content: %j', async (config, message) => {
+  ])('cannot be read from a broken file, and the error omits its content: %j', async (config, message) => {
     const error = await readAgents(withConfig(config)).then(
       () => undefined,
       (reason: Error) => reason,
@@ -130,7 +130,7 @@ describe('the agents that there are', () => {
 })
 
 describe('an agent is installed', () => {
-  test('when its program can be run from the search path, and not from the folder one is in', async () => {
+  test('if its program is on the search path, and not if it is in the current folder', async () => {
     const path = pathOf('codex-acp', 'gemini', 'goose')
     chmodSync(join(path, 'gemini'), 0o644)
     rmSync(join(path, 'goose'))
@@ -150,7 +150,7 @@ describe('the agent for a card', () => {
     return provider?.id ?? missing
   }
 
-  test('is the one that is named, else the first installed one that takes the credential', async () => {
+  test('is the configured one, otherwise the first installed one that accepts the credential', async () => {
     const agents = catalogue(folder(), 'codex-acp', 'gemini', 'qwen', 'claude-agent-acp')
     expect(await chosen(agents, { agent: 'gemini', credential: 'google' })).toBe('gemini')
     expect(await chosen(agents, { agent: null, credential: 'google' })).toBe('gemini')
@@ -158,7 +158,7 @@ describe('the agent for a card', () => {
     expect(await chosen(agents, { agent: null, credential: null })).toBe('claude')
   })
 
-  test('is missing where it does not take the credential, with those that do', async () => {
+  test('is missing if it does not accept the credential, with those that do', async () => {
     const agents = catalogue(folder(), 'gemini', 'claude-agent-acp')
     expect(await chosen(agents, { agent: 'gemini', credential: 'anthropic' })).toMatch(
       /^Gemini CLI takes no credential of anthropic\. These agents do: claude, /,
@@ -166,7 +166,7 @@ describe('the agent for a card', () => {
     expect(await chosen(agents, { agent: null, credential: 'openai' })).toContain('Codex is not installed')
   })
 
-  test("needs a profile's own program instead of the agent's", async () => {
+  test("requires a profile's own program instead of the agent's", async () => {
     const agents = catalogue(folder(), 'gateway-claude')
     expect(await chosen(agents, { agent: 'claude', program: 'gateway-claude', credential: null })).toBe('claude')
     expect(await chosen(agents, { agent: 'claude', program: 'elsewhere', credential: null })).toBe(
@@ -174,7 +174,7 @@ describe('the agent for a card', () => {
     )
   })
 
-  test('is missing, and how to get it is said, where it is not installed or unknown', async () => {
+  test('is missing, with its installation command, if it is not installed or unknown', async () => {
     const agents = catalogue(folder(), 'qwen')
     expect(await chosen(agents, { agent: 'claude', credential: null })).toBe(
       'Claude Code is not installed on the server. To get it: npm install -g @agentclientprotocol/claude-agent-acp',

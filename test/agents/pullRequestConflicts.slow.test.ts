@@ -60,7 +60,7 @@ test('a conflict with the pushes of others is tried once, and again when one sid
   await client.cards.delete({ projectId, cardId: card.id, force: true })
 })
 
-test('a request whose base has moved on is offered to its agent with the conflict, in rounds that are bounded, and merged then', async () => {
+test('a request with a conflicting base is offered to its agent with the conflict, in a limited number of rounds, and then merged', async () => {
   const { forge, client, projectId } = board
   await client.projects.update({ id: projectId, forge: { maxRounds: 1 } })
   const card = await board.opened('requested', { autoMerge: true })

@@ -28,7 +28,7 @@ const stopped = (card: Card, why: RegExp) => board.untilPull(card, `${why}`, ({ 
 const looks: RequestBoard['looks'] = (card, count) => board.looks(card, count)
 
 describe('rounds', () => {
-  test('are bounded, and a person gives new ones', async () => {
+  test('are limited, and a user grants new ones', async () => {
     await board.client.projects.update({ id: board.projectId, forge: { maxRounds: 1 } })
     const card = await board.opened()
     const first = await headOf(card)
@@ -43,7 +43,7 @@ describe('rounds', () => {
     await board.client.projects.update({ id: board.projectId, forge: { maxRounds: 5 } })
   })
 
-  test('are for each failure once: an agent that changes nothing leaves it to people', async () => {
+  test('are once per failure: an agent that changes nothing leaves it to users', async () => {
     const card = await board.opened('lazy')
     const head = await headOf(card)
     board.forge.setCheck(head, 'build', 'failure', 'error: one\n')
@@ -69,7 +69,7 @@ describe('rounds', () => {
     expect(await told(card)).toEqual([])
   })
 
-  test("do not come of the board's own comments, nor of remarks of people who ask for nothing", async () => {
+  test("are not caused by the board's own comments, or by remarks without a request", async () => {
     const card = await board.opened()
     const number = await numberOf(card)
     board.forge.review(number, board.forge.login, 'commented', [{ path: 'work.txt', line: 1, body: 'Mine' }])
@@ -79,8 +79,8 @@ describe('rounds', () => {
   })
 })
 
-describe('somebody else', () => {
-  test('a force-push stops the work with a notice, and no commit is overwritten', async () => {
+describe('another user', () => {
+  test('force-pushing stops the work with a notice, and no commit is overwritten', async () => {
     const card = await board.opened()
     const forced = board.forge.forcePush(card.gitBranch!)
     await stopped(card, /replaced its branch/)
@@ -94,7 +94,7 @@ describe('somebody else', () => {
     expect(fetches()).toBe(before)
   })
 
-  test('who pushes on top is taken along', async () => {
+  test('pushing more commits is accepted, and the work continues on top', async () => {
     const card = await board.opened()
     const theirs = board.forge.push(card.gitBranch!, { 'theirs.txt': 'theirs\n' })
     board.forge.setCheck(theirs, 'build', 'failure', 'error\n')
@@ -153,7 +153,7 @@ describe('a request that is merged', () => {
 })
 
 describe('a forge', () => {
-  test('that fails is asked later', async () => {
+  test('that fails is polled again later', async () => {
     const card = await board.opened()
     // Reads are tried three times before that is a failure.
     board.forge.fail({ status: 502, times: 6, match: /\/pulls\// })

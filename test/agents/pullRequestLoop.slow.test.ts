@@ -18,7 +18,7 @@ const head = async (card: Card) => board.forge.pull(await numberOf(card)).headSh
 const workOf = (commit: string) => board.forge.repository.read(commit, 'work.txt')
 
 describe('a request', () => {
-  test('is kept going through a failing check and a review until it is merged and its card done', async () => {
+  test('continues through a failing check and a review until it is merged and its card done', async () => {
     const { forge } = board
     const card = await board.opened()
     const number = await numberOf(card)

@@ -67,7 +67,7 @@ const actions = async (card: Card) =>
     .reverse()
 
 describe('a pull request', () => {
-  test('is opened with what the agent said, and both say of each other', async () => {
+  test("is opened with the agent's last message, and the card and the request link to each other", async () => {
     commit({ '.github/PULL_REQUEST_TEMPLATE.md': '## Why\n' })
     const card = await worked()
     const link = `Made from [card ${card.id}](https://board.example.org/#/projects/${board.projectId}/cards/${card.id}) of the board.`
@@ -126,7 +126,7 @@ describe('a pull request', () => {
     expect(forge.pull().body).toMatch(/^More\.\n\nMade from \[card/)
   })
 
-  test('takes no link for a template, and no control characters from one', async () => {
+  test('does not follow a link as a template, and removes control characters from one', async () => {
     commit({ '.github/note': 'x' })
     symlinkSync('/etc/passwd', join(board.path, 'pull_request_template.md'))
     commit({ 'docs/pull_request_template.md': 'One\u001b[31m\u202e two\u0007\r\nthree' })
@@ -153,7 +153,7 @@ describe('a pull request', () => {
     expect(forge.state.pulls).toHaveLength(3)
   })
 
-  test('leaves nothing on the card where the forge refuses it', async () => {
+  test('leaves no request on the card if the forge rejects it', async () => {
     const card = await worked()
     expect(await failure(created(card, { base: 'gone' }))).toMatchObject({ code: 'FORGE_REFUSED' })
     expect((await board.card(card.id)).pullRequest).toBeNull()
@@ -169,10 +169,10 @@ describe('a pull request', () => {
   })
 })
 
-describe('an open one', () => {
+describe('an open pull request', () => {
   const update = (card: Card, change: object) => board.client.pullRequests.update({ ...place(card), ...change })
 
-  test('gets other reviewers and labels, and tells what the forge did not take', async () => {
+  test('changes reviewers and labels, and reports those that the forge rejects', async () => {
     const card = await worked()
     await created(card, { reviewers: ['ann'], labels: ['roof'] })
     const change = {
@@ -205,7 +205,7 @@ describe('an open one', () => {
 })
 
 describe('a merge', () => {
-  test('waits for checks and reviews, and says for which', async () => {
+  test('waits for checks and reviews, and names them', async () => {
     const card = await worked()
     const { headCommit } = await created(card)
     forge.setCheck(headCommit!, 'build', 'running')
@@ -260,7 +260,7 @@ describe('a merge', () => {
     expect(await board.client.pullRequests.merge({ ...place(card), force: true })).toMatchObject({ state: 'merged' })
   })
 
-  test('that was not answered is found', async () => {
+  test('without a response from the forge is detected', async () => {
     const card = await worked()
     await created(card)
     forge.fail({ match: /^PUT .*\/merge$/, loseAnswer: true })
@@ -287,7 +287,7 @@ test('closing leaves the branch, and another pull request can follow', async () 
   ])
 })
 
-test('is opened and merged by a command, where the project has one', async () => {
+test("is opened and merged by the project's command, if it has one", async () => {
   const card = await worked()
   const program = join(board.folder('command'), 'forge.mjs')
   writeFileSync(
@@ -324,7 +324,7 @@ else say({ unsupported: true })
   }
 })
 
-test('needs a branch, and an agent that is done', async () => {
+test('requires a branch, and an agent that has finished', async () => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Bare' })
   const bare = await board.card(id)
   expect(await failure(created(bare))).toMatchObject({ code: 'CONFLICT' })

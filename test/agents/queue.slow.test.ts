@@ -19,7 +19,7 @@ afterAll(() => board.close())
 const cancel = (cardId: string) => board.client.agents.cancel({ projectId: board.projectId, cardId })
 const statuses = (cards: readonly Card[]) => Promise.all(cards.map(async ({ id }) => (await board.card(id)).status))
 
-test('no more agents work than there are slots, and those that wait start in the order in which they were asked for', async () => {
+test('no more agents run than there are slots, and the others start in the order of their requests', async () => {
   const cards: Card[] = []
   for (let number = 0; number < 5; number++) cards.push(await board.start('forever'))
   await eventually(
@@ -43,7 +43,7 @@ test('no more agents work than there are slots, and those that wait start in the
   await board.untilNoneRuns()
 })
 
-test('a session that is asked for again goes to the end of the queue', async () => {
+test('a session that is requested again moves to the end of the queue', async () => {
   const [first, second] = [await board.start('forever'), await board.start('forever')]
   await eventually('two running agents', async () =>
     (await statuses([first, second])).every(status => status === 'running'),
@@ -58,14 +58,14 @@ test('a session that is asked for again goes to the end of the queue', async () 
   await board.untilNoneRuns()
 })
 
-test('many cards at once all come to their end', async () => {
+test('many concurrent cards all finish', async () => {
   const cards = await Promise.all(Array.from({ length: 8 }, () => board.start('well')))
   for (const { id } of cards)
     expect(await board.untilStatus(id, 'completed', 40_000)).toMatchObject({ statusReason: null, locks: [] })
   await board.untilNoneRuns()
 })
 
-test('thousands that wait are interrupted while the server stops and starts again', async () => {
+test('thousands of queued sessions are interrupted by a stop of the server, and start again with it', async () => {
   const many = 2000
   const dataDir = mkdtempSync(join(tmpdir(), 'board-waiting-'))
   const stopped = await startBoard({ dataDir, agentSlots: 0 })

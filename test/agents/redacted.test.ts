@@ -8,7 +8,7 @@ const secret = 'sk-a-key-of-the-launch'
 const writes = (toolCallId: string, data: string, more: object = {}) =>
   toolUpdate(toolCallId, { _meta: { terminal_output_delta: { data } }, ...more })
 
-test('a secret that commands write in pieces, at the same time, is redacted in each', async () => {
+test('a secret that concurrent commands write in pieces is redacted in each output', async () => {
   const told: RawUpdate[] = []
   const { listener, link } = redactAgent([secret], {
     update: update => void told.push(update),

@@ -18,7 +18,7 @@ const told = async (cardId: string, sessionId: string) =>
     .filter(({ role }) => role === 'user')
     .map(({ content }) => content)
 
-test('the settings of the relay have their defaults, and what is changed stays', async () => {
+test('the settings of the relay have defaults, and a partial update keeps the others', async () => {
   expect(await board.client.settings.getContextRelay()).toEqual({
     enabled: true,
     thresholdPercent: 80,
@@ -34,7 +34,7 @@ test('the settings of the relay have their defaults, and what is changed stays',
   })
 })
 
-test('a session whose context passes the threshold hands over to a fresh one by itself', async () => {
+test('a session whose context exceeds the threshold hands over to a new one automatically', async () => {
   const { id } = await board.start('filling', { prompt: 'Fix the roof.' })
   const card = await board.until(
     id,
@@ -49,7 +49,7 @@ test('a session whose context passes the threshold hands over to a fresh one by 
   await board.untilNoneRuns()
 })
 
-test('a person can have a session hand over, with the messages that wait', async () => {
+test('a user can request a handoff, which passes on the pending messages', async () => {
   const { id } = await board.start('forever', { prompt: 'Fix the roof.' })
   await eventually('the agent at work', async () => (await board.client.agents.get(ref(id))).usage?.contextUsed)
   await board.client.agents.send({ ...ref(id), content: 'And the door.' })
@@ -65,7 +65,7 @@ test('a person can have a session hand over, with the messages that wait', async
   await expect(board.client.agents.relay(ref(id))).rejects.toMatchObject({ code: 'AGENT_NOT_RUNNING' })
 })
 
-test('a hand-over that is asked for before the agent is ready happens all the same', async () => {
+test('a handoff that is requested before the agent is ready happens anyway', async () => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   await board.client.agents.relay(ref(id))
@@ -77,13 +77,13 @@ test('a hand-over that is asked for before the agent is ready happens all the sa
   expect(sessions[0]!.summary).toContain('HANDOFF')
 })
 
-test('a session that begins beyond the threshold is left at work', async () => {
+test('a session that starts above the threshold keeps working', async () => {
   const { id } = await board.start('full')
   await board.untilStatus(id, 'completed')
   expect((await board.card(id)).sessions).toHaveLength(1)
 })
 
-test('nothing is handed over by itself once that is switched off', async () => {
+test('a disabled relay hands over no session automatically', async () => {
   await board.client.settings.setContextRelay({ enabled: false })
   const { id } = await board.start('filling')
   await eventually(

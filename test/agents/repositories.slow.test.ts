@@ -79,7 +79,7 @@ async function newProject() {
 }
 
 describe('the repositories of a project', () => {
-  test('are checked like its folder, and lie apart', async () => {
+  test('are validated like its folder, and must not overlap', async () => {
     const { projectId, path, lib, repositories } = await newProject()
     const set = (all: Array<{ name: string; path: string }>) =>
       failure(board.client.projects.update({ id: projectId, repositories: all }))
@@ -136,7 +136,7 @@ describe('the repositories of a project', () => {
   })
 })
 
-test('a file of a project names its repositories, of which those that are here come back', async () => {
+test('an export contains its repositories, and an import restores those that exist here', async () => {
   const { projectId, path, lib, docs } = await newProject()
   const file = await exported(board, projectId)
   expect(file.projects[0].repositories).toEqual([
@@ -152,7 +152,7 @@ test('a file of a project names its repositories, of which those that are here c
 })
 
 describe('a card', () => {
-  test('gets copies of the ignored files that .worktreeinclude of each repository names', async () => {
+  test('gets copies of the ignored files in the .worktreeinclude of each repository', async () => {
     const { path, lib, card, worktree } = await newProject()
     for (const [folder, name] of [
       [path, '.env.home'],
@@ -172,7 +172,7 @@ describe('a card', () => {
     expect(copied(worktree(made, 'docs'))).toEqual([])
   })
 
-  test('has a worktree on one branch in each, and untouched ones go with it without asking', async () => {
+  test('has a worktree on one branch in each, and unchanged ones are deleted with it without a question', async () => {
     const { lib, docs, path, card, of, worktree, list } = await newProject()
     gitIn(docs, 'branch', 'board/1-roof')
     const made = await card('looks')
@@ -207,7 +207,7 @@ describe('a card', () => {
     expect(existsSync(join(board.dataDir, 'patches'))).toBe(false)
   })
 
-  test('has a diff in each that it touches, and its work there is not lost', async () => {
+  test('has a diff in each changed one, and its work there is protected', async () => {
     const { lib, card, of, worktree, list } = await newProject()
     const made = await card('both')
     expect((await list(made)).map(({ name, touched, additions }) => ({ name, touched, additions }))).toEqual([
@@ -237,7 +237,7 @@ describe('a card', () => {
     await eventually('its worktree', () => existsSync(join(worktree(made, 'lib'), 'mine')))
   })
 
-  test('is merged in all that it has touched, or in none', async () => {
+  test('is merged in all changed ones, or in none', async () => {
     const { path, lib, docs, card, of, worktree } = await newProject()
     const made = await card('both')
     const before = [path, lib, docs].map(each => gitIn(each, 'rev-parse', 'main'))
@@ -276,7 +276,7 @@ describe('a card', () => {
     expect(activity).toContain('main in lib')
   })
 
-  test('is merged once all of its repositories with work are, and no longer when one of them lost its merge', async () => {
+  test('is merged once all of its repositories with work are, and no longer if one of them loses its merge', async () => {
     const { path, lib, card, of } = await newProject()
     const made = await card('both')
     const read = () => board.client.cards.get(of(made))
@@ -290,7 +290,7 @@ describe('a card', () => {
     expect(await read()).toMatchObject({ mergedInto: 'main', mergedCommit: gitIn(path, 'rev-parse', 'main') })
   })
 
-  test('is merged where it has worked, also when that is not its home', async () => {
+  test('is merged in the repository with its changes, even if that is not its home', async () => {
     const { path, lib, card, of } = await newProject()
     const made = await card('lib')
     gitIn(path, 'checkout', '-q', '--detach')
@@ -303,7 +303,7 @@ describe('a card', () => {
     })
   })
 
-  test('is pushed and brought up to date in each', async () => {
+  test('is pushed and updated in each', async () => {
     const { lib, card, of, worktree, list } = await newProject()
     const remote = board.folder(`lib-${round}.git`)
     gitIn(remote, 'init', '-q', '--bare')
@@ -333,7 +333,7 @@ describe('a card', () => {
     })
   })
 
-  test('is reviewed in each, and told where', async () => {
+  test('is reviewed in each, with the repository of each comment', async () => {
     const { lib, card, of, worktree } = await newProject()
     const made = await card('lib')
     const comment = { repository: 'lib', path: 'README', line: 1, body: 'Why?' }
@@ -365,7 +365,7 @@ describe('a card', () => {
     expect(gitIn(lib, 'for-each-ref', `refs/board/reviews/${made.id}`)).toBe('')
   })
 
-  test('leaves nothing when its project goes, in repositories that it had too', async () => {
+  test('is removed when its project is deleted, also from former repositories', async () => {
     const { projectId, lib, docs, card, worktree } = await newProject()
     const made = await card('both')
     await board.client.projects.update({ id: projectId, repositories: [{ name: 'docs', path: docs }] })
@@ -400,7 +400,7 @@ describe('a card', () => {
     expect((await list(made)).map(({ touched }) => touched)).toEqual([false, false, false])
   })
 
-  test('begins at the branch of another card in each, and without a worktree reads them only', async () => {
+  test('starts at the branch of another card in each, and without a worktree only reads them', async () => {
     const { projectId, lib, card, of, worktree, list } = await newProject()
     const first = await card('both')
     const second = await card('idle', { baseCardId: first.id })

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('a restore ends every agent, what worked in the backup is interrupted, and agents work on the restored board', async () => {
+test('a restore ends every agent, interrupts the sessions of the backup, and agents work on the restored board', async () => {
   const { id: first } = await board.start('forever')
   await board.untilStatus(first, 'running')
   const { token } = await board.client.agents.token({ projectId: board.projectId, cardId: first })

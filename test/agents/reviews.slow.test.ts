@@ -43,7 +43,7 @@ async function attached(change: (folder: string) => void): Promise<{ id: string;
   return { id, folder }
 }
 
-test('a review that asks for changes becomes the next message of the agent, which answers each comment', async () => {
+test('a review that requests changes becomes the next message of the agent, which answers each comment', async () => {
   const id = await worked()
   const first = await review(id, {
     verdict: 'request_changes',
@@ -94,7 +94,7 @@ test('a file can be read in its old, current and reviewed version, and a missing
     await expect(read({ path }), path).rejects.toThrow(/no such file|path/)
 })
 
-test('of a file that is too large to be read it is said so, before and after it', async () => {
+test('a file that is too large is marked as such, in its old and new version', async () => {
   const { id, folder } = await attached(there => writeFileSync(join(there, 'large.png'), Buffer.alloc(2 ** 21 + 1)))
   const read = (side: 'old' | 'new') => board.client.reviews.changedFile({ ...ref(id), path: 'large.png', side })
   await expect(read('new')).rejects.toThrow(/too large/)
@@ -104,7 +104,7 @@ test('of a file that is too large to be read it is said so, before and after it'
   await expect(read('old')).rejects.toThrow(/no such file/)
 })
 
-test('the reviews of a card, which are listed at once, have an end', async () => {
+test("the list of a card's reviews is limited", async () => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Talked about' })
   await Promise.all(Array.from({ length: 33 }, () => review(id, { verdict: 'comment', body: 'x'.repeat(65_000) })))
   expect(await post(id, { verdict: 'comment', body: 'x' })).toMatchObject({
@@ -229,12 +229,12 @@ test.each<[string, object]>([
     'many comments',
     { verdict: 'comment', comments: Array.from({ length: 201 }, () => ({ path: 'a', line: 1, body: 'x' })) },
   ],
-])('%s is refused', async (_, body) => {
+])('%s is rejected', async (_, body) => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Nothing yet' })
   expect((await post(id, body)).status).toBe(400)
 })
 
-test('a huge body is refused, and a card that changed nothing is reviewed without comments only', async () => {
+test('a huge body is rejected, and a card without changes accepts reviews only without comments', async () => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Nothing yet' })
   expect((await post(id, { verdict: 'comment', body: 'x'.repeat(2_000_000) })).status).toBe(413)
   expect((await post(id, { verdict: 'comment', comments: [{ path: 'README', line: 1, body: 'x' }] })).status).toBe(400)
@@ -244,7 +244,7 @@ test('a huge body is refused, and a card that changed nothing is reviewed withou
   expect((await board.client.reviews.create({ projectId, cardId, verdict: 'approve' })).headCommit).toBeNull()
 })
 
-test('an API key comments with cards.update, asks for changes with agents.run only, and an agent reviews nothing', async () => {
+test('an API key comments with cards.update, requests changes with agents.run only, and an agent cannot review', async () => {
   const id = await worked()
   const { projectId } = board
   const { key } = await board.client.keys.create({
@@ -293,7 +293,7 @@ test('the diff since a review includes the changes uncommitted at that time, als
   expect((await board.request('GET', `${path}999999`)).body.error.code).toBe('REVIEW_NOT_FOUND')
 })
 
-test('what a review keeps in the repository goes with a deleted card that cannot be restored any more', async () => {
+test('data of a review in the repository is deleted with a card that cannot be restored any more', async () => {
   const { id } = await attached(place => writeFileSync(join(place, 'new'), 'x\n'))
   await review(id, { verdict: 'approve' })
   await board.client.cards.delete({ ...ref(id), force: true })
@@ -304,7 +304,7 @@ test('what a review keeps in the repository goes with a deleted card that cannot
   expect(refsOf(id)).toEqual([])
 })
 
-test('what a review keeps in the repository goes with the project', async () => {
+test('data of a review in the repository is deleted with the project', async () => {
   const path = board.folder('kept')
   git(path, 'init', '-q', '-b', 'main')
   git(path, 'commit', '-q', '--allow-empty', '-m', 'Begin')

@@ -35,7 +35,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   const sessionOf = ({ id }: Card) => board.client.agents.get({ projectId: board.projectId, cardId: id })
   const fileOf = ({ id }: Card, name: string) => join(board.dataDir, 'worktrees', board.projectId, id, name)
 
-  test('says what kept it apart', async () => {
+  test('reports its isolation', async () => {
     const defaults = { memoryMb: expect.any(Number) as number, processes: 2048 }
     expect(await board.client.agents.sandbox()).toEqual({
       mode: 'auto',
@@ -74,7 +74,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     expect(card).toMatchObject({ status: 'failed', statusReason: 'crashed' })
   })
 
-  test('gets the time after TERM to put its things in order', async () => {
+  test('gets time after TERM to clean up', async () => {
     const { id } = await board.client.cards.create({
       projectId: board.projectId,
       title: 'Slow',
@@ -111,12 +111,12 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     },
   )
 
-  test('ends with the reason file_limit when its command writes a file that is too large', async () => {
+  test('ends with the reason file_limit if its command writes a file that is too large', async () => {
     const card = await run('exec head -c 3000000 /dev/zero > large', { fileMb: 1 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'file_limit' })
   })
 
-  test('reaches the board and nobody else with the network none', async () => {
+  test('with the network none reaches only the board', async () => {
     const other = createServer((_, response) => response.end('hello'))
     await new Promise<void>(done => other.listen(0, '127.0.0.1', done))
     const { port } = other.address() as AddressInfo
@@ -129,7 +129,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     expect(await sessionOf(card)).toMatchObject({ sandbox: { network: 'none' } })
   })
 
-  test('reaches listed hosts alone with the network listed, and tells how to allow those that were refused', async () => {
+  test('with the network listed reaches only listed hosts, and explains how to allow refused ones', async () => {
     const ask = 'curl -sS -o /dev/null -w "%{http_code}" http://refused.example.org/'
     const card = await run(ask, { network: 'listed', hosts: ['example.com'] })
     const asked = await eventually('the host on record', async () => {
@@ -142,7 +142,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     )
   })
 
-  test('changes nothing where it plans', async () => {
+  test('in plan mode changes nothing', async () => {
     const { projectId, client } = board
     const planned = async (walls: 'server' | 'off') => {
       await client.projects.update({ id: projectId, sandbox: { walls } })
@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     expect([await planned('off'), await planned('server')]).toEqual([true, false])
   })
 
-  test('runs outside of it where the project says so, and says that', async () => {
+  test('runs outside of it if the project disables it, and reports that', async () => {
     const card = await run(`test -f '${join(board.dataDir, 'config.json')}'`, { walls: 'off' })
     expect(card.status).toBe('completed')
     expect(await sessionOf(card)).toMatchObject({ sandbox: { kind: 'none', network: 'full' } })
@@ -171,7 +171,7 @@ describe('a server without a sandbox', () => {
   })
   afterAll(() => board.close())
 
-  test('starts no agent of a project that requires one, and says what to do', async () => {
+  test('starts no agent of a project that requires one, and explains the fix', async () => {
     await board.client.projects.update({ id: board.projectId, sandbox: { walls: 'require' } })
     const { id } = await board.start('echo')
     expect(await board.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
@@ -187,7 +187,7 @@ describe('a server without a sandbox', () => {
     ['caches', { caches: ['~/../x'] }],
     ['memoryMb', { memoryMb: 1 }],
     ['network', { network: 'some' }],
-  ])('refuses settings with wrong %s and names the field', async (field, sandbox) => {
+  ])('rejects settings with wrong %s and names the field', async (field, sandbox) => {
     await expect(
       board.client.projects.update({ id: board.projectId, sandbox: sandbox as Settings }),
     ).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe('a server without a sandbox', () => {
     })
   })
 
-  test('keeps what a change does not name', async () => {
+  test('keeps settings that a change omits', async () => {
     await board.client.projects.update({ id: board.projectId, sandbox: { network: 'listed', hosts: ['example.org'] } })
     await board.client.projects.update({ id: board.projectId, sandbox: { minutes: 5 } })
     expect((await board.client.projects.get({ id: board.projectId })).sandbox).toEqual({

@@ -32,7 +32,7 @@ test('a custom command wraps agents and terminal cards, with their folder and wr
   })
 })
 
-test('a command that cannot be run fails the card, and a network that it cannot restrict is refused', async () => {
+test('a command that cannot run fails the card, and a network that it cannot restrict is rejected', async () => {
   board = await startAgentBoard(
     { well: { fixture: 'well-behaved' } },
     { sandbox: 'require', sandboxCommand: '/nowhere/wall {command}' },

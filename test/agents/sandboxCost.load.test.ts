@@ -59,7 +59,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
     return Date.parse(session.endedAt!) - beganAt
   }
 
-  test('takes little longer than one without', async () => {
+  test('takes little longer than a session without it', async () => {
     const took = { off: [] as number[], full: [] as number[], listed: [] as number[] }
     const best = (side: Side) => Math.min(...took[side])
     const isWithin = (share: number) =>
@@ -73,7 +73,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
     expect(isWithin(busy), `the best of ${took.off.length}: ${figures}, on a machine ${busy} times as slow`).toBe(true)
   })
 
-  test('takes little more memory than one without', async () => {
+  test('uses little more memory than a session without it', async () => {
     const kiB: number[] = []
     for (const side of ['full', 'listed'] as const) {
       const { id: cardId } = await start(side, 'echo begun; exec sleep 600')

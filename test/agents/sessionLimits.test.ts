@@ -31,7 +31,7 @@ async function create(token: string): Promise<string> {
 }
 const limitTo = (sessionCards: number) => board.client.projects.update({ id: board.projectId, sessionCards })
 
-test('a session creates as many cards as the project allows, with all of its tokens, and then gets CARD_LIMIT_REACHED', async () => {
+test('a session can create as many cards as the project allows, over all its tokens, and then gets CARD_LIMIT_REACHED', async () => {
   expect((await board.client.projects.get({ id: board.projectId })).sessionCards).toBe(50)
   await limitTo(2)
   const { cardId, token } = await atWork()
@@ -47,7 +47,7 @@ test('a session creates as many cards as the project allows, with all of its tok
   await board.client.agents.cancel({ projectId: board.projectId, cardId })
 })
 
-test('a deleted card and a resumed session count, a new session and a token of a person start at 0', async () => {
+test("a deleted card and a resumed session count, a new session and a user's token start at 0", async () => {
   await limitTo(1)
   const { projectId } = board
   const { cardId, token } = await atWork()
@@ -64,7 +64,7 @@ test('a deleted card and a resumed session count, a new session and a token of a
   await board.client.agents.cancel({ projectId, cardId: other.cardId })
 })
 
-test('0 allows none, and neither people nor API keys have this limit', async () => {
+test('0 allows none, and neither users nor API keys have this limit', async () => {
   await limitTo(0)
   const { cardId, token } = await atWork()
   expect(await create(token)).toBe('CARD_LIMIT_REACHED')
@@ -80,7 +80,7 @@ test('0 allows none, and neither people nor API keys have this limit', async () 
   await board.client.agents.cancel({ projectId, cardId })
 })
 
-test('a session sends as many requests in a minute as the server allows, with all of its tokens, and then gets 429', async () => {
+test('a session can send as many requests per minute as the server allows, over all its tokens, and then gets 429', async () => {
   await limitTo(50)
   const { cardId, token } = await atWork()
   const second = await tokenOf(cardId)

@@ -85,7 +85,7 @@ const untilSpeaking = ({ socket }: AgentBoard, cardId: string) =>
     )
   })
 
-test('an agent that waits for its model is shown to, and speaks again', async () => {
+test('an agent that waits for its model is shown as such, and then continues', async () => {
   const { id } = await patient.start('recovers')
   const silent = await eventually('the silence', async () => {
     const session = await sessionOf(patient, id)
@@ -152,7 +152,7 @@ test('a silent agent gets the status waiting and one notification, and continues
   await cancel(later.id)
 })
 
-test('processes that work are a sign of life, a tool that hangs is none', async () => {
+test('working processes are a sign of life, a hanging tool is not', async () => {
   const [burns, hung] = [await board.start('burns'), await board.start('hung')]
   expect((await untilSilent(hung.id)).lastAgentAction?.detail).toMatch(/Its tool has not ended: npm test\.$/)
   await board.untilStatus(burns.id, 'completed')
@@ -162,7 +162,7 @@ test('processes that work are a sign of life, a tool that hangs is none', async 
   await untilCourse(hung.id, 'queued', 'running', 'waiting: silent', 'completed')
 })
 
-test('a plain command is silent like any agent, a terminal never', async () => {
+test('a plain command can be silent like any agent, a terminal never is', async () => {
   const terminal = await board.client.cards.create({
     projectId: board.projectId,
     title: 'Terminal',
@@ -179,7 +179,7 @@ test('a plain command is silent like any agent, a terminal never', async () => {
   await cancel(terminal.id)
 })
 
-test('a question waits for longer than the bound, where silent turns end too', async () => {
+test('a question can wait longer than the limit, also if silent turns end', async () => {
   await onSilence('end')
   const question = await board.start('question')
   await board.untilStatus(question.id, 'waiting')
@@ -196,7 +196,7 @@ test('a question waits for longer than the bound, where silent turns end too', a
   await onSilence('wait')
 })
 
-test('a planning agent that is silent is still in its turn', async () => {
+test('a silent planning agent is still in its turn', async () => {
   const { id: cardId } = await board.start('silent', { deferred: true })
   const started = await board.client.preSessions.start({ projectId: board.projectId, cardId })
   await untilCourse(cardId, 'queued', 'running', 'waiting: silent')
@@ -223,7 +223,7 @@ test("a turn whose agent names a known reason for its retries ends with that rea
   expect((Date.parse(limitEndsAt!) - Date.now()) / 3_600_000).toBeCloseTo(2, 1)
 })
 
-test('a limit that an agent has named before it spoke again is not why it is silent', async () => {
+test('a usage limit that an agent reported before its last output is not the reason for its silence', async () => {
   const { id } = await board.start('overcame')
   await eventually('what it named', async () => (await sessionOf(board, id)).silentSince !== null)
   raise(flag('overcome'))
@@ -232,7 +232,7 @@ test('a limit that an agent has named before it spoke again is not why it is sil
   await cancel(id)
 })
 
-test('a plain command that has named a limit ends with that, where the project ends silent turns', async () => {
+test('a plain command that reported a usage limit ends with that reason, if the project ends silent turns', async () => {
   const before = await board.start('limited')
   await untilSilent(before.id)
   await cancel(before.id)

@@ -22,7 +22,7 @@ async function inOtherProject(agent = 'forever'): Promise<Card> {
   return board.client.cards.create({ projectId, title: 'Other', columnId: active!.id, agent })
 }
 
-test("a project's slots bound its agents only, and what waits starts in its order when one is free", async () => {
+test("a project's slots limit its agents only, and waiting ones start in order when one is free", async () => {
   board = await startFolderBoard(agents)
   const { client, projectId } = board
   await client.projects.update({ id: projectId, agentSlots: 1 })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('a push for which the remote takes longer than 30 seconds is waited for', async () => {
+test('a push that takes longer than 30 seconds is awaited', async () => {
   const { projectId, client, path } = board
   const remote = join(board.folder('remotes'), 'slow.git')
   execFileSync('git', ['init', '-q', '--bare', remote])

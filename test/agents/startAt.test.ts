@@ -59,7 +59,7 @@ test('a card with a start time cannot be started earlier, states the reason, and
   expect(await runs(id)).toBe(1)
 })
 
-test('force starts it before, and its time then starts nothing', async () => {
+test('force starts it earlier, and its start time then has no effect', async () => {
   const { id } = await add('forced', { startAt: timeAt(2) })
   await move(id, { force: true })
   await board.untilStatus(id, 'completed')
@@ -79,7 +79,7 @@ test('in the backlog a start time makes the card ready, and starts it in auto mo
   expect(await runs(auto.id)).toBe(1)
 })
 
-test('it can be changed and taken away; a time that is past holds nothing', async () => {
+test('it can be changed and removed; a past time holds nothing back', async () => {
   const { id } = await add('changed', { startAt: timeAt(2), columnId: board.columns.active })
   await board.client.cards.update({ ...at(id), startAt: timeAt(4) })
   await goTo(start + 3 * hourMs)
@@ -105,7 +105,7 @@ test('a card that is blocked at its start time reports it, and starts when its b
   expect(await runs(id)).toBe(1)
 })
 
-test('a card that is done, archived or in the trash at its time does not start, and the latter start when they come back', async () => {
+test('a card that is done, archived or in the trash at its time does not start, and the latter start when they are restored', async () => {
   const ids = await Promise.all(
     ['done', 'archived', 'trashed'].map(
       async title => (await add(title, { startAt: timeAt(2), columnId: board.columns.active })).id,
@@ -122,7 +122,7 @@ test('a card that is done, archived or in the trash at its time does not start, 
   expect(await Promise.all(ids.map(runs))).toEqual([0, 1, 1])
 })
 
-test('it starts with the rights that who set the time has then', async () => {
+test('it starts with the current rights of the user who set the time', async () => {
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
   const { token, user } = await registerConfirmed(board, { email: 'bob@example.org', password: 'a long password' })
   await board.client.members.add({ id: board.projectId, email: user.email, role: 'member' })

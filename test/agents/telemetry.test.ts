@@ -20,7 +20,7 @@ async function environmentOf(id: string, config: object, env: NodeJS.ProcessEnv 
   return (await prepareLaunch(request, env)).env
 }
 
-test('the telemetry of agents is off for the account, too, until the operator turns it on', async () => {
+test('the telemetry of agents is also off for the account, until the operator enables it', async () => {
   const switches = {
     claude: 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC',
     codex: 'CODEX_PATH',
@@ -34,11 +34,11 @@ test('the telemetry of agents is off for the account, too, until the operator tu
   }
 })
 
-test('what the account has decided itself stays', async () => {
+test("the account's own settings are kept", async () => {
   expect((await environmentOf('codex', {}, { CODEX_PATH: '/opt/codex' })).CODEX_PATH).toBe('/opt/codex')
 })
 
-test("settings that only the session sees stand in the server's folder", async () => {
+test("settings for the session only are in the server's folder", async () => {
   const path = (await environmentOf('qwen', {})).QWEN_CODE_SYSTEM_SETTINGS_PATH!
   expect(existsSync(path)).toBe(true)
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ privacy: { usageStatisticsEnabled: false } })

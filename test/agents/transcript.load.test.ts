@@ -31,7 +31,7 @@ describe('a flood', () => {
             ? toolUpdate(`c${at - 1}`, { status: 'completed' })
             : say(`${at}\n`, at % 7 === 0 ? 'agent_thought_chunk' : 'agent_message_chunk'),
     ],
-  ])('of 100,000 updates, %s, is kept whole in little memory', async (name, update) => {
+  ])('of 100,000 updates, %s, is stored completely in little memory', async (name, update) => {
     const session = await newSession(board, card)
     const transcript = openTranscript(board.server.app.db, session)
     const count = 100_000
@@ -81,7 +81,7 @@ async function everything(session: TranscriptSession): Promise<MessageView[]> {
 }
 
 describe('when nothing can be written', () => {
-  it('a full disk or a busy database is waited for, and the agent with it', async () => {
+  it('a full disk or a busy database delays the agent', async () => {
     const { db } = board.server.app
     const session = await newSession(board, card)
     let failures = 3

@@ -46,7 +46,7 @@ const messages = ({ id, cardId }: TranscriptSession, limit = 1000) =>
 const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
 
 describe("an agent's message", () => {
-  it('is written at once after a silence, and then in batches', async () => {
+  it('is written immediately after a silence, and then in batches', async () => {
     const { session, transcript } = await open()
     // Waits until all earlier writes are finished.
     const written = async () => {
@@ -70,7 +70,7 @@ describe("an agent's message", () => {
     await transcript.settle()
   })
 
-  it('is one message for each run of chunks of one role', async () => {
+  it('is one entry for each run of chunks of one role', async () => {
     const { tell } = await open()
     expect(
       said(
@@ -132,7 +132,7 @@ describe("an agent's message", () => {
     expect(message!.content).toBe('[image image/png][it](file:///it)inside')
   })
 
-  it('is one message with all its updates', async () => {
+  it('is one entry with all its updates', async () => {
     const { tell, session } = await open()
     const all = await tell(
       say('Now.'),
@@ -197,7 +197,7 @@ describe("an agent's message", () => {
     ])
   })
 
-  it('is cut where it shows too much', async () => {
+  it('is truncated if it shows too much', async () => {
     const { tell } = await open()
     let deep: unknown = 'x'
     for (let level = 0; level < 1000; level++) deep = [deep]

@@ -42,7 +42,7 @@ const usage = { inputTokens: 1000, outputTokens: 20, totalTokens: 1020 }
 const ended = { stopReason: 'end_turn', usage: null, _meta: { quota: { token_count: null, model_usage: [] } } }
 const paid = { stopReason: 'end_turn', usage }
 
-describe('Codex, which ends failed turns well,', () => {
+describe('Codex, which ends failed turns as successful,', () => {
   test.each<[string, readonly RawUpdate[], object, string]>([
     ['404', [says('The model scripted does not exist.\n\n'), systemError], ended, 'launch_failed: The model'],
     [
@@ -71,12 +71,12 @@ describe('Codex, which ends failed turns well,', () => {
     ],
     ['a retry that helped', [retry(429), says('Done.'), active], paid, 'end_turn'],
     ['a warning', [says('Warning: Model metadata for `scripted` not found.'), active, says('Done.')], paid, 'end_turn'],
-  ])('is known by its own state: %s', (_, updates, response, verdict) => {
+  ])('is judged by its own state: %s', (_, updates, response, verdict) => {
     expect(judged('codex', updates, response)).toContain(verdict)
   })
 })
 
-describe('Copilot, whose program says its errors as its agent,', () => {
+describe('Copilot, whose program reports its errors as messages,', () => {
   const info = says('Info: Request failed due to a transient API error. Retrying...')
   const report = (text: string) => says(`Error: ${text}`)
   test.each<[string, readonly RawUpdate[], object, string]>([
@@ -119,7 +119,7 @@ describe('Copilot, whose program says its errors as its agent,', () => {
     ],
     ['its own remark', [says('Done.'), says('Info: /path/of/a/file')], paid, 'end_turn'],
     ['a model about errors, in pieces', [says('Error: '), says('is what it said; I fixed it.')], paid, 'unclear: '],
-  ])('is known by its last words: %s', (_, updates, response, verdict) => {
+  ])('is judged by its last message: %s', (_, updates, response, verdict) => {
     expect(judged('copilot', updates, response)).toContain(verdict)
   })
 })
@@ -138,10 +138,10 @@ describe('Any agent', () => {
     ['with words after its last call', [says('Error: none'), calls, says('All is well.')], paid, 'end_turn'],
     ['in the midst of a long answer', [says(`Error: one\n${'I fixed it.\n'.repeat(100)}`)], paid, 'end_turn'],
     ['that speaks about errors', [says('Errors are handled now: see README.')], ended, 'end_turn'],
-    ['that says it made no error', [says('Error handling is done.')], ended, 'end_turn'],
+    ['that denies an error', [says('Error handling is done.')], ended, 'end_turn'],
     ['at the end of a limit', [says("You've hit your limit · resets 4pm")], ended, 'usage_limit: '],
     ['that is cancelled', [says('Error: 500')], { stopReason: 'cancelled' }, 'cancelled'],
-  ])('does no work by reporting an error: %s', (_, updates, response, verdict) => {
+  ])('has not completed its work if it only reports an error: %s', (_, updates, response, verdict) => {
     expect(judged('qwen', updates, response)).toContain(verdict)
   })
 })

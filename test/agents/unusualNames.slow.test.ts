@@ -32,7 +32,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
         git(path, ['commit', '-qm', 'Name'])
       })
 
-    test('is in the diff, which applies, and in the merge', async () => {
+    test('is in the diff, which can be applied, and in the merge', async () => {
       const project = await newProject()
       const card = await on.cards.run(project, `${file}; echo two >> "$F"; echo b >> a.txt`)
       const diff = await on.cards.diff(project, card)
@@ -58,7 +58,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       })
     })
 
-    test('is in the patch of a card that is deleted by force', async () => {
+    test('is in the patch of a card that is deleted with force', async () => {
       const project = await newProject()
       const card = await on.cards.run(project, `${file}; echo two >> "$F"; git rm -q a.txt`)
       const place = { projectId: project.projectId, cardId: card.id }

@@ -83,7 +83,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
         return join(path, 'folder')
       }, /not a git repository/))
 
-    test.skipIf(!isRoot)('of another account is left alone, and the card names the command that trusts it', () =>
+    test.skipIf(!isRoot)('of another account is not used, and the card names the command that trusts it', () =>
       refuses(path => {
         for (const each of [path, join(path, '.git')]) {
           chmodSync(each, 0o777)
@@ -92,7 +92,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       }, /dubious ownership.*git config --global --add safe\.directory/),
     )
 
-    test('works again after it was repaired', async () => {
+    test('works again after a repair', async () => {
       const project = await on.cards.project(path => writeFileSync(join(path, '.git/HEAD'), ''))
       expect((await on.cards.run(project, 'true')).status).toBe('failed')
       writeFileSync(join(project.path, '.git/HEAD'), 'ref: refs/heads/main\n')
@@ -103,7 +103,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     })
   })
 
-  test('an empty folder .git does not count', async () => {
+  test('with an empty folder .git is not detected', async () => {
     const project = await on.cards.project(path => {
       const folder = `${path}-plain`
       mkdirSync(join(folder, '.git'), { recursive: true })

@@ -175,7 +175,7 @@ test("an entry's credential is the one that its session uses, now and when it is
   expect(await sessionsOf(id)).toHaveLength(2)
 })
 
-test('what waits for a limit still waits after a restart', async () => {
+test('a card that waits for a limit still waits after a restart', async () => {
   await say({ onLimit: 'wait' })
   const dataDir = join(counts, 'data')
   const before = await startFolderBoard({ patient: limited('Please try again in 4s.') }, { dataDir })

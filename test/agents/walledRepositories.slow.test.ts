@@ -25,7 +25,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
   })
   afterAll(() => board.close())
 
-  /** Runs a script on a card. Where the script fails the test does, unless it says what may. */
+  /** Runs a script on a card. Fails if the script fails, unless the script allows it. */
   const run = async (command: string, input: { useWorktree?: boolean } = {}): Promise<Card & { said: string }> => {
     const { id } = await board.client.cards.create({
       projectId: board.projectId,
@@ -43,7 +43,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
   const worktree = ({ id }: Card, name: string) =>
     join(board.dataDir, 'worktrees', board.projectId, `${id}.repositories`, name)
 
-  test('each worktree can be worked in, and its commits come out to its own branch alone', async () => {
+  test('an agent can work in each worktree, and its commits reach only its own branch', async () => {
     const card = await run(
       [
         'set -e',
@@ -71,7 +71,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
     expect([existsSync(join(lib, 'mine')), existsSync(join(own, 'more'))]).toEqual([true, true])
   })
 
-  test('the repositories themselves, and worktrees of other cards, can be read or not at all, and never changed', async () => {
+  test('the repositories and the worktrees of other cards are read-only or hidden', async () => {
     const other = await run('true')
     const tried = [
       `${lib}/README`,
@@ -100,7 +100,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
     expect(existsSync(join(worktree(card, 'evil')))).toBe(false)
   })
 
-  test('without a worktree they can be read only', async () => {
+  test('without a worktree the repositories are read-only', async () => {
     const card = await run(`cat ${lib}/README; echo evil > ${lib}/evil; true`, { useWorktree: false })
     expect(card.said).toContain('A repository.')
     expect(existsSync(join(lib, 'evil'))).toBe(false)

@@ -24,8 +24,8 @@ const calls = async (cardId: string) =>
 const said = async (cardId: string, role: string) =>
   (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
 
-describe('the commands of a project around its agents', () => {
-  test('setup runs once in a new worktree, and the others around each session, with their output in the transcript', async () => {
+describe('the commands of a project for its agents', () => {
+  test('setup runs once in a new worktree, and the other commands around each session, with their output in the transcript', async () => {
     board = await startAgentBoard({ writes: printing('echo agent >> log') })
     await set({
       setup: 'echo installing; echo setup >> log',
@@ -63,7 +63,7 @@ describe('the commands of a project around its agents', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test('a stop ends a setup with all that it started', async () => {
+  test('a stop ends a setup with all its processes', async () => {
     board = await startAgentBoard({ writes: printing('true') })
     await set({ setup: 'echo begun; sleep 600 & sleep 600' })
     const { id } = await board.start('writes')
@@ -84,7 +84,7 @@ describe('the commands of a project around its agents', () => {
     expect(await calls(id)).toMatchObject([{ status: 'failed', output: expect.stringContaining('wrong') }])
   })
 
-  test('agents and commands find the ports of their card, each card others', async () => {
+  test('agents and commands get the ports of their card, and each card gets other ports', async () => {
     board = await startFolderBoard({ tells: printing('echo "agent $BOARD_PORT $BOARD_PORT_2 $BOARD_PORT_3."') })
     await set({ ports: 2, beforeRun: 'echo "before $BOARD_PORT token <$BOARD_TOKEN>"' })
     const portOf = async (id: string) => {
@@ -135,7 +135,7 @@ describe('the commands of a project around its agents', () => {
       await expect(set({ subfolder })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
   })
 
-  test.skipIf(!hasBubblewrap)('they run in the sandbox, as the agent does', async () => {
+  test.skipIf(!hasBubblewrap)('they run in the sandbox, like the agent', async () => {
     board = await startAgentBoard({ well: printing('true') }, { sandbox: 'require' })
     await set({ setup: `cat ${board.dataDir}/secret.key; ls -d ${board.dataDir}/* | wc -l; touch made` })
     const { id } = await board.start('well')
@@ -147,7 +147,7 @@ describe('the commands of a project around its agents', () => {
 })
 
 describe('board.json', () => {
-  test('is used once a member has agreed to this version of it, and not when it has changed', async () => {
+  test('is used once a member has approved this version of it, and not after a change', async () => {
     board = await startAgentBoard({ well: printing('true') })
     boardFile({ setup: 'echo from the file > made', ports: 1 })
     expect(await read()).toMatchObject({
@@ -176,7 +176,7 @@ describe('board.json', () => {
     expect((await read()).boardFile!.agreed).toBe(null)
   })
 
-  test('gives way to the settings of the project, of which none is none', async () => {
+  test('is overridden by the settings of the project, also by an empty one', async () => {
     board = await startFolderBoard({})
     boardFile({ setup: 'a', beforeRun: 'b', afterRun: 'c', preview: 'd', copiedFiles: ['!b', '.env', 'a'], minutes: 3 })
     await agree()
@@ -198,7 +198,7 @@ describe('board.json', () => {
     })
   })
 
-  test('that cannot be used says why, and nothing of it is used', async () => {
+  test('that is invalid is reported with the reason, and none of it is used', async () => {
     board = await startFolderBoard({})
     const problemOf = async (make: () => void) => {
       rmSync(join(board.path, 'board.json'), { force: true, recursive: true })

@@ -85,7 +85,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
   })
 })
 
-test('a project that is deleted leaves no worktree below the root, and what only it held is kept', async () => {
+test('a deleted project leaves no worktree below the root, and work that only its worktrees had is kept', async () => {
   const cardId = await run('echo kept > kept')
   await board.client.projects.delete({ id: board.projectId })
   const clearUp = () =>

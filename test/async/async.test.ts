@@ -39,7 +39,7 @@ test('a semaphore starts work immediately while slots are free, queues the rest 
   expect(await Promise.all(others)).toEqual(['b', 'c', 'd'])
 })
 
-test('a serial queue runs one after the other, pauses between them, and outlives a failure', async () => {
+test('a serial queue runs one task after the other, pauses between them, and continues after a failure', async () => {
   const order: string[] = []
   const queue = createSerialQueue(async () => {
     await new Promise(setImmediate)
@@ -57,7 +57,7 @@ test('a serial queue runs one after the other, pauses between them, and outlives
   expect(order).toEqual(['failed', 'pause', 'next', 'pause'])
 })
 
-test('a keyed queue keeps the work of one key apart, and no other', async () => {
+test('a keyed queue serializes the work of one key, and of no other', async () => {
   const { begun, work, end } = createGates()
   const queue = createKeyedQueue()
   const all = [queue('one', work('1a')), queue('one', work('1b')), queue('two', work('2a'))]
@@ -70,7 +70,7 @@ test('a keyed queue keeps the work of one key apart, and no other', async () => 
   expect(await Promise.all(all)).toEqual(['1a', '1b', '2a'])
 })
 
-test('calls during a coalesced run share one run that begins after it', async () => {
+test('calls during a coalesced run share one run that starts after it', async () => {
   let runs = 0
   const run = coalesce(async () => {
     const mine = ++runs
@@ -86,7 +86,7 @@ test('calls during a coalesced run share one run that begins after it', async ()
   expect(await run()).toBe(3)
 })
 
-test('a throttled listener is called once for many calls, and at once when it is flushed', async () => {
+test('a throttled listener is called once for many calls, and immediately when it is flushed', async () => {
   let calls = 0
   const soon = throttle(() => calls++, 10)
   soon.flush()
@@ -104,7 +104,7 @@ test('a throttled listener is called once for many calls, and at once when it is
   expect(calls).toBe(2)
 })
 
-test('work is retried until it succeeds, is given up, or its signal is aborted', async () => {
+test('work is retried until it succeeds, gives up, or its signal is aborted', async () => {
   const failures: number[] = []
   const twice = async () => {
     if (failures.length < 2) throw new Error('again')
@@ -124,7 +124,7 @@ test('work is retried until it succeeds, is given up, or its signal is aborted',
   await expect(waiting).rejects.toThrow('still away')
 })
 
-test('a backoff doubles up to its bound, and a jitter only shortens it', () => {
+test('a backoff doubles up to its maximum, and a jitter only shortens it', () => {
   const [firstMs, maxMs] = [100, 1000]
   expect([1, 2, 3, 4, 5, 1000].map(failures => backoffMs(failures, { firstMs, maxMs }))).toEqual([
     100, 200, 400, 800, 1000, 1000,

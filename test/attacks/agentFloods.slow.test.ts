@@ -51,7 +51,7 @@ describe.each([
     const answers = replies.map(answerOf)
     const count = (wanted: string) => answers.filter(answer => answer === wanted).length
     const passed = Math.min(cards, perMinute)
-    // The agent itself has made some requests.
+    // The agent has also sent some requests.
     expect(count('429')).toBeGreaterThanOrEqual(cards - passed)
     expect(count('429')).toBeLessThan(cards - passed + 50)
     expect(count('created')).toBe(50)

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Runs a script as the agent of a new card in a project's folder. Returns what it printed to `out`. */
+/** Runs a script as the agent of a new card in a project's folder. Returns its output to `out`. */
 async function run(projectId: string, path: string, script: string, profile?: string, agent = 'qwen'): Promise<string> {
   writeFileSync(join(path, 'run.sh'), `{ ${script}\n} > out 2>&1\necho done\n`)
   const columns = await board.client.columns.list({ projectId })
@@ -51,8 +51,8 @@ const newCredential = async (name: string) =>
 const newProfile = (name: string) =>
   board.client.agentProfiles.create({ name, agent: 'qwen', environment: { OPENAI_API_KEY: key } })
 
-describe.skipIf(!hasBubblewrap)('two projects that use one credential', () => {
-  test('read what the agents of their own project left in its home, and nothing of the other project', async () => {
+describe.skipIf(!hasBubblewrap)('the agents of two projects with one credential', () => {
+  test('read the files that agents of their own project left in its home, and none of the other project', async () => {
     const credential = await newCredential('shared')
     const [one, other] = [await newProject('one', credential), await newProject('other', credential)]
     await one.run(`echo '${left}' > ~/left`)
@@ -60,7 +60,7 @@ describe.skipIf(!hasBubblewrap)('two projects that use one credential', () => {
     expect(await other.run('cat ~/left; grep -rs agent ~')).not.toContain(left)
   })
 
-  test('read nothing of the other project if a profile holds the sign-in', async () => {
+  test('read no files of the other project if a profile has the sign-in', async () => {
     await newProfile('signed-in')
     const [one, other] = [await newProject('profile-one', null), await newProject('profile-other', null)]
     await one.run(`echo '${left}' > ~/left`, 'signed-in')
@@ -95,7 +95,7 @@ describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links o
       .run(new AbortController().signal)
 
   test(
-    'has nothing outside removed when the server removes the home',
+    'cannot make the server remove files outside the home',
     async () => {
       const victim = board.folder('victim')
       for (const at of Array(300).keys()) writeFile(join(victim, deepest), `file-${at}`)
@@ -122,7 +122,7 @@ describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links o
   }
 })
 
-describe.skipIf(!hasBubblewrap)("two projects whose agents use the account's sign-in", () => {
+describe.skipIf(!hasBubblewrap)("the agents of two projects with the account's sign-in", () => {
   const ownHome = process.env.HOME
   let home: string
   beforeAll(() => {
@@ -135,7 +135,7 @@ describe.skipIf(!hasBubblewrap)("two projects whose agents use the account's sig
     process.env.HOME = ownHome
   })
 
-  test('see the sign-in, the conversations of their own project, and no other conversation', async () => {
+  test('see the sign-in and the conversations of their own project, and no others', async () => {
     const [one, other] = [await newProject('account-one', null), await newProject('account-other', null)]
     await one.run(`mkdir -p ~/.qwen/projects/one; echo '${left}' > ~/.qwen/projects/one/chat`)
     expect(await one.run('cat ~/.qwen/oauth_creds.json ~/.qwen/projects/*/chat')).toBe(`the sign-in${left}\n`)
@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)("two projects whose agents use the account's sig
     }
   })
 
-  test('do not start if a link is in the place of the conversations', async () => {
+  test('do not start if the conversations are replaced by a link', async () => {
     const project = await newProject('account-link', null)
     rmSync(join(home, '.qwen/logs'), { recursive: true, force: true })
     symlinkSync('projects', join(home, '.qwen/logs'))

@@ -52,7 +52,7 @@ it.each([
   expect(errorOf(await register(board, { redirect_uris: [redirectUri, uri] }))).toEqual([400, 'invalid_redirect_uri'])
 })
 
-it('an answer goes to an address that was registered, whole and nothing like it, and the browser is sent nowhere else', async () => {
+it('a response is sent only to a registered address, compared exactly, and the browser is redirected to no other', async () => {
   const app = await connectedApp(board)
   for (const uri of [
     'https://app.example.org/callback/',
@@ -83,7 +83,7 @@ it('an answer goes to an address that was registered, whole and nothing like it,
   }
 })
 
-it('on the own machine any port is taken, and no other path, name or scheme', async () => {
+it('on loopback any port is accepted, and no other path, name or scheme', async () => {
   const app = await connectedApp(board, { redirect_uris: ['http://127.0.0.1/callback'] })
   const statuses = async (uri: string) => (await app.ask({ redirect_uri: uri })).status
   expect(await statuses('http://127.0.0.1:49152/callback')).toBe(302)
@@ -91,7 +91,7 @@ it('on the own machine any port is taken, and no other path, name or scheme', as
     expect([uri, await statuses(uri)]).toEqual([uri, 400])
 })
 
-it('a stolen code is worth nothing to another app or with another verifier, and ends', async () => {
+it('a stolen code is invalid for another app or with another verifier, and is revoked', async () => {
   const other = await connectedApp(board)
   for (const more of [
     { client_id: other.clientId },
@@ -107,7 +107,7 @@ it('a stolen code is worth nothing to another app or with another verifier, and 
   expect(await events()).toContain('CODE_REFUSED')
 })
 
-it('a code that comes twice ends what the first one got, at once two get nothing for long, and after a minute it is over', async () => {
+it('a repeated code revokes the tokens of the first exchange, also if both arrive at once, and expires after a minute', async () => {
   const app = await connectedApp(board)
   const code = await app.code(ada)
   const tokens: Tokens = (await app.trade(code)).body
@@ -124,7 +124,7 @@ it('a code that comes twice ends what the first one got, at once two get nothing
   expect(await events()).toContain('CODE_REUSED')
 })
 
-it('a refresh token that comes twice ends all, and is worth nothing to another app', async () => {
+it('a repeated refresh token revokes all tokens, and is invalid for another app', async () => {
   const [app, other] = [await connectedApp(board), await connectedApp(board)]
   const first = await app.connect(ada)
   expect(errorOf(await app.refresh(first.refresh_token, { client_id: other.clientId }))).toEqual([400, 'invalid_grant'])
@@ -141,7 +141,7 @@ it('a refresh token that comes twice ends all, and is worth nothing to another a
   expect(await events()).toContain('REFRESH_TOKEN_REUSED')
 })
 
-it('no token is taken for one of another kind', async () => {
+it('no token is accepted in place of another kind', async () => {
   const app = await connectedApp(board)
   const code = await app.code(ada)
   expect(errorOf(await app.refresh(code))).toEqual([400, 'invalid_grant'])
@@ -196,7 +196,7 @@ it("an authorization belongs to one user: the app sees that user's records, and 
   expect(errorOf(await app.refresh(tokens.refresh_token))).toEqual([400, 'invalid_grant'])
 })
 
-it('a form with a field twice, as JSON, or from a foreign page is refused', async () => {
+it('a form with a duplicate field, as JSON, or from a foreign page is rejected', async () => {
   const app = await connectedApp(board)
   const post = (raw: string, headers: Record<string, string>) =>
     board.request('POST', '/api/oauth/token', { token: null, raw, headers })

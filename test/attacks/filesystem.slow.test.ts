@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
-const secret = 'what nobody may read'
+const secret = 'not readable by any user'
 let board: TestBoard
 let root: string
 let project: string
@@ -40,7 +40,7 @@ const ask = (route: string, query: string, as = token): Promise<Reply> =>
 const codeOf = ({ status, body }: Reply) => [status, body.error?.code]
 const outside = [403, 'PATH_OUTSIDE_ROOTS']
 
-it('what belongs to the project is read, also by a link that stays in it', async () => {
+it('files of the project can be read, also through a link inside it', async () => {
   for (const name of ['plain', 'own', './plain', '../project/plain'])
     expect((await ask('read', encodeURIComponent(`${project}/${name}`))).body.data.content, name).toBe('plain')
 })
@@ -68,7 +68,7 @@ it.each<[string, () => string, unknown[]]>([
   ['a link to everything', () => join(project, 'to-root/etc/passwd'), outside],
   ['a link that leads nowhere outside', () => join(project, 'nowhere'), outside],
   ['a link to itself', () => join(project, 'to-itself'), [404, 'FILE_NOT_FOUND']],
-])('neither reads nor lists by %s', async (_, query, refused) => {
+])('neither reads nor lists through %s', async (_, query, refused) => {
   for (const route of ['read', 'browse']) {
     const reply = await ask(route, query())
     expect(codeOf(reply), route).toEqual(refused)
@@ -76,7 +76,7 @@ it.each<[string, () => string, unknown[]]>([
   }
 })
 
-it('an operator is not shown the data folder either, by no name', async () => {
+it('an operator cannot see the data folder either, under any name', async () => {
   symlinkSync(board.dataDir, join(project, 'to-data'))
   const { id } = await board.client.projects.create({ name: 'Above', path: join(board.dataDir, '..') })
   for (const path of [
@@ -91,11 +91,11 @@ it('an operator is not shown the data folder either, by no name', async () => {
   await board.client.projects.delete({ id })
 })
 
-it('a pipe without a writer holds nobody up', async () => {
+it('a pipe without a writer does not block requests', async () => {
   expect(codeOf(await ask('read', join(project, 'pipe')))).toEqual([400, 'VALIDATION_FAILED'])
 })
 
-it('a file or folder that is swapped for a link while it is read never leads outside', async () => {
+it('a file or folder that is swapped for a link during a read never leads outside', async () => {
   mkdirSync(join(project, 'folder'))
   writeFileSync(join(project, 'folder/secret'), 'harmless')
   symlinkSync('../outside', join(project, 'folder-link'))

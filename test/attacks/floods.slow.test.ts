@@ -49,7 +49,7 @@ it('a public route accepts bodies of 16 KiB, and any other one of 1 MiB', async 
   expect((await board.request('POST', '/api/organizations', { raw: long(1_048_576) })).status).toBe(413)
 })
 
-it('all that strangers send at once has 8 MiB, beyond which they come back later, and a sign-in gets through', async () => {
+it('concurrent bodies of unauthenticated clients are limited to 8 MiB, others must retry later, and a sign-in succeeds', async () => {
   const begun = Array.from({ length: 700 }, () => beginBody('/api/auth/login', 16_384, 'x'.repeat(15_000)))
   const refused = () => begun.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'))
   await eventually('refusals', () => refused().length >= 100)
@@ -59,7 +59,7 @@ it('all that strangers send at once has 8 MiB, beyond which they come back later
   await eventually('room', async () => (await logIn({ ...ada, more: 'x'.repeat(15_000) })).status === 400)
 })
 
-it('a body that comes in pieces of a byte is read like any other', async () => {
+it('a body that arrives byte by byte is read like any other', async () => {
   const { id } = await board.client.projects.create({ name: 'P', path: board.folder('p') })
   const prompt = `${'x'.repeat(3000)}\u00e4\u{1f600}`
   const pieces = [...Buffer.from(JSON.stringify({ projectId: id, title: 'In pieces', prompt }))]

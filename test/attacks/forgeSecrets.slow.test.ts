@@ -222,7 +222,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     )!
   }
 
-  test('its agent finds no secret in its environment, arguments, parents and configuration', () => {
+  test('its agent finds no secret in its environment, arguments, parent processes and configuration', () => {
     expect(found([{ name: 'what the agent saw', bytes: seen() }])).toEqual([])
     expect(seen()).toContain('BOARD_CARD_ID=')
     expect(seen()).toContain(`${way().forge.cloneUrl} (push)`)
@@ -257,7 +257,7 @@ test('no process had a secret among its arguments', () => {
   expect(found([{ name: 'arguments', bytes: [...canary.commandLines].join('\n') }])).toEqual([])
 })
 
-test('no answer, event, summary, export, log or entry of the audit log holds one, sealed or not', () => {
+test('no response, event, summary, export, log or entry of the audit log holds one, sealed or not', () => {
   const said = [...answers(), ...events(), { name: 'output', bytes: canary.log() }]
   expect(found(said)).toEqual([])
   for (const { name, bytes } of said)

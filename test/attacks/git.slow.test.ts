@@ -75,7 +75,7 @@ it.each<[string, () => Array<[string, string]>]>([
       ['remote.evil.uploadpack', bait],
     ],
   ],
-])('a remote %s, although an object is missing that it is said to have', async (_, more) => {
+])('a remote %s, although it lacks an object that it claims to have', async (_, more) => {
   for (const [name, value] of [
     ['core.repositoryFormatVersion', '1'],
     ['extensions.partialClone', 'evil'],
@@ -92,7 +92,7 @@ it.each<[string, () => Array<[string, string]>]>([
   expect(existsSync(ran)).toBe(true)
 })
 
-it('names of branches that begin like options are names', async () => {
+it('branch names that look like options are treated as names', async () => {
   const out = join(repository, '..', `out-${count}`)
   for (const into of [
     `--output=${out}`,
@@ -126,14 +126,14 @@ it('names of branches that begin like options are names', async () => {
   expect([existsSync(out), existsSync(ran)]).toEqual([false, false])
 })
 
-it('a worktree on a branch that is called like an option is looked at like any other', async () => {
+it('a worktree on a branch with the name of an option is inspected like any other', async () => {
   const out = join(repository, '..', `out-${count}`)
   git(worktree, 'symbolic-ref', 'HEAD', `refs/heads/--output=${out}`)
   await touchAll()
   expect(existsSync(out)).toBe(false)
 })
 
-it('programs that the configuration includes from elsewhere, aliases and submodules name do not run', async () => {
+it('programs in included configuration, aliases and submodules do not run', async () => {
   const settings = [
     'core.fsmonitor',
     'core.sshCommand',
@@ -192,14 +192,14 @@ it('programs that the configuration includes from elsewhere, aliases and submodu
   expect(existsSync(ran)).toBe(true)
 })
 
-it('a worktree that becomes a link to elsewhere is neither read nor deleted through', async () => {
+it('a worktree that is replaced by a link is neither read nor deleted through', async () => {
   const elsewhere = join(repository, '..', `elsewhere-${count}`)
   mkdirSync(elsewhere)
-  writeFileSync(join(elsewhere, 'kept'), 'of somebody else')
+  writeFileSync(join(elsewhere, 'kept'), 'of another user')
   rmSync(worktree, { recursive: true })
   execFileSync('ln', ['-s', elsewhere, worktree])
   const { text } = await board.request('GET', `/api/projects/${projectId}/cards/${cardId}/diff`)
-  expect(text).not.toContain('of somebody else')
+  expect(text).not.toContain('of another user')
   await board.request('DELETE', `/api/projects/${projectId}/cards/${cardId}?force=true`)
   expect(readdirSync(elsewhere)).toEqual(['kept'])
 })

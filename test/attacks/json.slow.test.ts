@@ -28,7 +28,7 @@ const clean = () => {
   expect((Object as unknown as { polluted?: unknown }).polluted).toBeUndefined()
 }
 
-it('names of what every object has pollute nothing, at the top or below', async () => {
+it('names of built-in object properties cause no prototype pollution, at the top level or below', async () => {
   for (const row of withBody)
     for (const poison of [
       '"__proto__":{"polluted":true,"role":"super_admin"}',
@@ -97,7 +97,7 @@ it('a body of maximum depth is rejected quickly, and other requests are answered
   }
 })
 
-it('lists of a hundred thousand ids are refused soon by every route that takes a list', async () => {
+it('lists of 100,000 ids are rejected quickly by every route that accepts a list', async () => {
   const lists = withBody.filter(
     ({ route }) =>
       route.input &&
@@ -137,7 +137,7 @@ it('lists of a hundred thousand ids are refused soon by every route that takes a
     }
 })
 
-it('a query with a hundred thousand names, and one with names of every object, is refused', async () => {
+it('a query with 100,000 names, and one with names of built-in properties, is rejected', async () => {
   for (const query of [
     '__proto__=1',
     '__proto__[role]=super_admin',

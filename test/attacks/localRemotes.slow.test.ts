@@ -104,7 +104,7 @@ describe.skipIf(!hasBubblewrap)('a repository in a folder that an agent can chan
     expect(existsSync(join(remote, 'copied')) && readFileSync(join(remote, 'copied'), 'utf8')).not.toContain(secret)
   })
 
-  test('lends no objects of another repository', async () => {
+  test('gets no objects of another repository', async () => {
     await attack(
       `echo '${other}/.git/objects' > remote.git/objects/info/alternates; echo ${git(other, 'rev-parse', 'HEAD')} > remote.git/refs/heads/main`,
     )
@@ -114,7 +114,7 @@ describe.skipIf(!hasBubblewrap)('a repository in a folder that an agent can chan
     expect(() => git(path, 'cat-file', '-e', git(other, 'rev-parse', 'HEAD'))).toThrow()
   })
 
-  test('is not another repository behind a link', async () => {
+  test('is not replaced by another repository behind a link', async () => {
     renameSync(remote, join(path, 'was.git'))
     symlinkSync(join(other, '.git'), remote)
     const cardId = await runCard(true)

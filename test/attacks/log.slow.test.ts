@@ -75,7 +75,7 @@ const write = (url: string, bytes: string) =>
   })
 const hostile = `x\r\n${forged}\n\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e`
 
-it('what clients send neither forges a line of the log nor steers the terminal that it is read on, and no token stands in it', async () => {
+it("client input neither forges a line of the log nor controls the reader's terminal, and the log holds no token", async () => {
   const secret = 'svc_st_canary0123456789canary0123456789'
   for (const server of Object.values(servers)) {
     const { url, token } = server
@@ -125,7 +125,7 @@ it('what clients send neither forges a line of the log nor steers the terminal t
     expect(files.join('').length).toBeGreaterThan(500)
     for (const text of [out, ...files]) {
       expect(text.split('\n').filter(line => line.startsWith('{"level":"error","message":"FORGED"'))).toEqual([])
-      // oxlint-disable-next-line no-control-regex -- the terminal's own language is what is looked for
+      // oxlint-disable-next-line no-control-regex -- the pattern matches terminal control characters
       expect(text.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/g)).toBeNull()
       expect(text).not.toContain('canary0123456789')
     }

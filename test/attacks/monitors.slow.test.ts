@@ -37,7 +37,7 @@ async function copiesDaemonFile(sandbox: 'off' | 'require'): Promise<boolean> {
 }
 
 describe.skipIf(!hasBubblewrap)("a monitor that is created with the session's own token", () => {
-  test('copies daemon.json without a sandbox, so that the attack is one', async () => {
+  test('copies daemon.json without a sandbox, which proves the attack', async () => {
     expect(await copiesDaemonFile('off')).toBe(true)
   })
 

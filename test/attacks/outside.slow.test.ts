@@ -59,7 +59,7 @@ const keep = async (board: TestBoard, token: string, baseUrl: string) =>
 it.each<[string, Partial<ServerConfig>]>([
   ['behind a proxy', { publicUrl: 'https://board.example.org', trustProxy: true }],
   ['under a public address', { publicUrl: 'https://board.example.org' }],
-])("a plain user's credential does not look into the network of a server %s", async (_, config) => {
+])("a plain user's credential cannot reach the network of a server %s", async (_, config) => {
   const { board, plain, admin } = await served(config)
   for (const baseUrl of targets()) {
     const id = await keep(board, plain, baseUrl)
@@ -99,14 +99,14 @@ it("on a server that listens on loopback only, a plain user's credential can use
   expect(asked).toEqual(['/models'])
 })
 
-it('a plain user has no project outside of the project roots on a server that a proxy stands before', async () => {
+it('a plain user has no project outside of the project roots on a server behind a proxy', async () => {
   const { board, plain } = await served({ publicUrl: 'https://board.example.org', trustProxy: true })
   expect(
     codeOf(await board.request('POST', '/api/projects', { token: plain, body: { name: 'All', path: '/' } })),
   ).toEqual([403, 'PATH_OUTSIDE_ROOTS'])
 })
 
-it("notifications are not sent into the server's network, by no name", async () => {
+it("notifications are not sent into the server's network, under any name", async () => {
   const { board, plain, admin } = await served({})
   for (const token of [plain, admin])
     for (const webhookUrl of [
@@ -132,7 +132,7 @@ it("notifications are not sent into the server's network, by no name", async () 
   expect(asked).toEqual([])
 })
 
-it('an identity provider and a receiver of the log are named by a super_admin alone, and by http on this machine only', async () => {
+it('only a super_admin can configure an identity provider or a receiver of the log, and http only for this machine', async () => {
   const { board, plain, admin } = await served({})
   const oidc = { issuerUrl: `http://127.0.0.1:${port}`, clientId: 'c', clientSecret: 's' }
   for (const token of [plain, admin]) {
@@ -171,7 +171,7 @@ it('an identity provider and a receiver of the log are named by a super_admin al
   expect(asked).toEqual([])
 })
 
-it('an authorization from before others could reach the server is neither asked after nor renewed in its network', async () => {
+it('an authorization from before the server was public is neither polled nor renewed in its network', async () => {
   const provider = await startCredentialProvider()
   const before = await startBoard()
   await before.client.auth.setup({ email: 'root@example.org', password: 'root password' })

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterEach(() => endRace())
 afterAll(() => projects.close())
 
-/** The same folders and files as in a worktree, with other content. */
+/** Creates the folders and files of a worktree with other content. */
 function fillOutside(): void {
   for (const index of [0, 1, 2]) write(join(outside, deepest), `file-${index}`, `${secret}-${index}\n`)
   for (const name of ['.claude/commands/one.md', 'board.json']) write(outside, name, secret)
@@ -75,7 +75,7 @@ async function prepare(copied: string[] = []): Promise<Raced> {
   }
 }
 
-/** Runs an operation that succeeds or ends with a clear error. Returns what it says. */
+/** Runs an operation that succeeds or fails with a clear error. Returns its output. */
 async function attempt(operation: () => Promise<unknown>): Promise<string> {
   const late = new Promise<never>((_, reject) => {
     setTimeout(() => reject(new Error('The operation hangs.')), patienceMs).unref()
@@ -216,7 +216,7 @@ describe.skipIf(!hasWalls)(
       })
     })
 
-    test('board.json and slash commands are read from nowhere else', async () => {
+    test('board.json and slash commands are read only from the worktree', async () => {
       const { project } = await prepare()
       write(project.path, '.claude/commands/one.md', 'own\n')
       write(project.path, 'board.json', '{}')

@@ -44,7 +44,7 @@ const addInner = async () => {
   innerId = (await board.client.projects.create({ name: 'inner', path: inner })).id
 }
 
-/** Waits for the end of a card's agent. Returns the status and what the transcript says. */
+/** Waits for the end of a card's agent. Returns the status and the transcript. */
 async function endOf(projectId: string, cardId: string) {
   const { status } = await eventually('the end of the agent', async () => {
     const card = await board.client.cards.get({ projectId, cardId })
@@ -89,7 +89,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
   test.each([
     ['in it', 'inner'],
     ['above it', '.'],
-  ])("created a repository %s that is another project's", async (_, place) => {
+  ])('created a repository %s of another project', async (_, place) => {
     // Without a folder between them, the guard of the outer folder prevents the repository above.
     outer = join(outer, 'deeper')
     inner = join(outer, 'inner')
@@ -106,7 +106,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
     expect(said).toContain('was not in a Git repository when it was chosen')
   })
 
-  test('replaced the repository by one that names the objects of another project', async () => {
+  test('replaced the repository by one that references the objects of another project', async () => {
     makeRepository(inner, 'own')
     await addInner()
     await attack(

@@ -52,8 +52,8 @@ afterAll(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-describe.skipIf(!hasBubblewrap)('an agent that tries to get out', () => {
-  test('succeeds with every attempt where there is no sandbox, so that each of them is one', async () => {
+describe.skipIf(!hasBubblewrap)('an agent that tries to escape', () => {
+  test('succeeds with every attempt without a sandbox, which proves the attempts', async () => {
     const results = await attack('off')
     const expected = Object.keys(results).filter(
       name => !failAnyway.includes(name) && (isRoot || !needRoot.includes(name)),
@@ -62,7 +62,7 @@ describe.skipIf(!hasBubblewrap)('an agent that tries to get out', () => {
     expect(expected.length).toBeGreaterThanOrEqual(40)
   })
 
-  test('succeeds with none of them in the sandbox', async () => {
+  test('fails with every attempt in the sandbox', async () => {
     const results = await attack('require')
     expect(Object.keys(results).filter(name => results[name])).toEqual([])
   })

@@ -15,7 +15,7 @@ const login = (email: string, password: string, headers: Record<string, string> 
   on.request('POST', '/api/auth/login', { token: null, body: { email, password }, headers })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 
-it('two hundred sign-ins with addresses that they make up themselves are ten guesses', async () => {
+it('two hundred sign-ins with invented addresses count as ten guesses', async () => {
   const forwarded = (at: number) => ({
     'x-forwarded-for': `198.51.${at >> 8}.${at & 255}`,
     'x-real-ip': `198.51.100.${at}`,
@@ -30,7 +30,7 @@ it('two hundred sign-ins with addresses that they make up themselves are ten gue
   expect(replies.filter(({ status }) => status === 429).length).toBe(190)
 })
 
-it('behind a proxy the address that the proxy wrote counts, not those that the client put before it; and the account in any case', async () => {
+it('behind a proxy the address from the proxy counts, not those that the client sent before it; and the account in any case', async () => {
   const before = (at: number) => ({ 'x-forwarded-for': `203.0.113.${at}, 10.0.0.${at}, 198.51.100.9` })
   const replies = await Promise.all(
     Array.from({ length: 60 }, (_, at) => login(`who${at}@example.org`, 'a guess', before(at), trusting)),
@@ -44,7 +44,7 @@ it('behind a proxy the address that the proxy wrote counts, not those that the c
   expect(byAccount.filter(({ status }) => status === 401).length).toBe(10)
 })
 
-it('an account that is there and one that is not are refused with the same words and the same work', async () => {
+it('an existing and an unknown account are rejected with equal responses and equal work', async () => {
   const one = await startBoard({ trustProxy: true })
   await one.client.auth.setup(ada)
   const times: Record<string, number[]> = { known: [], unknown: [] }
@@ -68,14 +68,14 @@ it('an account that is there and one that is not are refused with the same words
 })
 
 const likeAda = {
-  'with a letter that nobody sees': 'a\u200bda@example.org',
+  'with an invisible letter': 'a\u200bda@example.org',
   'with a joiner': 'ada\u200d@example.org',
   'with a soft hyphen': 'ada\u00ad@example.org',
   'written backwards': '\u202eada@example.org',
   'with a control character': 'ada\u0007@example.org',
   'with a tag character': 'ada\u{e0041}@example.org',
 }
-it.each(Object.entries(likeAda))('an address %s is none', async (_, email) => {
+it.each(Object.entries(likeAda))('an address %s is invalid', async (_, email) => {
   for (const path of ['/api/auth/register', '/api/auth/login'])
     expect(
       codeOf(await board.request('POST', path, { token: null, body: { email, password: 'correct horse' } })),
@@ -90,22 +90,19 @@ it.each([
   ['by another domain', 'dora@ex\u0430mple.org'],
   ['with a dot', 'd.ora@example.org'],
   ['with an addition', 'dora+x@example.org'],
-])(
-  'an address that looks alike (%s) is another one: it takes no invitation, and no account is found by it',
-  async (_, email) => {
-    const { id } = await trusting.client.projects.create({ name: 'P', path: trusting.folder('p') })
-    await trusting.client.members.add({ id, email: 'dora@example.org' })
-    expect(codeOf(await login(email, ada.password, { 'x-forwarded-for': '192.0.2.1' }, trusting))).toEqual([
-      401,
-      'INVALID_CREDENTIALS',
-    ])
-    const { token, user } = await trusting.client.auth.register({ email, password: 'correct horse' })
-    expect([user.email, user.role]).toEqual([email, 'user'])
-    expect(await trusting.as(token).projects.list()).toEqual([])
-  },
-)
+])('a lookalike address (%s) is a different one: it accepts no invitation, and finds no account', async (_, email) => {
+  const { id } = await trusting.client.projects.create({ name: 'P', path: trusting.folder('p') })
+  await trusting.client.members.add({ id, email: 'dora@example.org' })
+  expect(codeOf(await login(email, ada.password, { 'x-forwarded-for': '192.0.2.1' }, trusting))).toEqual([
+    401,
+    'INVALID_CREDENTIALS',
+  ])
+  const { token, user } = await trusting.client.auth.register({ email, password: 'correct horse' })
+  expect([user.email, user.role]).toEqual([email, 'user'])
+  expect(await trusting.as(token).projects.list()).toEqual([])
+})
 
-it('a token is taken from the header alone: not from the address, a cookie, a body or another header', async () => {
+it('a token is accepted only in the header: not in the address, a cookie, a body or another header', async () => {
   for (const query of ['token', 'access_token', 'authorization', 'api_key', 'key'])
     expect((await board.request('GET', `/api/auth/me?${query}=${board.token}`, { token: null })).status, query).toBe(
       401,
@@ -124,7 +121,7 @@ it('a token is taken from the header alone: not from the address, a cookie, a bo
     ).toBe(401)
 })
 
-it('no page tells where it was: its answers send no referrer, and hold nothing of the address', async () => {
+it('no page reveals its address: responses send no referrer, and contain no part of the address', async () => {
   for (const path of ['/', '/api/docs']) {
     const { headers, text } = await board.request('GET', `${path}?token=${board.token}`, { token: null })
     expect(headers.get('referrer-policy'), path).toBe('no-referrer')

@@ -67,7 +67,7 @@ it.each<[string, () => Buffer, number]>([
   await stillServes()
 })
 
-it('a message in endless parts is cut off at the size of a message', async () => {
+it('a message in endless fragments is closed at the maximum message size', async () => {
   const raw = await open()
   raw.socket.write(frame(0x01, Buffer.from('{"type":"')))
   const part = frame(0x00, Buffer.alloc(1024, 'x'))
@@ -77,7 +77,7 @@ it('a message in endless parts is cut off at the size of a message', async () =>
   await stillServes()
 })
 
-it('a message in parts of nothing costs the server nothing, and no other socket its answer', async () => {
+it('a message of empty fragments costs no memory, and delays no other socket', async () => {
   const raw = await open()
   const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed
   raw.socket.write(frame(0x01, Buffer.alloc(0)))

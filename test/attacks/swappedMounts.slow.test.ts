@@ -44,7 +44,7 @@ describe.skipIf(!hasBubblewrap)('a folder that is mounted and swapped by an agen
     expect(await said()).toContain('was moved, deleted or replaced by a link')
   })
 
-  test('is mounted again for afterRun if the owner deletes and creates it during the session', async () => {
+  test('is mounted again for afterRun if the owner recreates it during the session', async () => {
     const inner = join(home, '.cache/tools/inner')
     const ended = run('touch ready; until test -e go; do sleep 0.05; done', 'cat ~/.cache/tools/inner/file > read')
     await eventually('the start of the command', () => lastCard !== '' && existsSync(pathOf('ready')))

@@ -44,13 +44,13 @@ describe.skipIf(!hasBubblewrap)("the system's settings in the sandbox", () => {
     ['a file of a listed folder that other accounts can list but not enter', 'ssl/certs/closed/key', 0o644, 0o744],
     ['a public file that is not listed', `not-listed/${deep}/key`, 0o644, 0o755],
     ['a private file next to a listed one', 'ssl/private/key', 0o600, 0o755],
-  ])('an agent does not read %s', async (_, name, fileMode, folderMode) => {
+  ])('an agent cannot read %s', async (_, name, fileMode, folderMode) => {
     place(name, fileMode)
     chmodSync(dirname(join(settings, name.replace(`/${deep}`, ''))), folderMode)
     expect(await read(name)).toBe('')
   })
 
-  test('an agent reads a listed file, and no longer once the file is private', async () => {
+  test('an agent can read a listed file, and not after the file becomes private', async () => {
     place('ld.so.conf.d/extra.conf', 0o644)
     expect(await read('ld.so.conf.d/extra.conf')).toBe('secret')
     chmodSync(join(settings, 'ld.so.conf.d/extra.conf'), 0o600)

@@ -89,7 +89,7 @@ const commands = (): string[][] => [
 // oxlint-disable-next-line no-control-regex -- the pattern matches terminal control characters
 const steers = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e\u2028]/
 
-it('nothing that others have named, written or printed steers the terminal of any command that shows it', async () => {
+it('foreign names, text and output do not control the terminal of any command that shows them', async () => {
   const open = commands()
   const steered: string[] = []
   const seen = new Set<string>()

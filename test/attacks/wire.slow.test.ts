@@ -64,14 +64,14 @@ it.each<[string, () => string]>([
   ['a chunk whose size overflows', () => outer('Transfer-Encoding: chunked', `10000000000000000\r\n${inner()}`)],
   ['a chunk whose size has a sign', () => outer('Transfer-Encoding: chunked', `-1\r\n${inner()}`)],
   ['a chunk without its end', () => outer('Transfer-Encoding: chunked', `2\r\n{}XX0\r\n\r\n${inner()}`)],
-])('a request within another one is none by %s', async (_, bytes) => {
+])('a request within another one is not executed with %s', async (_, bytes) => {
   const answer = await exchange(bytes())
   expect(statuses(answer), answer).toEqual([400])
   expect(answer).toMatch(/^connection: close/im)
   expect(await isKept()).toBe(true)
 })
 
-it('the request within is one that works when it is sent alone', async () => {
+it('the inner request works when it is sent alone', async () => {
   const { id } = await board.client.templates.create({ name: 'Gone', columns: [] })
   expect(statuses(await exchange(inner().replace(templateId, id)))).toEqual([204])
 })
@@ -89,12 +89,12 @@ it('bytes after a body that was too large are read for a while, and never execut
   expect(await isKept()).toBe(true)
 })
 
-it('a flood of headers is refused without being kept', async () => {
+it('a flood of headers is rejected without being buffered', async () => {
   for (const headers of ['X: y\r\n'.repeat(50_000), `X: ${'y'.repeat(1_000_000)}\r\n`, `${'y'.repeat(100_000)}: x\r\n`])
     expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`))).toEqual([431])
 })
 
-it('headers behind thousands of others are read or the request is refused: none is passed over', async () => {
+it('headers after thousands of others are read, or the request is rejected: none is ignored', async () => {
   const many = Array.from({ length: 1990 }, (_, at) => `X-${at}: 1\r\n`).join('')
   expect(
     statuses(
@@ -112,7 +112,7 @@ it('headers behind thousands of others are read or the request is refused: none 
 const withToken = (line: string, ...more: string[]) =>
   [line, 'Host: localhost', `Authorization: Bearer ${board.token}`, 'Connection: close', ...more, '', ''].join('\r\n')
 
-it('headers and fields that name another method change none', async () => {
+it('headers and fields that override the method have no effect', async () => {
   const path = `/api/board-templates/${templateId}`
   for (const name of ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', '_method'])
     expect(
@@ -130,7 +130,7 @@ it('headers and fields that name another method change none', async () => {
   expect(await isKept()).toBe(true)
 })
 
-it('a path is one row or none, however it is written', async () => {
+it('a path matches one row or none, in any encoding', async () => {
   expect(statuses(await exchange(withToken('GET /api/auth/me HTTP/1.1')))).toEqual([200])
   for (const path of [
     '//api/auth/me',
@@ -162,7 +162,7 @@ it('a path is one row or none, however it is written', async () => {
     expect([400, 404], path).toContain(statuses(await exchange(withToken(`GET ${path} HTTP/1.1`)))[0])
 })
 
-it('a path that is written another way asks for no less', async () => {
+it('a path in another encoding requires the same permissions', async () => {
   for (const path of [
     '/api/auth/me/',
     '/api/auth/m%65',
@@ -224,12 +224,12 @@ it.each<[string, () => string, number, string]>([
     404,
     'NOT_FOUND',
   ],
-])('a request %s is refused in the usual form, with an id that the log has', async (_, bytes, status, code) => {
+])('a request %s is rejected in the usual format, with an id that the log has', async (_, bytes, status, code) => {
   const failure = failureOf(await exchange(bytes()))
   expect(failure).toEqual({ status, code, requestId: expect.any(String) })
 })
 
-it('a head that does not come to its end is answered in the usual form', { timeout: 60_000 }, async () => {
+it('an incomplete head gets a response in the usual format', { timeout: 60_000 }, async () => {
   const answer = await new Promise<string>(resolve => {
     let text = ''
     const socket = connect(Number(new URL(board.url).port), '127.0.0.1')

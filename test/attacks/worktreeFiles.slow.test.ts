@@ -106,7 +106,7 @@ describe.skipIf(!hasWalls)('the files of a worktree', () => {
         try {
           write(worktree, `folder/deep/file-${index}`, `change ${round}\n`)
         } catch {
-          // The link was there.
+          // The link existed.
         }
       for (let index = 0; index < files; index++) write(outside, `deep/file-${index}`, `${secret}\n`)
       await card.merge({ into: 'main' }).catch((error: { code: string }) => {
@@ -123,7 +123,7 @@ describe.skipIf(!hasWalls)('the files of a worktree', () => {
     expect((await card.diff()).diff).toContain('deleted file')
   })
 
-  it('lead nowhere through links that the index does not hold', async () => {
+  it('cannot be redirected by links that the index does not hold', async () => {
     rmSync(join(worktree, 'folder'), { recursive: true })
     symlinkSync(outside, join(worktree, 'folder'))
     const { diff } = await card.diff()

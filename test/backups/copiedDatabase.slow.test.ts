@@ -52,7 +52,7 @@ async function filled(): Promise<BoardProcess> {
 async function killed(): Promise<void> {
   await (await filled()).end('SIGKILL')
 }
-/** Starts a server that does not stay, and returns its exit code and what it prints. */
+/** Starts a server that exits immediately, and returns its exit code and its output. */
 function refusal(folder = dataDir): { code: number | null; stderr: string } {
   const { status, stderr } = spawnSync(
     process.execPath,
@@ -70,7 +70,7 @@ const lacking = (folder = dataDir) => ({
 const copiedWarning = 'board.db was copied from a server that had not stopped, without board.db-wal'
 
 describe.skipIf(onLibsqlServer)('a database without its log', () => {
-  test('is refused and unchanged, until the log is in place', async () => {
+  test('is rejected and unchanged, until the log is in place', async () => {
     await killed()
     copyFileSync(file('board.db-wal'), join(root, 'log'))
     rmSync(file('board.db-wal'))
@@ -82,13 +82,13 @@ describe.skipIf(onLibsqlServer)('a database without its log', () => {
     expect([await titlesOf(board), board.stderr]).toEqual([['A', 'B'], ''])
   })
 
-  test('is refused if the log is empty', async () => {
+  test('is rejected if the log is empty', async () => {
     await killed()
     truncateSync(file('board.db-wal'))
     expect(refusal()).toEqual(lacking())
   })
 
-  test('is refused in a copy of the folder of a running server', async () => {
+  test('is rejected in a copy of the folder of a running server', async () => {
     const board = await filled()
     const copy = join(root, 'copy')
     cpSync(dataDir, copy, {

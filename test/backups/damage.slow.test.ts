@@ -66,7 +66,7 @@ const copies = () => readdirSync(dataDir).filter(name => name.startsWith('damage
 
 describe('a data folder whose database cannot be read', () => {
   const damages: Record<string, { reason: string; damage: () => void; isCopied: boolean }> = {
-    'is gone': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
+    'is missing': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
     'is empty': { reason: 'it is empty', damage: () => truncateSync(file(), 0), isCopied: false },
     'is something else': {
       reason: 'it is not a database',
@@ -113,7 +113,7 @@ describe('a data folder whose database cannot be read', () => {
     writeFileSync(file(), bytes)
   }
 
-  it('is a new board only where there was none', async () => {
+  it('is a new board only if there was none', async () => {
     await start()
     await stop()
     expect(existsSync(join(dataDir, 'database.json'))).toBe(true)
@@ -124,7 +124,7 @@ describe('a data folder whose database cannot be read', () => {
   })
 })
 
-describe('a database that turns out to be damaged while it is used', () => {
+describe('a database that is found to be damaged during use', () => {
   /** Damages the tables of cards without the server's knowledge, in its file and in no cache. */
   function damageCards(): void {
     const look = new LibsqlDatabase(file())
@@ -138,7 +138,7 @@ describe('a database that turns out to be damaged while it is used', () => {
     writeFileSync(file(), bytes)
   }
 
-  it('is not written to any more: 503 DATABASE_DAMAGED names the backup, the file is copied, and other reads go on', async () => {
+  it('is no longer written: 503 DATABASE_DAMAGED names the backup, the file is copied, and other reads continue', async () => {
     const { projectId, filename } = fill()
     damageCards()
     const { request } = await start()
@@ -159,7 +159,7 @@ describe('a database that turns out to be damaged while it is used', () => {
     expect(copies()).toHaveLength(1)
   })
 
-  it('is found by the look at it that the server takes each day', async () => {
+  it("is detected by the server's daily check", async () => {
     fill()
     damageCards()
     const { request, server } = await start()
@@ -197,7 +197,7 @@ describe('a database that turns out to be damaged while it is used', () => {
 })
 
 describe('a database of another version', () => {
-  it('that is newer is refused with a clear line, and left alone', async () => {
+  it('that is newer is rejected with a clear message, and not changed', async () => {
     await start()
     await stop()
     const database = new LibsqlDatabase(file())
@@ -245,7 +245,7 @@ describe('a database of another version', () => {
     },
   )
 
-  it('in a backup is migrated when that is restored', async () => {
+  it('in a backup is migrated when it is restored', async () => {
     makeOldBoard(dataDir, 2, 300)
     const old = readFileSync(file())
     const { client, request } = await start()

@@ -198,36 +198,33 @@ it('the archive from which the others are derived is valid', async () => {
   await board.client.backups.delete({ filename })
 })
 
-it.each(Object.entries(cases))(
-  'refuses %s, when it is uploaded and when it is restored, and changes nothing',
-  async (_, make) => {
-    const bytes = await make()
-    const before = await everything()
-    const raw = Buffer.concat([
-      Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`),
-      bytes,
-      Buffer.from('\r\n--b--\r\n'),
-    ])
-    const uploaded = await board.request('POST', '/api/backups/upload', {
-      raw,
-      headers: { 'content-type': 'multipart/form-data; boundary=b' },
-    })
-    expect([uploaded.status, uploaded.body.error], uploaded.text).toEqual([
-      400,
-      {
-        code: 'INVALID_BACKUP',
-        message: expect.stringMatching(/^The file is not a whole backup of a board: [a-z].*\.$/),
-      },
-    ])
-    writeFileSync(join(board.dataDir, 'backups', filename), bytes)
-    expect((await board.client.backups.list()).find(each => each.filename === filename)).toMatchObject({
-      verified: false,
-      size: bytes.length,
-    })
-    const { status, body } = await board.request('POST', `/api/backups/${filename}/restore`)
-    expect([status, body.error.code]).toEqual([400, 'INVALID_BACKUP'])
-    await board.client.backups.delete({ filename })
-    expect(await everything()).toBe(before)
-    expect(statSync(outside, { throwIfNoEntry: false })).toBeUndefined()
-  },
-)
+it.each(Object.entries(cases))('rejects %s, on upload and on restore, and changes nothing', async (_, make) => {
+  const bytes = await make()
+  const before = await everything()
+  const raw = Buffer.concat([
+    Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`),
+    bytes,
+    Buffer.from('\r\n--b--\r\n'),
+  ])
+  const uploaded = await board.request('POST', '/api/backups/upload', {
+    raw,
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  })
+  expect([uploaded.status, uploaded.body.error], uploaded.text).toEqual([
+    400,
+    {
+      code: 'INVALID_BACKUP',
+      message: expect.stringMatching(/^The file is not a whole backup of a board: [a-z].*\.$/),
+    },
+  ])
+  writeFileSync(join(board.dataDir, 'backups', filename), bytes)
+  expect((await board.client.backups.list()).find(each => each.filename === filename)).toMatchObject({
+    verified: false,
+    size: bytes.length,
+  })
+  const { status, body } = await board.request('POST', `/api/backups/${filename}/restore`)
+  expect([status, body.error.code]).toEqual([400, 'INVALID_BACKUP'])
+  await board.client.backups.delete({ filename })
+  expect(await everything()).toBe(before)
+  expect(statSync(outside, { throwIfNoEntry: false })).toBeUndefined()
+})

@@ -7,7 +7,7 @@ import people from '../../src/store/migrations/0002-people.ts'
 const at = '2026-01-01T00:00:00.000Z'
 const aChunk = 256
 
-/** Makes a data folder as an old board left it, of schema version 1 or 2, with a project of so many cards. */
+/** Creates a data folder of an old board, with schema version 1 or 2, and a project with `cards` cards. */
 export function makeOldBoard(dataDir: string, version: 1 | 2, cards: number): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))

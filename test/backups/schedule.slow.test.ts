@@ -58,7 +58,7 @@ it('a server that was down creates one backup when it is back, and not more', as
   expect(await made()).toHaveLength(3)
 })
 
-it('a clock that was put back does not stop it', async () => {
+it('a clock that was set back does not stop it', async () => {
   nowMs -= 200 * hourMs
   job = backupJob()
   await run()
@@ -70,7 +70,7 @@ it('a clock that was put back does not stop it', async () => {
   nowMs += 200 * hourMs
 })
 
-it('what fails is tried again a quarter of an hour later', async () => {
+it('a failed backup is retried a quarter of an hour later', async () => {
   nowMs += 10 * hourMs
   let attempts = 0
   const { backups } = board.server.app

@@ -77,7 +77,7 @@ async function finish(): Promise<void> {
   await removeRubbish(dataDir)
 }
 
-it('before the step, nothing of a new state counts', async () => {
+it('before the step, files of the new state have no effect', async () => {
   await ready(true)
   writeFileSync(join(dataDir, 'restore.json.new'), '{"from"')
   await finish()
@@ -93,7 +93,7 @@ it.each([
   expect(content()).toEqual(replaced(key))
 })
 
-it('the old state stays when that is wanted', async () => {
+it('the old state is kept on request', async () => {
   await commitState(dataDir, await ready(true), 'damaged-2026-01-01')
   await finish()
   const kept = Object.fromEntries(
@@ -131,7 +131,7 @@ describe('an interrupted step is finished by the next command', () => {
   })
 })
 
-it('a journal that leads elsewhere is refused', async () => {
+it('a journal with paths outside is rejected', async () => {
   mkdirSync(join(dataDir, 'elsewhere'))
   for (const journal of [
     { from: '../elsewhere', to: 'replaced-1', withKey: false },

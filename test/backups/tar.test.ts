@@ -7,7 +7,7 @@ import { headerWriter, readHeader } from '../../src/backups/tar.ts'
 const name = `attachments/${'0123456789abcdef'.repeat(2)}`
 const mtime = new Date('2026-01-02T03:04:05.678Z')
 
-/** The first block of what another program makes of a file of this size. */
+/** The first block that another program writes for a file of this size. */
 async function othersHeader(size: number): Promise<Buffer> {
   const tar = pack()
   tar.entry({ name, size, mode: 0o600, mtime })
@@ -16,7 +16,7 @@ async function othersHeader(size: number): Promise<Buffer> {
 }
 
 it.each([0, 1, 20_480, 0o77777777777, 0o77777777777 + 1, 40 * 2 ** 30, Number.MAX_SAFE_INTEGER])(
-  'the header of a file of %d bytes is that of other programs, and is read again',
+  'the header of a file of %d bytes equals that of other programs, and can be read again',
   async size => {
     const header = Buffer.alloc(1024, 1)
     headerWriter(mtime)(header, 512, { name, size })
@@ -26,7 +26,7 @@ it.each([0, 1, 20_480, 0o77777777777, 0o77777777777 + 1, 40 * 2 ** 30, Number.MA
   },
 )
 
-it.each([0, 1, 65_535, 65_536, 300_000])('%d bytes that are stored unpack to themselves', size => {
+it.each([0, 1, 65_535, 65_536, 300_000])('%d stored bytes unpack to themselves', size => {
   const bytes = Buffer.alloc(size, 'some bytes')
   expect(gunzipSync(Buffer.concat(storedMember(bytes))).equals(bytes)).toBe(true)
 })

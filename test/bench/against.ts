@@ -23,7 +23,7 @@ import { sizesOf, worksOf, type Work } from './works.ts'
 
 const comparedKinds = new Set<Work['kind']>(['get', 'list', 'create', 'move'])
 
-/** A commit's server, with a board of its own that its own sources seeded. */
+/** The server of a commit, with a separate board that its own sources seeded. */
 interface Side {
   name: 'now' | 'then'
   folder: string
@@ -128,7 +128,7 @@ async function measureStartsOfSessions(
     }
 }
 
-/** From a move to the first word of the agent that it starts, and what of that the server and what it starts have computed. */
+/** Measures the time from a move to the first output of the agent that it starts, and the CPU time of the server and its children until then. */
 async function measureFirstWords(
   sides: readonly Side[],
   { sessionRuns, details }: Options,

@@ -6,7 +6,7 @@ import { listenerCount, replayCount, replayedEvents } from './sockets.ts'
 import { largest } from './sizes.ts'
 import { grouped } from './works.ts'
 
-/** A figure, as a multiple of another one of the same run or by itself, and what it may be at most or must be at least. */
+/** A measurement, absolute or as a multiple of another one of the same run, and its maximum or minimum. */
 export interface Aim {
   title: string
   of: string
@@ -127,7 +127,7 @@ export const aims: readonly Aim[] = [
   ratio('… in the sandbox against without', 'transcript/rate', 'transcript/off/rate', least(0.9), '/s'),
   plain('… health meanwhile, p99', 'transcript/p99', most(50), 'ms', 'transcript/idle'),
   ratio('a terminal card, in the sandbox against without', 'session/full', 'session/off', most(1.25), 'ms'),
-  ratio('… with a network of its own', 'session/listed', 'session/off', most(1.4), 'ms'),
+  ratio('… with a separate network', 'session/listed', 'session/off', most(1.4), 'ms'),
   ratio('board --version against node -e 0', 'commands/version', 'commands/node', most(1.6), 'ms'),
   ratio('board cards list against node -e 0', 'commands/cards', 'commands/node', most(3.5), 'ms'),
   ratio('completion against node -e 0', 'commands/completion', 'commands/node', most(3.5), 'ms'),

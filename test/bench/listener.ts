@@ -55,7 +55,7 @@ function ask(socket: Socket, port: number, token: string): void {
   )
 }
 
-/** Hands over each whole message, and returns what is left. Pings are passed over: nothing lasts half a minute here. */
+/** Delivers each complete message, and returns the rest. Pings are ignored: no run here lasts half a minute. */
 function takeMessages(bytes: Buffer, listener: Listener, at: number): Buffer | undefined {
   let start = 0
   while (bytes.length - start >= 2) {

@@ -17,7 +17,7 @@ export interface Program {
   projectId: number
 }
 
-/** Node reads extra certificates at each start, and a profile of somebody's own would lead to another server. */
+/** The environment without extra certificates, which Node reads at each start, and without a user's profile, which could name another server. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
   return Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))

@@ -2,7 +2,7 @@ import { createCommitSignals } from '../../src/store/commitSignals.ts'
 import { systemActor, type Reader, type Transaction, type Value } from '../../src/store/database.ts'
 
 export type Bound = string | number | null
-/** A statement of the store's own, with a function that makes its parameters out of what a request says. */
+/** A statement of the store, with a function that derives its parameters from a request. */
 export interface Statement {
   sql: string
   bind(said: Record<string, Bound>): Bound[]

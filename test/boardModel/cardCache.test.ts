@@ -160,7 +160,7 @@ class Client {
     this.#asked.push(...cmds)
   }
 
-  /** The server reads what was asked for. */
+  /** Performs the pending read of the server. */
   serve(): boolean {
     const cmd = this.#asked.shift()
     if (cmd?.type === 'page')
@@ -193,7 +193,7 @@ class Client {
   }
 }
 
-test("however reading, changes and events overlap, in the end the board is the server's", () => {
+test("after any interleaving of reads, changes and events, the board equals the server's", () => {
   fc.assert(
     fc.property(
       fc.array(operations, { minLength: 5, maxLength: 60 }),

@@ -30,7 +30,7 @@ test('an unknown card starts its agent in an active column, even if a column has
   expect(countStarts({ cache, moves: [] }, [place('done')])).toBe(0)
 })
 
-test('a card on its way counts as arrived', () => {
+test('a card that is being moved counts as arrived', () => {
   const moves = [{ id: 1, ...place('active') }]
   expect(countStarts({ cache, moves }, [place('active')])).toBe(0)
   expect(countStarts({ cache, moves: [{ id: 1, ...place('done') }] }, [place('active')])).toBe(1)

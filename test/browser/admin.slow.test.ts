@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   const listed = async (email: string) =>
     (await board.as(ada.token).users.list()).users.find(user => user.email === email)
 
-  test('an organization takes a member who is found by name, gives its projects a credential, and is exported', async () => {
+  test('an organization gets a member who is found by name, gives its projects a credential, and is exported', async () => {
     const client = board.as(ada.token)
     await client.users.create({ email: 'bob@example.org', name: 'Bob', role: 'user' })
     const { id } = await client.organizations.create({ name: 'Shop' })
@@ -176,7 +176,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     }
   })
 
-  test('follows the log, and finds all of a request', async () => {
+  test('follows the log, and finds all entries of a request', async () => {
     const { page, axeViolations } = await visit(ada, { at: '#/admin/logs' })
     const entries = page.getByRole('list', { name: 'Log entries' })
     await entries.waitFor()
@@ -189,7 +189,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await made.waitFor()
   })
 
-  test('an administrator is offered nothing that is a super administrator’s', async () => {
+  test('an administrator is not offered actions of a super administrator', async () => {
     const { generatedPassword: password } = await board
       .as(ada.token)
       .users.create({ email: 'eve@example.org', name: 'Eve', role: 'admin' })

@@ -95,7 +95,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     expect(await other.axeViolations()).toEqual([])
   })
 
-  test('settings that come late change how cards are drawn, and nothing that is typed', async () => {
+  test('late settings change the display of cards, and no typed text', async () => {
     await add('One')
     await board.client.settings.setUser({ density: 'compact' })
     const { page } = await open()
@@ -137,7 +137,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await until(() => stored(2), ['There', 'Two'])
   })
 
-  test('cards move by the keyboard alone, the focus goes with them, and undo brings them back', async () => {
+  test('cards move by keyboard alone, keep the focus, and undo moves them back', async () => {
     for (const title of ['One', 'Two', 'Three']) await add(title)
     const { page } = await open()
     await card(page, 'One').focus()
@@ -158,7 +158,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await until(() => stored(0), ['One', 'Two', 'Three'])
   })
 
-  test('a move that the server refuses is taken back, with its reason', async () => {
+  test('a move that the server rejects is reverted, with its reason', async () => {
     await add('One')
     const doomed = await add('Two')
     const { page } = await open()
@@ -196,7 +196,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await expect.poll(() => page.url()).toContain('/cards/')
   })
 
-  test('a card that the palette finds by a comment shows where', async () => {
+  test('a card that the palette finds by a comment shows the match', async () => {
     const { id: cardId } = await add('Quiet')
     await board.client.comments.create({ projectId, cardId, body: 'The flotsam is in the way.' })
     const { page } = await open()
@@ -207,7 +207,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await expect.poll(() => page.url()).toContain(`/cards/${cardId}`)
   })
 
-  test('a hostile title is text', async () => {
+  test('a hostile title is shown as text', async () => {
     const title = '<img src=x onerror="document.title=1"><script>alert(1)</script> \u202Eevil {{7*7}}'
     await add(title)
     const { page } = await open()
@@ -215,7 +215,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     expect(await page.locator('.column img, .column script').count()).toBe(0)
   })
 
-  test('the focus goes to a neighbour when another window takes the card away', async () => {
+  test('the focus moves to a neighbor when another window removes the card', async () => {
     await add('One')
     const { id } = await add('Two')
     await add('Three')
@@ -225,7 +225,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await until(() => page.locator(':focus').innerText(), 'Three')
   })
 
-  test('on a phone one column is seen, and a long press drags a card', async () => {
+  test('on a phone one column is shown, and a long press drags a card', async () => {
     for (const title of ['One', 'Two', 'Three']) await add(title)
     const { page, axeViolations } = await open({
       viewport: { width: 360, height: 780 },

@@ -16,7 +16,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
   })
   afterAll(() => board.close())
 
-  test('one is made for a project, shown as a bar and in words, raised and deleted', async () => {
+  test('a budget is created for a project, shown as a bar and in words, raised and deleted', async () => {
     const { page, axeViolations, settled } = await visit(board, {
       at: `#/projects/${board.projectId}/settings/budgets`,
     })
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     await page.getByText('No budgets.').waitFor()
   })
 
-  test('a card that waits for one says which it is, and is let go on in one step', async () => {
+  test('a card that waits for a budget names it, and can be resumed in one step', async () => {
     const budget = await board.client.budgets.create({
       scope: 'project',
       scopeId: board.projectId,

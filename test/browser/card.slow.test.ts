@@ -162,7 +162,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await page.getByText('Again.').waitFor()
   })
 
-  test('a message is completed by files and commands, goes with a file, and hidden tools stay hidden until asked for', async () => {
+  test('a message is completed with files and commands, is sent with a file, and hidden tools stay hidden until requested', async () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { id } = await board.start('well')
     await board.untilStatus(id, 'completed')
@@ -195,7 +195,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await expect.poll(() => box.inputValue()).toBe('')
   })
 
-  test('a picture is pasted and shown, a card is started by the keyboard, and Escape goes back to the board', async () => {
+  test('a picture is pasted and shown, a card is started by keyboard, and Escape returns to the board', async () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { projectId } = board
     const { id } = await board.client.cards.create({ projectId, title: 'Roof', agent: 'well' })
@@ -223,7 +223,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await page.getByText('I wrote hello.txt as asked.').waitFor()
   })
 
-  test('a refined prompt becomes the card’s, and the assistant answers on its own page', async () => {
+  test('a refined prompt replaces the card’s, and the assistant answers on its own page', async () => {
     board = await startAgentBoard({ refining: { fixture: 'refining' } })
     const { projectId } = board
     await board.client.projects.update({ id: projectId, agent: 'refining' })
@@ -248,7 +248,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
 describe.skipIf(noBrowser !== undefined)('a card whose server dies', () => {
   const visit = visitors()
 
-  test('what was typed outlives a reload and a killed server, and is sent to the next one', async () => {
+  test('typed text survives a reload and a killed server, and is sent to the next one', async () => {
     const root = mkdtempSync(join(tmpdir(), 'board-typed-'))
     configure(join(root, 'data'), { echo: { fixture: 'well-behaved' } }, 'typed')
     const args: string[] = []

@@ -13,7 +13,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
   })
   afterAll(() => board.close())
 
-  test('shows how full it is, refuses a card with the reason, and takes it when it is forced', async () => {
+  test('shows its number of cards, rejects a card with the reason, and accepts it with force', async () => {
     const { client } = board
     const [backlog, active, done] = await client.columns.list({ projectId })
     const first = await client.cards.create({ projectId, title: 'First', columnId: done!.id })

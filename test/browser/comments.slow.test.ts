@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     return { cardId, at: `#/projects/${projectId}/cards/${cardId}` }
   }
 
-  test('are written with a mention by the keyboard, changed, and deleted', async () => {
+  test('are written with a mention by keyboard, edited, and deleted', async () => {
     const { cardId, at } = await add('Fix the roof')
     const { page, axeViolations, settled } = await visit(board, { at })
     await page.getByRole('tab', { name: 'Comments' }).click()
@@ -57,7 +57,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await page.getByText('deleted a comment').waitFor()
   })
 
-  test('come in as others write them, among what happened on the card', async () => {
+  test("of others appear live, in the order of the card's activity", async () => {
     const { cardId, at } = await add('Buy tiles')
     const { page } = await visit(board, { at })
     await page.getByRole('tab', { name: 'Comments' }).click()
@@ -69,7 +69,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     expect(await page.getByRole('list', { name: 'What was said and done' }).locator('> li').count()).toBe(3)
   })
 
-  test('take files, which become attachments that they link to', async () => {
+  test('accept files, which become attachments with a link in the comment', async () => {
     const { cardId, at } = await add('Paint the door')
     const { page } = await visit(board, { at })
     await page.getByRole('tab', { name: 'Comments' }).click()

@@ -79,7 +79,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     expect(await other.page.getByRole('button', { name: 'Revoke Probe' }).count()).toBe(1)
   })
 
-  test('refuses, and says of a request that was decided that it is over', async () => {
+  test('rejects an authorization, and shows that a decided request is over', async () => {
     heard = []
     const made = await app('Refused')
     const place = await placeOf(made)
@@ -93,7 +93,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     expect((await board.as(token).keys.list()).map(({ name }) => name)).not.toContain('Refused')
   })
 
-  test('a request that is over is begun again in the app alone', async () => {
+  test('shows that an expired request can only be started again in the app', async () => {
     const { page } = await visit({ url: board.url, token }, { at: '#/connect/of-long-ago', elsewhere: redirect })
     const notice = page.getByRole('main').getByRole('alert')
     await notice.getByText(/Start again in the app/).waitFor()

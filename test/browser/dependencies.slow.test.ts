@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     })
   })
 
-  test('starts at the branch of a card, or one that is named', async () => {
+  test('starts at the branch of a card, or a named one', async () => {
     const [tiles, roof] = [await add('Tiles'), await add('Roof')]
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
     const choose = async (base: string) => {

@@ -14,7 +14,7 @@ describe.skipIf(noFirefox !== undefined)('in Firefox', () => {
   test.each([
     ['a window', { width: 1280, height: 800 }],
     ['a phone', { width: 390, height: 844 }],
-  ])('somebody signs in, adds a card, moves it and finds it by the keyboard alone, in %s', async (_, size) => {
+  ])('a user signs in, adds a card, moves it and finds it by keyboard alone, in %s', async (_, size) => {
     const { projectId, ...started } = await startBoardWithProject()
     board = started.board
     const { press, read, goTo, problems } = (firefox = await openFirefox(size))

@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await expect.poll(async () => (await board.card(done.id)).unread).toBe(false)
   })
 
-  test('lists who shows no sign of life apart from who asks, and ends it', async () => {
+  test('lists silent agents separately from questions, and can end them', async () => {
     const { id } = await board.start('silent', { title: 'Silent' })
     const { page, axeViolations } = await visit(board)
     const list = page.getByRole('list', { name: 'Silent' })

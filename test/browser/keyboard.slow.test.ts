@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
     await db.transaction(tx => change(tx, row, { stopped: 'It is not done.', rounds: 5 }))
   }
 
-  test('the forge is set, its issues are brought together, and a secret is lost by no slip of the finger', async () => {
+  test('the forge is configured, its issues are imported, and a secret survives an accidental key press', async () => {
     const { page, press, ask, focused, focusedIn, dialog, tabTo } = await openedAt(settings('forge'))
     await tabTo(/^Label of issues that become cards/)
     await page.keyboard.type('board')
@@ -136,7 +136,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
     await expect.poll(focused).toBe('New secret…')
   })
 
-  test('a repository is added and taken away', async () => {
+  test('a repository is added and removed', async () => {
     const lib = makeRepository(board.folder('lib'))
     const { page, press, ask, focusedIn, said, tabTo } = await openedAt(settings('general'))
     await tabTo(/^Name of the repository/)
@@ -154,7 +154,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
     await focusIsIn(focusedIn, 'Other repositories')
   })
 
-  test('an app is allowed, and revoked among the keys', async () => {
+  test('an app is authorized, and revoked in the list of keys', async () => {
     const opens = 'com.example.probe:/callback'
     const app = await connectedApp(board, { client_name: 'Probe', redirect_uris: [opens, redirectUri] })
     const request = await app.request({ redirect_uri: opens })

@@ -34,7 +34,7 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
 
   const shown = (page: Page) => page.evaluate('window.shown.map(({ title }) => title)')
 
-  test('notifications of the browser are asked for by the button alone, shown for a hidden tab, and lead to their card', async () => {
+  test('browser notifications are requested only by the button, shown for a hidden tab, and lead to their card', async () => {
     const { page, settled } = await visit(board, { at: '#/me/notifications', permissions: ['notifications'] })
     await page.getByRole('button', { name: /^Account of/ }).waitFor()
     await page.addInitScript(recorder)

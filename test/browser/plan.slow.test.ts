@@ -4,7 +4,7 @@ import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
-describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browser', () => {
+describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, in the browser', () => {
   const visit = visitors()
   let board: TestBoard
   let ada: Client
@@ -23,7 +23,7 @@ describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browse
   })
   afterAll(() => board.close())
 
-  test('is set on the card, and told', async () => {
+  test('are set on the card, and notify', async () => {
     const { id: cardId } = await ada.cards.create({ projectId, title: 'Fix the roof', assigneeNames: ['Zoe'] })
     const { page, axeViolations, settled } = await visit(
       { url: board.url, token },
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browse
     await page.getByText('Due Jan 31, 2099').waitFor()
   })
 
-  test('stands on the board, and filters it', async () => {
+  test('are shown on the board, and filter it', async () => {
     const late = { dueAt: '2020-01-31T12:00:00.000Z', priority: 'high' } as const
     await ada.cards.create({ projectId, title: 'Late', ...late, assigneeIds: [bob] })
     await ada.cards.create({ projectId, title: 'Soon', dueAt: '2099-01-31T12:00:00.000Z' })

@@ -68,7 +68,7 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
     await page.getByRole('button', { name: 'Start the preview' }).waitFor()
   })
 
-  test('tells why it failed, and is not there where nothing is to be served', async () => {
+  test('shows why it failed, and is not offered if there is nothing to serve', async () => {
     const { at } = await open('echo "no such script"; exit 4')
     const { page } = await visit(board, { at })
     await page.getByRole('button', { name: 'Start the preview' }).click()

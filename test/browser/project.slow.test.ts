@@ -17,7 +17,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
 
   const at = (section: string) => `#/projects/${projectId}/settings/${section}`
 
-  test("a key's secret is shown once, works, and is not there afterwards", async () => {
+  test("a key's secret is shown once, works, and is not shown again", async () => {
     const { page } = await visit(board, { at: at('keys') })
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('Name').fill('reader')
@@ -183,7 +183,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     'transfers',
   ]
   test.each(['light', 'dark'] as const)(
-    'has no violations of WCAG 2.2, nor have the charts (%s)',
+    'has no violations of WCAG 2.2, and neither do the charts (%s)',
     async colorScheme => {
       await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
       const { page, axeViolations, settled } = await visit(board, {

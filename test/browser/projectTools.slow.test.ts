@@ -3,7 +3,7 @@ import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { startCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
-describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
+describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
   const visit = visitors()
   let board: TestBoard
   let projectId: string
@@ -36,7 +36,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     await page.getByText('No monitors.').waitFor()
   })
 
-  test('a device sign-in shows its code and page, notes that it was done, and the project uses it', async () => {
+  test('a device sign-in shows its code and page, reports its completion, and the project uses it', async () => {
     const provider = await startCredentialProvider()
     try {
       const { page } = await visit(board, { at: at('credentials') })
@@ -61,7 +61,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     }
   })
 
-  test('a key of a provider is kept with its headers and models, and never comes back', async () => {
+  test('a key of a provider is stored with its headers and models, and never returned', async () => {
     const { page } = await visit(board, { at: at('credentials') })
     await page.getByRole('button', { name: 'Add a key' }).click()
     await page.getByLabel('Name').fill('gateway')
@@ -117,7 +117,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     await page.getByRole('listitem').filter({ hasText: 'Ours' }).waitFor({ state: 'detached' })
   })
 
-  test('charts tell the same as their tables', async () => {
+  test('charts show the values of their tables', async () => {
     const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
     const [today, yesterday] = [dayOf(Date.now()), dayOf(Date.now() - 86_400_000)]
     for (const title of ['One', 'Two']) await board.client.cards.create({ projectId, title })

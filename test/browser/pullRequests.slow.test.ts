@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     await board.client.pullRequests.close(place(id))
   })
 
-  test('issues are tied in the settings, and their cards lead to them', async () => {
+  test('issues are connected in the settings, and their cards link to them', async () => {
     const settings = await visit(board, { at: `#/projects/${board.projectId}/settings/forge` })
     await settings.page.getByLabel('Label of issues that become cards').fill('board')
     forge.openIssue({ title: 'The door squeaks', labels: ['board'] })

@@ -14,7 +14,7 @@ describe.skipIf(noBrowser !== undefined)('several repositories', () => {
   })
   afterAll(() => board.close())
 
-  test('a repository is added in the settings, and what a card has changed there is shown and merged', async () => {
+  test("a repository is added in the settings, and a card's changes there are shown and merged", async () => {
     const lib = makeRepository(board.folder('lib'))
     const settings = await visit(board, { at: `#/projects/${board.projectId}/settings/general` })
     await settings.page.getByLabel('Name of the repository').fill('lib')

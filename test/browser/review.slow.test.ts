@@ -40,7 +40,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     return visitor
   }
 
-  test('what is said of lines is sent as one review, and the next round shows the answers at the lines', async () => {
+  test('comments on lines are sent as one review, and the next round shows the answers at the lines', async () => {
     const id = await worked()
     const { page, axeViolations } = await look(id)
     const file = page.getByRole('region', { name: 'notes.txt' })
@@ -72,7 +72,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await expect.poll(() => page.url()).toMatch(/\/changes$/)
   })
 
-  test('a draft survives a reload, with the comment that is being written, and what another window kept is not overwritten', async () => {
+  test('a draft survives a reload, with its open comment, and a draft of another window is not overwritten', async () => {
     const id = await worked()
     const { page } = await look(id)
     await page.getByRole('button', { name: 'Comment on line 1', exact: true }).click()
@@ -109,7 +109,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByRole('article', { name: 'Your comment on line 1, not sent' }).getByText('Typed on.').waitFor()
   })
 
-  test('hostile names and contents of files stay text', async () => {
+  test('hostile file names and contents are shown as text', async () => {
     const { id, folder } = await attached()
     const name = 'a\u202e<img src=x onerror=alert(1)>\u001b[31m.js'
     writeFileSync(join(folder, name), 'const a = "<script>alert(1)</script>\u202e\u001b[2J"\n')
@@ -126,7 +126,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(await axeViolations()).toEqual([])
   })
 
-  test('by keyboard alone lines are commented on, and a merge that conflicts names the files', async () => {
+  test('lines can be commented on by keyboard alone, and a conflicting merge names the files', async () => {
     const { id, folder } = await attached()
     writeFileSync(join(folder, 'README'), 'One thing.\nTwo things.\nThree things.\n')
     writeFileSync(join(board.path, 'README'), 'Another thing.\n')
@@ -164,7 +164,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(git(board.path, 'show', 'main:more')).toBe('More.\n')
   })
 
-  test('a question about a card goes away with the card', async () => {
+  test('a confirmation about a card closes with the card', async () => {
     const id = await worked()
     const { page } = await look(id)
     await page.goto(`${board.url}/${at(await worked())}`)
@@ -177,7 +177,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByRole('dialog', { name: 'Merge the card’s work?' }).waitFor()
   })
 
-  test('a merge can move the card to done, and the card reads merged everywhere until main loses the merge', async () => {
+  test('a merge can move the card to done, and the card is shown as merged everywhere until main loses the merge', async () => {
     const id = await worked()
     const { page, axeViolations } = await look(id)
     await page.getByRole('checkbox', { name: 'Then move the card to its done column' }).check()
@@ -206,7 +206,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(await page.getByText('Merged into main').count()).toBe(0)
   })
 
-  test('the branch is brought up to date and pushed, by force only when that was asked', async () => {
+  test('the branch is updated and pushed, with force only on request', async () => {
     const { id, folder } = await attached()
     writeFileSync(join(folder, 'mine'), 'Mine.\n')
     const remote = board.folder(`pushed-${id}.git`)
@@ -244,7 +244,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(await page.getByRole('img', { name: 'Before: the picture' }).count()).toBe(0)
   })
 
-  test('on a phone a diff is read in one column, and nothing is wider than the window', async () => {
+  test('on a phone a diff has one column, and nothing is wider than the window', async () => {
     const { id, folder } = await attached()
     writeFileSync(join(folder, 'long.ts'), `export const long = '${'words and more words '.repeat(40)}'\n`)
     const { page, axeViolations } = await look(id, { viewport: { width: 360, height: 780 }, hasTouch: true })

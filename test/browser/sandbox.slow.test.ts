@@ -59,7 +59,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await card.getByText('The network of the sandbox has refused:').waitFor({ state: 'detached' })
   })
 
-  test('is offered no host that a pattern of the list allows, and keeps the focus when one is allowed', async () => {
+  test('does not offer a host that a pattern of the list allows, and keeps the focus when one is allowed', async () => {
     await board.client.projects.update({ id: board.projectId, sandbox: { network: 'listed' } })
     const { id } = await board.start('asks')
     await board.untilStatus(id, 'completed')
@@ -75,7 +75,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA')
   })
 
-  test('leaves a monitor to a person, at home and on its card, also after the session has ended', async () => {
+  test('leaves the approval of a monitor to a user, on the home page and on its card, also after the session has ended', async () => {
     const { id } = await board.start('watches', { title: 'Watches' })
     await board.untilStatus(id, 'completed')
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
@@ -94,7 +94,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await expect.poll(() => existsSync(join(board.path, 'watched'))).toBe(true)
   })
 
-  test('lets monitors run at once if its admin allows that', async () => {
+  test('lets monitors run without approval if its admin allows that', async () => {
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
     await page.getByLabel('Monitors of agents run outside the sandbox').selectOption('At once')
     await page.getByRole('button', { name: 'Save the sandbox' }).click()

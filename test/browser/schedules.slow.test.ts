@@ -12,14 +12,14 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     at = `#/projects/${board.projectId}/settings/schedules`
   })
   afterAll(() => board.close())
-  // The first test may have failed.
+  // The first test might have failed.
   beforeEach(async () => {
     for (const { id: scheduleId } of await list())
       await board.client.schedules.delete({ projectId: board.projectId, scheduleId })
   })
   const list = () => board.client.schedules.list({ projectId: board.projectId })
 
-  test('one is made with its agent, people and worktree, paused, run now, changed and deleted', async () => {
+  test('a schedule is created with its agent, people and worktree, paused, run now, changed and deleted', async () => {
     const { page, axeViolations, settled } = await visit(board, { at })
     await page.getByText('No schedules.').waitFor()
     await page.getByRole('button', { name: 'New schedule' }).click()
@@ -68,7 +68,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     expect(await list()).toEqual([])
   })
 
-  test('the same goes by keyboard alone', async () => {
+  test('a schedule is managed by keyboard alone', async () => {
     const { page } = await visit(board, { at })
     await page.getByText('No schedules.').waitFor()
     const press = async (name: string) => {
@@ -82,7 +82,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
       .getByRole('combobox', { name: 'Column' })
       .getByRole('option', { name: 'Backlog' })
       .waitFor({ state: 'attached' })
-    // The first field has the focus; a select takes the first letters of what is meant.
+    // The first field has the focus; a select accepts the first letters of an option.
     await page.keyboard.type('Weekly')
     await page.keyboard.press('Tab')
     await page.keyboard.type('At an')

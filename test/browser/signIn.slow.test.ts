@@ -26,7 +26,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     expect(await axeViolations()).toEqual([])
   })
 
-  test('a wrong password is refused with the reason, the right one leads to where one was going', async () => {
+  test('a wrong password is rejected with the reason, and the right one leads to the requested page', async () => {
     await board.client.auth.setup(person)
     const project = await board.client.projects.create({ name: 'work', path: board.folder('work') })
     const { page } = await visit(board, { isStranger: true, at: `#/projects/${project.id}/settings` })
@@ -51,7 +51,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await second.page.getByRole('alert').getByText('The link was used already').waitFor()
   })
 
-  test('a link for another account asks first, and leaves one who one is', async () => {
+  test('a link for another account asks first, and keeps the current account', async () => {
     await board.client.auth.setup(person)
     const { token } = await board.client.auth.login(login)
     const { page } = await visit({ url: board.url, token })
@@ -140,7 +140,7 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     await expect.poll(() => page.evaluate('Object.keys(sessionStorage)')).toEqual(['board token /'])
   })
 
-  test('the box that trusts addresses states that only a missing email_verified is trusted', async () => {
+  test('the box that trusts addresses explains that only a missing email_verified is trusted', async () => {
     const { page } = await visit(sso.board, { at: '#/admin/single-sign-on' })
     const box = page.getByRole('checkbox', { name: 'Trust addresses if the provider sends no email_verified' })
     expect(await box.isChecked()).toBe(false)
@@ -154,7 +154,7 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     await refused.getByRole('alert').getByText('has not verified your email address').waitFor()
   })
 
-  test('says why the provider, or the board, refused', async () => {
+  test('shows why the provider, or the board, rejected the sign-in', async () => {
     const page = await signOn('mallory')
     await page.getByRole('alert').getByText('has not verified your email address').waitFor()
     await page.getByRole('button', { name: 'Sign in with single sign-on' }).waitFor()

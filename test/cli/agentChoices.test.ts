@@ -26,7 +26,7 @@ const nothing = { agent: null, profile: null, model: null, mode: null, effort: n
 const cardOf = async (words: string[], input?: string) =>
   board.client.cards.getFlat({ id: (await cli.ok(['cards', 'add', ...words, '-q'], { input })).trim() })
 
-test('a card is added with an agent, its profile, model, mode and effort, shown with them, and none takes each away', async () => {
+test('a card is added with an agent, its profile, model, mode and effort, shown with them, and none removes each', async () => {
   const how = ['--agent', 'offering', '--agent-profile', 'quick', '--model', 'big', '--mode', 'bold', '--effort', 'low']
   const chosen = { agent: 'offering', profile: 'quick', model: 'big', mode: 'bold', effort: 'low' }
   const { id } = await cardOf(['Chosen', ...how])
@@ -40,7 +40,7 @@ test('a card is added with an agent, its profile, model, mode and effort, shown 
   expect(await board.client.cards.getFlat({ id })).toMatchObject(nothing)
 })
 
-test('columns, projects and the server take the same, and show it', async () => {
+test('columns, projects and the server accept these options, and show them', async () => {
   await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'offering', '--mode', 'careful', '--effort', 'high'])
   expect(await cli.ok(['columns', 'list'])).toMatch(/\toffering\t+careful, high\n/)
   const made = await cli.json(['columns', 'create', 'Fast', '--type', 'active', '--agent-profile', 'quick'])
@@ -57,7 +57,7 @@ test('columns, projects and the server take the same, and show it', async () => 
   expect(await cli.json(['settings', 'get', 'agents'])).toEqual(nothing)
 })
 
-test('the head of a Markdown file and lines of JSON choose for new cards, and flags win over them', async () => {
+test('the head of a Markdown file and lines of JSON set them for new cards, and flags override them', async () => {
   const file = join(cli.home, 'task.md')
   writeFileSync(file, '---\nagent: offering\nprofile: quick\nmodel: big\nmode: bold\neffort: high\n---\n# A task\n')
   const chosen = { agent: 'offering', profile: 'quick', model: 'big', mode: 'bold', effort: 'high' }
@@ -71,7 +71,7 @@ test('the head of a Markdown file and lines of JSON choose for new cards, and fl
   expect(await cardOf(['--from', '-'], line)).toMatchObject({ ...nothing, agent: 'offering', model: 'small' })
 })
 
-test('what is not there, or not offered, is refused and named', async () => {
+test('an unknown profile, model or setting is rejected by name', async () => {
   const [profile, model, words, key] = [
     await cli.board(['cards', 'add', 'x', '--agent-profile', 'quik']),
     await cli.board(['cards', 'add', 'x', '--agent', 'offering', '--model', 'huge']),
@@ -84,7 +84,7 @@ test('what is not there, or not offered, is refused and named', async () => {
   expect(words.stderr).toContain('--agent-profile, --model, --mode, --effort')
 })
 
-test('models, modes, efforts and profiles are completed for the agent that counts', async () => {
+test('models, modes, efforts and profiles are completed for the effective agent', async () => {
   const complete = async (...words: string[]) =>
     (await cli.ok(['__complete', '--', ...words, ''])).split('\n').flatMap(line => line.split('\t')[0] || [])
   const { id } = await cardOf(['Completed', '--agent', 'offering'])

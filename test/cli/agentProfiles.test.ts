@@ -48,7 +48,7 @@ test('a profile is added with the values of its variables from the environment, 
   )
 })
 
-test('a profile has a credential by name, is deleted with --yes, and a wrong name is not found', async () => {
+test('a profile has a credential by name, is deleted with --yes, and an unknown name is not found', async () => {
   const { id } = await server.client.credentials.create({ name: 'work', provider: 'anthropic', apiKey: secret })
   await cli.ok(['agents', 'profiles', 'add', 'paid', '--agent', 'claude', '--credential', 'work'])
   expect(await named('paid')).toMatchObject({ credentialId: id })

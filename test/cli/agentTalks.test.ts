@@ -62,13 +62,13 @@ test('a prompt is refined, shown and accepted in a pre-session', async () => {
   })
   expect(await cli.json(['presession', 'view', session])).toMatchObject({ status: 'accepted', cardId: id })
   expect(await cli.ok(['presession', 'list'])).toMatch(
-    new RegExp(`^${session}\\t${id}\\taccepted\\t.*\\tMend the roof, round 2`),
+    new RegExp(`^${session}\\t${id}\\taccepted\\t.*\\tFix the roof, round 2`),
   )
   expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
   expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
 })
 
-test('a pre-session is started and waited for until its agent has answered or failed', async () => {
+test('a pre-session is started and awaited until its agent has answered or failed', async () => {
   const create = (agent: string) =>
     board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent })
   expect(await cli.ok(['presession', 'start', (await create('refining')).id, '--wait'])).toContain('Which roof?')
@@ -93,7 +93,7 @@ test('the assistant answers, and its messages can be read', async () => {
   await cli.ok(['projects', 'edit', '--agent', 'none'])
 })
 
-test('agents are named on projects, columns and cards, and an unknown one is not found', async () => {
+test('agents can be set on projects, columns and cards, and an unknown one is not found', async () => {
   await cli.ok(['projects', 'edit', '--agent', 'good'])
   await cli.ok(['projects', 'worktree', '--copy', '.env', '--copy', '*.local'])
   await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'asking'])
@@ -116,12 +116,12 @@ test('agents are named on projects, columns and cards, and an unknown one is not
   expect((await cli.board(['cards', 'edit', id, '--agent', 'nobody'])).code).toBe(3)
 })
 
-test('agents are completed where one is named', async () => {
+test('agent names are completed', async () => {
   expect(await cli.ok(['__complete', '--', 'cards', 'edit', '1', '--agent', 'go'])).toBe('goose\tGoose\ngood\tgood\n')
   expect(await cli.ok(['__complete', '--', 'cards', 'wait', '1', '--for', 'c'])).toBe('completed\ncancelled\n')
 })
 
-test('the settings of the context relay are read and changed', async () => {
+test('the settings of the context relay are shown and changed', async () => {
   expect(await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])).toMatchObject({
     code: 0,
     stderr: 'Set thresholdPercent to 70.\n',
@@ -130,7 +130,7 @@ test('the settings of the context relay are read and changed', async () => {
   expect((await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=100'])).code).toBe(2)
 })
 
-test('files go to the card and to its agent with a message, and a file that is not there stops the message', async () => {
+test('files are sent to the card and, with a message, to its agent, and a missing file cancels the message', async () => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Look', agent: 'notes' })
   const file = join(cli.home, 'shot.txt')
   writeFileSync(file, 'A picture.')

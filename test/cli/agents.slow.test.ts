@@ -39,8 +39,8 @@ const parsed = (lines: string) =>
     .filter(Boolean)
     .map(line => JSON.parse(line))
 
-describe('what there is', () => {
-  test('providers tells which agents are installed and how to get the others', async () => {
+describe('the lists of agents and sessions', () => {
+  test('providers shows the installed agents and the installation command of the others', async () => {
     const providers = await cli.json<Array<{ id: string; installed: boolean; install: string | null }>>([
       'agents',
       'providers',
@@ -57,7 +57,7 @@ describe('what there is', () => {
     expect(await cli.ok(['agents', 'providers'])).toMatch(/^codex\tCodex\t(true|false)\tacp\topenai, custom\t/m)
   })
 
-  test('commands are those that agents announced and those that are files of the project', async () => {
+  test('commands are those announced by agents and those in files of the project', async () => {
     await completed('good')
     mkdirSync(join(board.path, '.claude/commands'), { recursive: true })
     writeFileSync(join(board.path, '.claude/commands/tidy.md'), '# Tidy up \u001b[2J\n')
@@ -84,7 +84,7 @@ describe('what there is', () => {
     }
   })
 
-  test('list shows the cards with an agent at work, and -q their ids', async () => {
+  test('list shows the cards with a running agent, and -q their ids', async () => {
     const { id } = await board.start('endless', { title: 'Never done', useWorktree: false })
     await board.untilStatus(id, 'running')
     expect(await cli.ok(['agents', 'list'])).toMatch(
@@ -96,7 +96,7 @@ describe('what there is', () => {
     expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).not.toContain(id)
   })
 
-  test('status counts the agents that run, wait for a person and are queued, for API keys too', async () => {
+  test('status counts the agents that run, wait for a person and are queued, also for API keys', async () => {
     const [endless, asking] = [
       await board.start('endless', { useWorktree: false }),
       await board.start('asking', { useWorktree: false }),
@@ -128,7 +128,7 @@ describe('what there is', () => {
     expect((await cli.board(['agents', 'list', '--watch'])).code).toBe(2)
   })
 
-  test('view tells until when a session waits for its usage limit, and retry starts it at once', async () => {
+  test('view shows until when a session waits for its usage limit, and retry starts it immediately', async () => {
     await cli.ok(['projects', 'edit', '--on-limit', 'wait'])
     const { id } = await board.start('later', { useWorktree: false })
     await board.until(id, 'the wait', card => card.status === 'queued' && card.statusReason === 'usage_limit')
@@ -208,7 +208,7 @@ describe('what there is', () => {
 })
 
 describe('messages', () => {
-  test('are one line each in a pipe, and a talk on a terminal', async () => {
+  test('are one line each in a pipe, and a conversation on a terminal', async () => {
     const id = await completed('good')
     const lines = (await cli.ok(['agents', 'messages', id]))
       .trimEnd()
@@ -244,7 +244,7 @@ describe('messages', () => {
     expect((await cli.board(['agents', 'messages', id, '--since', 'yesterday'])).code).toBe(2)
   })
 
-  test('hidden thoughts and kinds of tools are left out, but not of the JSON', async () => {
+  test('hidden thoughts and kinds of tools are omitted, except in JSON', async () => {
     const id = await completed('good')
     await cli.ok(['settings', 'set', 'user', '-f', 'agentReasoning=false', '-f', 'hiddenToolTypes=["edit"]'])
     try {
@@ -288,7 +288,7 @@ describe('messages', () => {
     await eventually('the end', () => following.code === 130)
   })
 
-  test('-f on a terminal writes a text as it grows, under one head', async () => {
+  test('-f on a terminal prints a text as it grows, under one header', async () => {
     const { id } = await board.start('endless', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
@@ -306,7 +306,7 @@ describe('messages', () => {
     expect(rounds).toEqual(rounds.map((_, at) => at + 1))
   })
 
-  test('-f in a pipe prints what a cancelled agent said last too', async () => {
+  test('-f in a pipe also prints the last message of a cancelled agent', async () => {
     const { id } = await board.start('endless', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
@@ -323,7 +323,7 @@ describe('messages', () => {
     await eventually('the end', () => following.code === 130)
   })
 
-  test('-f that begins while an agent talks without a pause leaves nothing out', async () => {
+  test('-f that starts while an agent writes without a pause omits nothing', async () => {
     const { id } = await board.start('calling', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = [0, 1, 2].map(() => cli.start(['agents', 'messages', id, '-f', '--json', '--limit', '1000']))
@@ -364,7 +364,7 @@ describe('steering', () => {
     expect((await cli.board(['cards', 'cancel', busy])).code).toBe(5)
   })
 
-  test('relaunch --wait of an agent that fails ends with 1 and says why', async () => {
+  test('relaunch --wait of an agent that fails exits with 1 and the reason', async () => {
     const { id } = await board.start('limited', { useWorktree: false })
     await board.untilStatus(id, 'failed')
     const { code, stdout, stderr } = await cli.board(['agents', 'relaunch', id, '--wait'])
@@ -372,7 +372,7 @@ describe('steering', () => {
     expect(stderr).toContain(`card ${id} failed: usage_limit\nsee: board agents messages ${id}`)
   })
 
-  test('approve answers the question that was shown: of two it wants to know which', async () => {
+  test('approve answers the displayed question: with two it requires the id of one', async () => {
     const { id } = await board.start('double', { useWorktree: false })
     const questions = await eventually('two questions', async () => {
       const { questions: open } = await board.client.agents.get({ projectId: board.projectId, cardId: id })

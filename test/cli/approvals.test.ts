@@ -26,7 +26,7 @@ const lastWords = async (cardId: string) => {
 const shell = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /\ndate' } }
 const plan = { kind: 'switch_mode', title: 'Ready to code?', rawInput: { plan: '# The plan\n\n1. Do it.' } }
 
-test('agents view shows what would run, which answers there are, and how to give one', async () => {
+test('agents view shows the command, the possible answers, and how to give one', async () => {
   const { id, requestId } = await waiting({ call: shell })
   const { stderr } = await cli.board(['agents', 'view', id])
   expect(stderr).toBe(
@@ -67,13 +67,13 @@ test.each([
   [['--always'], 'Allowed: always.'],
   [['--option', 'always'], 'Allowed: always.'],
   [['--option', 'no'], 'Refused: no.'],
-])('approve %j gives the answer of the agent that it names', async (options, words) => {
+])('approve %j selects the named answer of the agent', async (options, words) => {
   const { id, requestId } = await waiting({ call: shell })
   await cli.ok(['agents', 'approve', id, '--request', requestId, ...options])
   expect(await lastWords(id)).toBe(words)
 })
 
-test('approve refuses an answer that is not offered or contradicts itself, and the question stays', async () => {
+test('approve rejects an answer that is not offered or contradicts itself, and the question stays open', async () => {
   const { id } = await waiting({ call: shell })
   const say = (...options: string[]) => cli.board(['agents', 'approve', id, ...options])
   expect(await say('--option', 'ever')).toMatchObject({
@@ -87,7 +87,7 @@ test('approve refuses an answer that is not offered or contradicts itself, and t
   expect(await lastWords(id)).toBe('Allowed: yes.')
 })
 
-test('projects edit sets what agents are answered, one part at a time, and view shows it', async () => {
+test('projects edit sets the approval policy, one part at a time, and view shows it', async () => {
   const policy = async () => (await board.client.projects.get({ id: board.projectId })).approvalPolicy
   await cli.ok(['projects', 'edit', '--approve-default', 'allow_in_worktree', '--approve-allow', 'git status'])
   await cli.ok(['projects', 'edit', '--approve-refuse', 'git push', '--approve-refuse', 'rm'])
@@ -100,7 +100,7 @@ test('projects edit sets what agents are answered, one part at a time, and view 
   expect((await cli.board(['projects', 'edit', '--approve-default', 'maybe'])).code).toBe(2)
 })
 
-test.each(['allow', 'refuse'])('projects edit says what a prefix to %s may be', async list => {
+test.each(['allow', 'refuse'])('projects edit states the allowed form of a prefix to %s', async list => {
   const { code, stderr } = await cli.board(['projects', 'edit', `--approve-${list}`, 'git; date'])
   expect({ code, stderr }).toEqual({
     code: 2,
@@ -119,7 +119,7 @@ const asked = async (questions: object[] = [which]) => {
   return id
 }
 
-test('agents view shows a question in words, and how to answer it', async () => {
+test('agents view shows a question as text, and how to answer it', async () => {
   const id = await asked()
   const [question] = (await board.client.agents.get({ projectId: board.projectId, cardId: id })).questions
   expect((await cli.board(['agents', 'view', id])).stderr).toBe(
@@ -139,14 +139,14 @@ test.each([
   [['--option', 'SQLite'], 'SQLite'],
   [['--option', '1'], 'Postgres'],
   [['--decline'], null],
-])('agents answer %j gives the answer to the turn', async (args, answer) => {
+])('agents answer %j sends the answer to the turn', async (args, answer) => {
   const id = await asked()
   expect(await cli.board(['agents', 'approve', id])).toMatchObject({ code: 2 })
   await cli.ok(['agents', 'answer', id, ...args])
   expect(await lastWords(id)).toContain(JSON.stringify({ answered: true, answer, comment: '' }))
 })
 
-test('agents answer exits with 2 for another option and without an answer, and with 5 if nothing or several things are asked', async () => {
+test('agents answer exits with 2 for another option and without an answer, and with 5 if no or several questions are open', async () => {
   const id = await asked([which, { question: 'Which region?' }])
   expect(await cli.board(['agents', 'answer', id, 'Europe.'])).toMatchObject({ code: 5 })
   const { questions } = await board.client.agents.get({ projectId: board.projectId, cardId: id })

@@ -35,7 +35,7 @@ function editor(script: string): { EDITOR: string } {
 }
 
 describe('cards edit --editor', () => {
-  test('opens title and prompt in EDITOR, and takes what was written there', async () => {
+  test('opens title and prompt in EDITOR, and saves the edited text', async () => {
     const id = await newCard('Old title', 'Old prompt\nin two lines')
     const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
       env: editor('cat "$1" > "$HOME/seen"; printf "New title\\n\\nNew prompt\\n\\nwith a gap" > "$1"'),
@@ -45,7 +45,7 @@ describe('cards edit --editor', () => {
     expect(await card(id)).toMatchObject({ title: 'New title', prompt: 'New prompt\n\nwith a gap' })
   })
 
-  test('changes nothing where nothing was written, nor where the editor fails', async () => {
+  test('changes nothing without an edit, or if the editor fails', async () => {
     const id = await newCard('As it is')
     const { version } = await card(id)
     expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(':') })).toEqual({
@@ -63,7 +63,7 @@ describe('cards edit --editor', () => {
     expect((await card(id)).version).toBe(version)
   })
 
-  test('keeps the text in a file where somebody else has changed the card meanwhile, or it has no title', async () => {
+  test('keeps the text in a file if another user has changed the card in that time, or it has no title', async () => {
     const id = await newCard('Mine')
     const change = `curl -fsS -X PATCH -H "Authorization: Bearer $BOARD_TOKEN" -H 'content-type: application/json' -d '{"title":"Theirs"}' "$BOARD_URL/api/projects/${projectId}/cards/${id}" > /dev/null`
     const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
@@ -98,7 +98,7 @@ describe('a signal while the editor is open', () => {
 })
 
 describe('before it deletes', () => {
-  test('it asks, and anything but yes changes nothing', async () => {
+  test('it asks, and any answer except yes changes nothing', async () => {
     const id = await newCard('Doomed')
     const question = `Delete card ${id}? [y/N]: `
     expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\r']] })).toMatchObject({
@@ -111,7 +111,7 @@ describe('before it deletes', () => {
     await expect(card(id)).rejects.toMatchObject({ status: 404 })
   })
 
-  test('it wants the name of a project typed', async () => {
+  test('it requires the typed name of a project', async () => {
     const { id } = await board.client.projects.create({ name: 'doomed', path: board.folder('doomed') })
     const question = 'Type "doomed" to go on: '
     expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'y\r']] })).toMatchObject({
@@ -124,7 +124,7 @@ describe('before it deletes', () => {
     expect((await board.client.projects.list()).some(project => project.id === id)).toBe(false)
   })
 
-  test('it asks nothing with --no-input, although it could', async () => {
+  test('it does not ask with --no-input, not even on a terminal', async () => {
     const id = await newCard('Kept')
     expect(await onTerminal(['cards', 'delete', id, '--no-input'])).toMatchObject({
       code: 2,
@@ -138,7 +138,7 @@ describe('for a new password', () => {
   const register = ['auth', 'register', '--email', 'new@example.com']
   const [first, second] = ['Password (at least 8 characters): ', 'The same again: ']
 
-  test('it takes no short one, asks twice, and shows nothing of it', async () => {
+  test('it rejects a short one, asks twice, and hides the input', async () => {
     const short = await onTerminal(register, { answers: [[first, 'short\r']] })
     expect({ ...short, again: short.text.includes(second) }).toMatchObject({
       code: 2,

@@ -47,7 +47,7 @@ test('files are attached, listed by card and by project, downloaded and deleted'
   expect((await cli.ok(['cards', 'attachments', '-q'])).trim().split('\n')).toEqual(ids.toReversed())
 })
 
-test('--limit cuts both lists, and says that there are more, but not with -q', async () => {
+test('--limit truncates both lists, and reports that there are more, but not with -q', async () => {
   await cli.ok(['cards', 'attach', cardId, 'a.txt', 'b.txt', '-q'])
   const all = (await cli.ok(['cards', 'attachments', '--all', '-q'])).trim().split('\n')
   for (const [args, id, which] of [

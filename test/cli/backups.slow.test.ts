@@ -36,7 +36,7 @@ const list = () => cli.json<Backup[]>(['backups', 'list'])
 const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
 
 describe('board backups', () => {
-  it('makes one, lists it, and downloads it by its name, as the latest and to stdout', async () => {
+  it('creates a backup, lists it, and downloads it by its name, as the latest and to stdout', async () => {
     const filename = await create()
     const [newest] = await list()
     expect(newest).toMatchObject({ filename, verified: true, origin: 'request' })
@@ -69,12 +69,12 @@ describe('board backups', () => {
     })
   })
 
-  it('makes one and downloads it at once', async () => {
+  it('creates and downloads a backup in one step', async () => {
     expect(await cli.ok(['backups', 'create', '--with-key', '-o', 'mine.tar.gz'])).toBe('mine.tar.gz\n')
     expect(sha256(join(cli.home, 'mine.tar.gz'))).toBe((await list())[0]!.sha256)
   })
 
-  it('makes none for a folder that is not there', async () => {
+  it('creates no backup for a missing folder', async () => {
     const before = await list()
     expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({
       code: 2,
@@ -84,7 +84,7 @@ describe('board backups', () => {
     expect(await list()).toEqual(before)
   })
 
-  it('looks through a file without a server', async () => {
+  it('verifies a file without a server', async () => {
     const alone = { BOARD_URL: '', BOARD_TOKEN: '' }
     const good = await cli.json(['backups', 'verify', 'mine.tar.gz'], { env: alone })
     expect(good).toMatchObject({
@@ -107,7 +107,7 @@ describe('board backups', () => {
     })
   })
 
-  it('puts a file on the server', async () => {
+  it('uploads a file to the server', async () => {
     const filename = await create()
     await cli.ok(['backups', 'download', filename, '-o', 'moved.tar.gz'])
     expect(await cli.board(['backups', 'upload', 'moved.tar.gz'])).toMatchObject({ code: 5 })
@@ -120,7 +120,7 @@ describe('board backups', () => {
     })
   })
 
-  it('restores by name, from a file and the latest, when that is wanted for sure', async () => {
+  it('restores by name, from a file and the latest, after a confirmation', async () => {
     await newCard('before')
     const filename = await create()
     await newCard('after')
@@ -148,7 +148,7 @@ describe('board backups', () => {
     expect(await cli.board(['backups', 'restore', 'none.tar.gz', '--yes'])).toMatchObject({ code: 3 })
   })
 
-  it('deletes all but the newest, by itself after making one', async () => {
+  it('deletes all but the newest, and automatically after creating one', async () => {
     await Promise.all([create(), create(), create()])
     const made = (await list()).filter(({ origin }) => origin === 'request').map(({ filename }) => filename)
     const filename = (await cli.ok(['backups', 'create', '--keep', '2', '-q'])).trim()
@@ -186,7 +186,7 @@ describe('board backups', () => {
   })
 })
 
-it('on a terminal a restore wants the name typed', async () => {
+it('on a terminal a restore requires the typed name', async () => {
   const filename = await create()
   const attempt = (typed: string) =>
     onTerminal(['backups', 'restore', filename], {
@@ -206,7 +206,7 @@ it('on a terminal a restore wants the name typed', async () => {
 describe('without a server', () => {
   const alone = { BOARD_URL: '', BOARD_TOKEN: '' }
 
-  it('a restore works on the data folder, and not while a server holds it', async () => {
+  it('a restore works on the data folder, and fails while a server uses it', async () => {
     await newCard('kept offline')
     const filename = await create()
     await newCard('lost offline')
@@ -234,7 +234,7 @@ describe('without a server', () => {
     expect(await titles()).not.toContain('lost offline')
   })
 
-  it('a restore makes a board of an empty folder', async () => {
+  it('a restore creates a board in an empty folder', async () => {
     const dataDir = join(cli.home, 'new')
     expect(
       await cli.json(['backups', 'restore', 'offline.tar.gz', '--yes', '--data-dir', dataDir], { env: alone }),
@@ -245,7 +245,7 @@ describe('without a server', () => {
     expect(readdirSync(dataDir).filter(name => /^(restor|replaced|damaged)/.test(name))).toEqual([])
   })
 
-  it('a damaged database keeps the server from starting, says which backup is good, and is kept when that is restored', async () => {
+  it('a damaged database keeps the server from starting, names the good backup, and is kept when that is restored', async () => {
     const dataDir = join(cli.home, 'new')
     const env = { ...alone, BOARD_DATA_DIR: dataDir }
     const fresh = await startBoard({ dataDir })

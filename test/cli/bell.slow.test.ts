@@ -166,7 +166,7 @@ test('agents messages -f rings for every card', async () => {
   expect(shown.text).toContain('\u001b]2;Another: ')
 })
 
-test("what one is notified of is read and set with the other settings; a new URL's secret is printed once", async () => {
+test("notification settings are read and changed like the other settings; a new URL's secret is printed once", async () => {
   expect(
     await cli.ok([
       'settings',

@@ -62,7 +62,7 @@ describe('a reader that ends early', () => {
   test.each([
     ['a command', 'echo x'],
     ['a command that leaves a program in the background', 'echo x; sleep 100 &'],
-  ])('ends events --exec with %s, whose output arrives until then', async (_, command) => {
+  ])('ends events --exec with %s, whose output is printed until then', async (_, command) => {
     const ran = startWithHead(['events', '--exec', command])
     for (let count = 0; ran.code === undefined && count < 60; count++) {
       await board.client.cards.update({ projectId: board.projectId, cardId, title: `Big ${count}` })
@@ -73,7 +73,7 @@ describe('a reader that ends early', () => {
   })
 })
 
-test('streams written one after the other leave no listeners on stdout', async () => {
+test('consecutive streams leave no listeners on stdout', async () => {
   const listeners = () => process.stdout.eventNames().map(name => process.stdout.listenerCount(name))
   await writeStream(Readable.from([]))
   const before = listeners()

@@ -68,7 +68,7 @@ test('a budget is set, changed, listed and deleted', async () => {
   expect(await cli.ok(['budgets', 'list', '-P', projectId, '-q'])).not.toContain(String(made.id))
 })
 
-test('what is wrong is said: the scope, the amount, a name, a budget that is not there', async () => {
+test('invalid input is reported: the scope, the amount, a name, an unknown budget', async () => {
   const says = async (words: string[]) => {
     const { code, stderr } = await cli.board(words)
     return [code, stderr.split('\n')[0]]
@@ -94,7 +94,7 @@ test('what is wrong is said: the scope, the amount, a name, a budget that is not
   expect(await says(['usage', '--by', 'planet'])).toEqual([2, expect.stringContaining('card, project, agent')])
 })
 
-test('usage is shown by groups, in a time, as JSON and as CSV', async () => {
+test('usage is shown by group, for a period, as JSON and as CSV', async () => {
   const usage = (...words: string[]) => cli.ok(['usage', '-P', projectId, ...words])
   expect(await usage()).toBe(`${cardId}\tPay\t2\t1\t1000\t50\t4.50\t1.25\t1.50\n`)
   expect(await usage('--by', 'day')).toMatch(/^2026-03-31\t2\t/)

@@ -19,7 +19,7 @@ const titlesIn = async (column: string) =>
   (await server.client.cards.list({ projectId, columnId: await columnId(column), offset: 0 })).map(({ title }) => title)
 
 describe('adding', () => {
-  test('a card takes its prompt from stdin, its column by name in any case, and its labels', async () => {
+  test('a card reads its prompt from stdin, its column by name in any case, and its labels', async () => {
     const id = (
       await cli.ok(['cards', 'add', 'Piped', '-c', 'in progress', '--prompt-file', '-', '-l', 'a', '-l', 'b', '-q'], {
         input: 'first line\nsecond line\n',
@@ -35,7 +35,7 @@ describe('adding', () => {
     })
   })
 
-  test('a title of any characters is a title and nothing else', async () => {
+  test('a title can have any characters', async () => {
     const title = '$(touch x) `y` "q" \'s\' ; -- %s \\n \u001b[31m'
     const id = (await cli.ok(['cards', 'add', '-q', '--', title])).trim()
     expect((await server.client.cards.getFlat({ id })).title).toBe(title)
@@ -43,7 +43,7 @@ describe('adding', () => {
     expect(shown).not.toContain('\u001b[31m')
   })
 
-  test('--unless-exists prints the card that has the title already', async () => {
+  test('--unless-exists prints the existing card with the title', async () => {
     const args = ['cards', 'add', 'Only 100% once_', '--unless-exists', '-q']
     const first = await cli.ok(args)
     await newCard('Only 100% once_ more')
@@ -51,7 +51,7 @@ describe('adding', () => {
     expect(await cli.ok([...args, '-c', 'Done'])).not.toBe(first)
   })
 
-  test('the same --idempotency-key does not create a second card', async () => {
+  test('a repeated --idempotency-key does not create a second card', async () => {
     const args = ['cards', 'add', 'Keyed', '--idempotency-key', 'nightly-1', '-q']
     expect(await cli.ok(args)).toBe(await cli.ok(args))
   })
@@ -61,7 +61,7 @@ describe('adding', () => {
     expect(await cli.json(['cards', 'view', id])).toMatchObject({ columnName: 'In Progress', deferred: false })
   })
 
-  test('--run adds no card whose agent cannot start, and says so', async () => {
+  test('--run adds no card whose agent cannot start, and reports it', async () => {
     const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Waits', '--run', '--json'])
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('no agent is installed on the server')])
     expect(await cli.ok(['cards', 'list', '--search', 'Waits', '-q'])).toBe('')
@@ -75,7 +75,7 @@ describe('adding', () => {
 })
 
 describe('listing', () => {
-  test('a pipe gets tab-separated lines without a head, a terminal an aligned table', async () => {
+  test('a pipe gets tab-separated lines without a header, a terminal an aligned table', async () => {
     const id = await newCard('Listed', { labels: ['here'] })
     const [piped, drawn] = await Promise.all([
       cli.ok(['cards', 'list', '-l', 'here']),
@@ -113,7 +113,7 @@ describe('listing', () => {
     expect(page.stderr).toContain('--all lists every card')
   })
 
-  test('a column that holds no card is not asked for', async () => {
+  test('an empty column is not requested', async () => {
     const { id } = await server.client.projects.create({ name: 'Few', path: server.folder('few') })
     await server.client.cards.create({ projectId: id, title: 'One', deferred: true })
     const listed = /^board_request_seconds_count\{method="GET",route="\S+}\/cards",status="200"\} (\d+)$/m
@@ -137,7 +137,7 @@ describe('listing', () => {
 })
 
 describe('moving', () => {
-  test('several cards keep the order in which they are named', async () => {
+  test('several cards keep the order of the arguments', async () => {
     const ids = [await newCard('m1'), await newCard('m2'), await newCard('m3')]
     await newCard('m0', { columnId: await columnId('Done') })
     expect(await cli.ok(['cards', 'move', ...ids, '--to', 'done', '--top'])).toBe(
@@ -148,7 +148,7 @@ describe('moving', () => {
     expect((await titlesIn('Done')).slice(0, 3)).toEqual(['m1', 'm3', 'm2'])
   })
 
-  test('--dry-run changes nothing, and says which card is not there', async () => {
+  test('--dry-run changes nothing, and reports missing cards', async () => {
     const id = await newCard('Stays')
     const { code, stdout, stderr } = await cli.board(['cards', 'move', id, '9999', '--to', 'done', '--dry-run'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${id}\twould be moved to done\n` })
@@ -178,7 +178,7 @@ describe('moving', () => {
 })
 
 describe('changing', () => {
-  test('labels are added and taken away, and nothing else changes', async () => {
+  test('labels are added and removed, and nothing else changes', async () => {
     const id = await newCard('Labelled', { labels: ['old', 'kept'], prompt: 'p' })
     await cli.ok(['cards', 'edit', id, '--add-label', 'new', '--remove-label', 'old'])
     expect(await server.client.cards.getFlat({ id })).toMatchObject({
@@ -188,13 +188,13 @@ describe('changing', () => {
     })
   })
 
-  test('labels that many people add at once are all kept', async () => {
+  test('labels that many users add concurrently are all kept', async () => {
     const id = await newCard('Crowded')
     await Promise.all(['a', 'b', 'c'].map(label => cli.ok(['cards', 'edit', id, '--add-label', label])))
     expect([...(await server.client.cards.getFlat({ id })).labels].sort()).toEqual(['a', 'b', 'c'])
   })
 
-  test('nothing to change is a usage error', async () => {
+  test('an update without changes is a usage error', async () => {
     expect(await cli.board(['cards', 'edit', '1'])).toMatchObject({ code: 2, stdout: '' })
   })
 
@@ -204,7 +204,7 @@ describe('changing', () => {
     expect(stderr).toContain('--prompt-file')
   })
 
-  test('deleting asks, so without a terminal it wants --yes; then restore brings the card back', async () => {
+  test('deleting asks, so without a terminal it requires --yes; then restore brings the card back', async () => {
     const id = await newCard('Gone')
     const refused = await cli.board(['cards', 'delete', id])
     expect(refused.code).toBe(2)
@@ -225,7 +225,7 @@ describe('changing', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) })
   })
 
-  test('a pipeline that is printed can be set again, also with columns by name', async () => {
+  test('a printed pipeline can be set again, also with columns by name', async () => {
     const id = await newCard('Piped steps')
     const steps = await cli.ok(['cards', 'pipeline', id, '--json'])
     await cli.ok(['cards', 'pipeline', id, '--set', '-'], {
@@ -238,7 +238,7 @@ describe('changing', () => {
     expect(await cli.ok(['cards', 'pipeline', id, '--json'])).toBe(steps)
   })
 
-  test('run takes -y, as move does', async () => {
+  test('run accepts -y, like move', async () => {
     expect(await cli.board(['cards', 'run', '999999', '-y'])).toMatchObject({ code: 3 })
   })
 
@@ -277,7 +277,7 @@ describe('attachments', () => {
     expect(readFileSync(join(folder, 'copy'))).toEqual(bytes)
   })
 
-  test('a file that is not there is a usage error, and nothing is uploaded', async () => {
+  test('a missing file is a usage error, and nothing is uploaded', async () => {
     const id = await newCard('No file')
     writeFileSync(join(cli.home, 'there'), 'x')
     expect((await cli.board(['cards', 'attach', id, 'there', 'missing'])).code).toBe(2)
@@ -290,7 +290,7 @@ describe('attachments', () => {
   })
 })
 
-test('a card is found by its id alone where there is no current project', async () => {
+test('a card is found by its id alone if there is no current project', async () => {
   const other = await server.client.projects.create({ name: 'other', path: server.folder('other') })
   const card = await server.client.cards.create({ projectId: other.id, title: 'Elsewhere' })
   expect(await cli.ok(['cards', 'view', card.id, '--json', 'title'], { env: { BOARD_PROJECT: '' } })).toBe(

@@ -13,7 +13,7 @@ afterAll(() => close())
 const titles = async () => (await server.client.cards.list({ projectId })).map(({ title }) => title)
 const card = async (id: string) => server.client.cards.get({ projectId, cardId: id })
 
-test('a template gives title, prompt, column and labels, and flags win over it', async () => {
+test('a template sets title, prompt, column and labels, and flags override them', async () => {
   const file = join(cli.home, 'release.md')
   writeFileSync(
     file,
@@ -36,12 +36,12 @@ test('a template gives title, prompt, column and labels, and flags win over it',
   })
 })
 
-test("a commit's message from stdin is a title and a prompt", async () => {
+test("a commit's message from stdin becomes a title and a prompt", async () => {
   const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Fix the gate\n\nIt was open.\n' })).trim()
   expect(await card(id)).toMatchObject({ title: 'Fix the gate', prompt: 'It was open.' })
 })
 
-test('many cards come from lines of JSON, in their order, one line of output each', async () => {
+test('lines of JSON create many cards in order, with one line of output each', async () => {
   const lines = Array.from({ length: 30 }, (_, at) =>
     JSON.stringify({ title: `Line ${at}`, prompt: `p${at}`, column: at % 2 ? 'Done' : 'Backlog', labels: ['many'] }),
   )
@@ -61,7 +61,7 @@ test('many cards come from lines of JSON, in their order, one line of output eac
   ])
 })
 
-test('nothing is added when a line is wrong, and the error names the line', async () => {
+test('no card is added if a line is invalid, and the error names the line', async () => {
   const before = await titles()
   for (const [input, says] of [
     ['{"title":"a"}\n{"title":', 'line 2 is not a JSON object'],
@@ -76,7 +76,7 @@ test('nothing is added when a line is wrong, and the error names the line', asyn
   expect(await titles()).toEqual(before)
 })
 
-test('one card that fails does not stop the others, and the exit code tells', async () => {
+test('a failed card does not stop the others, and the exit code reports it', async () => {
   const { code, stdout, stderr } = await cli.board(['cards', 'add', '--from', '-', '-q'], {
     input: '{"title":"First one"}\n{"title":"Lost","column":"Nowhere"}\n{"title":"Third one"}\n',
   })
@@ -85,7 +85,7 @@ test('one card that fails does not stop the others, and the exit code tells', as
   expect(await titles()).toEqual(expect.arrayContaining(['First one', 'Third one']))
 })
 
-test('trying again with the same key adds nothing twice, and a title is needed', async () => {
+test('a retry with the same key adds no duplicates, and a title is required', async () => {
   const input = '{"title":"Once A"}\n{"title":"Once B"}\n'
   const first = await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })
   expect(await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })).toBe(first)
@@ -97,7 +97,7 @@ test('trying again with the same key adds nothing twice, and a title is needed',
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
 })
 
-test('a card whose agent cannot be started is not added with --run, and a waiting one stays where it is', async () => {
+test('a card whose agent cannot start is not added with --run, and a waiting one stays in its column', async () => {
   const unable =
     /^board: no agent is installed on the server\. To get one, .+: npm install -g \S+\nsee: board agents providers\n$/
   const refused = { code: 1, stdout: '', stderr: expect.stringMatching(unable) as string }
@@ -148,7 +148,7 @@ test.each([
   expect((await cli.board(['cards', 'add', 'Long', '--prompt', text])).code).toBe(2)
 })
 
-test('auto mode is an option of add and edit, and auto takes several cards', async () => {
+test('auto mode is an option of add and edit, and auto accepts several cards', async () => {
   const modes = (ids: string[]) => Promise.all(ids.map(async id => (await card(id)).autoMode))
   const first = (await cli.ok(['cards', 'add', 'By itself', '--auto', '-q'])).trim()
   const second = (await cli.ok(['cards', 'add', 'By hand', '-q'])).trim()

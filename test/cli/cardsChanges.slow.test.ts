@@ -40,7 +40,7 @@ const done = async (agent = 'good', title?: string) => {
   return id
 }
 
-test('a diff is a patch in a pipe, coloured on a terminal, and counted by --stat', async () => {
+test('a diff is a patch in a pipe, colored on a terminal, and counted by --stat', async () => {
   const id = await done()
   const patch = await cli.ok(['cards', 'diff', id])
   const folder = mkdtempSync(join(tmpdir(), 'board-apply-'))
@@ -103,7 +103,7 @@ test("a card's worktree is shown and its branch checked out in the user's folder
   expect((await cli.board(['cards', 'checkout', id])).code).toBe(2)
 })
 
-test('a branch is fetched where it is only at the remote, and planted hooks do not run', async () => {
+test('a branch that exists only at the remote is fetched, and planted hooks do not run', async () => {
   const id = await done('good', 'Far away')
   const { worktreePath } = await cli.json(['cards', 'worktree', id])
   git(worktreePath!, 'add', '.')
@@ -138,7 +138,7 @@ test('a branch is fetched where it is only at the remote, and planted hooks do n
   }
 })
 
-test('a card is merged, and a conflict names the files and ends with 5', async () => {
+test('a card is merged, and a conflict names the files and exits with 5', async () => {
   const [first, second] = [await done('good', 'Wins'), await done('good', 'Loses')]
   const { worktreePath } = await cli.json(['cards', 'worktree', second])
   writeFileSync(join(worktreePath!, 'hello.txt'), 'something else\n')
@@ -175,7 +175,7 @@ test('a merged card reads "Merged into main" until main loses the merge', async 
   expect(await cli.ok(['cards', 'view', id])).not.toContain('merged')
 })
 
-test('a merge moves the card to done and removes its worktree by flags, and offers both on a terminal', async () => {
+test('a merge moves the card to done and removes its worktree with flags, and offers both on a terminal', async () => {
   const [first, second] = [await done('shell', 'By flags'), await done('own', 'By answers')]
   const flags = await cli.board(['cards', 'merge', first, '--done', '--remove-worktree'])
   expect(flags.stderr).toBe(
@@ -193,7 +193,7 @@ test('a merge moves the card to done and removes its worktree by flags, and offe
   expect((await board.card(second)).gitBranch).not.toBeNull()
 })
 
-test('a card is pushed, and brought up to date; what cannot be says why', async () => {
+test('a card is pushed and updated; a card for which that is impossible reports the reason', async () => {
   const id = await done('good', 'Pushed')
   const { worktreePath } = await cli.json(['cards', 'worktree', id])
   writeFileSync(join(worktreePath!, 'pushed.txt'), 'pushed\n')
@@ -226,7 +226,7 @@ test('a card is pushed, and brought up to date; what cannot be says why', async 
   expect(stderr).not.toContain('newest of its base')
 })
 
-test('a card is summarized, and approve lets the card move on', async () => {
+test('a card is summarized, and approve moves the card on', async () => {
   const id = await done()
   expect(await cli.ok(['cards', 'summary', id])).toBe('I wrote hello.txt as asked.\n')
   expect(await cli.ok(['cards', 'approve', id])).toBe(`${id}\tapproved\n`)
@@ -252,7 +252,7 @@ test('a project is created with several repositories', async () => {
   ])
 })
 
-test('a project has several repositories, and a card its work in each', async () => {
+test('a project has several repositories, and a card has its work in each', async () => {
   const [lib, docs] = ['lib', 'docs'].map(name => makeRepository(board.folder(name))) as [string, string]
   expect((await cli.board(['projects', 'edit', '--add-repository', lib])).stderr).toContain('NAME=FOLDER')
   await cli.ok(['projects', 'edit', '--add-repository', `lib=${lib}`, '--add-repository', `docs=${docs}`])

@@ -32,7 +32,7 @@ const names = async (cardId: string) =>
   (await read(cardId)).assignees.map(each => ('userId' in each ? each.displayName : each.name))
 
 describe('a plan', () => {
-  test('is given, changed and taken away', async () => {
+  test('is set, changed and removed', async () => {
     const id = await add('a', '-a', 'me,bob bell', '--priority', 'urgent', '--due', '2030-07-31', '--estimate', '1.5')
     expect(await cli.ok(['cards', 'view', id])).toMatch(
       /priority\turgent\ndueAt\t2030-07-31T21:59:59.999Z\nestimate\t1.5\nassignees\tAda, Bob Bell\n/,
@@ -47,7 +47,7 @@ describe('a plan', () => {
     expect((await read(id)).watching).toBe(true)
   })
 
-  test('keeps names without an account until they are taken off', async () => {
+  test('keeps names without an account until they are removed', async () => {
     const id = await add('a')
     await ada.cards.update({ projectId, cardId: id, assigneeNames: ['Zoe', 'Yan'] })
     await cli.ok(['cards', 'edit', id, '--add-assignee', bob])
@@ -58,7 +58,7 @@ describe('a plan', () => {
     expect(await names(id)).toEqual(['Yan'])
   })
 
-  test('assign puts people on cards and takes them off, and ready filters by them', async () => {
+  test('assign adds people to cards and removes them, and ready filters by them', async () => {
     const [first, second] = [await add('a'), await add('b')]
     await cli.ok(['cards', 'assign', first, second, '--to', 'me,bob bell'])
     expect([await names(first), await names(second)]).toEqual([
@@ -73,7 +73,7 @@ describe('a plan', () => {
     expect((await cli.board(['cards', 'assign', first])).code).toBe(2)
   })
 
-  test('comes from files too', async () => {
+  test('can be set from files', async () => {
     const line = { title: 'b', priority: 'high', due: '2030-01-31', estimate: 2, assignees: ['Bob Bell'] }
     const [id] = (await cli.ok(['cards', 'add', '--from', '-', '-q'], { input: JSON.stringify(line) })).split('\n')
     expect(await read(id!)).toMatchObject({ priority: 'high', dueAt: '2030-01-31T22:59:59.999Z', estimate: 2 })
@@ -92,7 +92,7 @@ describe('a plan', () => {
     [['--priority', 'huge'], /urgent, high, normal, low/],
     [['-a', 'Bob Bel'], /there is no person "Bob Bel"\ndid you mean: Bob Bell/],
     [['-a', '999'], /999 is not/],
-  ])('is refused where it makes no sense: %j', async (options, message) => {
+  ])('is rejected if it is invalid: %j', async (options, message) => {
     const { code, stderr } = await cli.board(['cards', 'add', 'a', ...options])
     expect(code).toBeGreaterThan(0)
     expect(stderr).toMatch(message)
@@ -116,7 +116,7 @@ describe('a list', () => {
       .filter(Boolean)
       .map(id => Object.entries(ids).find(each => each[1] === id)![0])
 
-  test('is filtered by who, how urgent and by when', async () => {
+  test('is filtered by assignee, priority and due date', async () => {
     expect(await listed('--assignee', 'me')).toEqual(['soon'])
     expect(await listed('-a', 'bob@example.org')).toEqual(['high'])
     expect(await listed('-a', 'none')).toEqual(['late', 'plain'])
@@ -135,7 +135,7 @@ describe('a list', () => {
     expect(await cli.ok(['cards', 'ready', '-q'])).toBe(`${ids.soon}\n${ids.plain}\n${ids.late}\n`)
   })
 
-  test('is the same for an API key', async () => {
+  test('works with an API key', async () => {
     const { key } = await ada.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] })
     const byKey = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: key, BOARD_PROJECT: projectId })
     expect(await byKey.ok(['cards', 'list', '-a', 'me', '-q'])).toBe(`${ids.soon}\n`)

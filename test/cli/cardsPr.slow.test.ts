@@ -37,7 +37,7 @@ const worked = async (title: string, labels: string[] = []) =>
   (cardId = (await board.untilStatus((await board.start('writes', { title, labels })).id, 'completed')).id)
 
 describe('board cards pr', () => {
-  test('opens, shows, lists and merges', async () => {
+  test('opens, shows, lists and merges a pull request', async () => {
     await worked('Put a roof on', ['roof'])
     const none = await cli.board(['cards', 'pr', 'view', cardId])
     expect(none).toMatchObject({ code: 3, stderr: expect.stringContaining('see: board cards pr create') as string })
@@ -98,7 +98,7 @@ describe('board cards pr', () => {
     expect(await cli.json(['cards', 'pr', 'list', '--state', 'merged'])).toMatchObject([{ cardId, number: 1 }])
   })
 
-  test('takes its text from a file, and its address can be had', async () => {
+  test('reads its text from a file, and can print its address', async () => {
     await worked('Second')
     const file = join(board.folder('texts'), 'body.md')
     writeFileSync(file, 'From a file.\n')
@@ -131,7 +131,7 @@ describe('board cards pr', () => {
     expect(forge.pull().body).toMatch(new RegExp(`^Said last\\.\\n\\nMade from card ${cardId} of the board\\.$`))
   })
 
-  test('changes reviewers and labels, and fails where the forge does not take them', async () => {
+  test('changes reviewers and labels, and fails if the forge rejects them', async () => {
     const names = ['--add-reviewer', 'ann', '--add-reviewer', 'bob', '--add-label', 'wall', '--add-label', 'roof']
     expect(await cli.board(['cards', 'pr', 'edit', cardId, ...names])).toMatchObject({
       code: 0,
@@ -148,7 +148,7 @@ describe('board cards pr', () => {
     expect(both.stderr).toContain('removeLabels must not hold a, which is to be added')
   })
 
-  test('says of a forge that has had enough of requests when to try again', async () => {
+  test('reports when to try again after a rate limit of the forge', async () => {
     forge.fail({ limit: { kind: 'secondary', seconds: 3600 } })
     const refused = await cli.board(['cards', 'pr', 'edit', cardId, '--title', 'Once more'])
     const [, until, secs] = /takes no more requests before (\S+)\ntry again in (\d+) s\n$/.exec(refused.stderr)!
@@ -168,7 +168,7 @@ describe('board cards pr', () => {
     expect(await cli.board(['cards', 'pr', 'continue', '999'])).toMatchObject({ code: 3 })
   })
 
-  test('says of a card without one what to do', async () => {
+  test('explains how to open a pull request for a card without one', async () => {
     const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Bare' })
     for (const command of [['continue'], ['merge'], ['close', '--yes'], ['view'], ['edit', '--draft']])
       expect([command, await cli.board(['cards', 'pr', command[0]!, id, ...command.slice(1)])]).toEqual([
@@ -203,7 +203,7 @@ describe('board cards pr', () => {
   })
 })
 
-test("the secret of the forge's webhook is shown once, and alone where it goes into a file", async () => {
+test("the secret of the forge's webhook is shown once, and alone if it is written to a file", async () => {
   const { code, stdout, stderr } = await cli.board(['projects', 'forge', '--new-webhook-secret'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not shown again') as string })
   expect(stdout).toMatch(new RegExp(`^url\\t${board.url}/api/forge-webhooks/${board.projectId}\\nsecret\\t\\S+\\n$`))

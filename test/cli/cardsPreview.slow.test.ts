@@ -46,7 +46,7 @@ describe('board cards preview', () => {
     expect(await read()).toMatchObject({ status: 'off' })
   })
 
-  test('ends when somebody else ends it', async () => {
+  test('exits when another client stops the preview', async () => {
     const going = cli.start(['cards', 'preview', cardId, '--json', 'url'])
     await eventually('the address', () => going.stdout.includes('http'))
     expect((await openPreview(JSON.parse(going.stdout).url)).url).toBe((await read()).url)
@@ -59,7 +59,7 @@ describe('board cards preview', () => {
     expect(await read()).toMatchObject({ status: 'off' })
   })
 
-  test('says why it failed, with what it printed', async () => {
+  test('reports a failure with its output', async () => {
     await server.client.projects.update({
       id: projectId,
       worktree: { preview: 'echo "no such script" >&2; echo "in 2 lines" >&2; exit 4' },
@@ -80,7 +80,7 @@ describe('board cards preview', () => {
     expect(await cli.board(['cards', 'preview', '999', '--status'])).toMatchObject({ code: 3 })
   })
 
-  test('opens the browser with a ticket that is not among its arguments', async () => {
+  test('opens the browser with a ticket that is not in its arguments', async () => {
     const browser = fakeBrowser(cli.home)
     const going = cli.start(['cards', 'preview', cardId, '--open'], { BROWSER: browser.command })
     await printed(going)
@@ -93,7 +93,7 @@ describe('board cards preview', () => {
     await untilCode(going)
   })
 
-  test('tells how to get there from another machine', async () => {
+  test('explains how to reach it from another machine', async () => {
     // It leads to this machine, and its name does not say so.
     const going = cli.start(['cards', 'preview', cardId, '--open'], {
       BOARD_URL: server.url.replace('127.0.0.1', '0.0.0.0'),

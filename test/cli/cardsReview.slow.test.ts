@@ -23,7 +23,7 @@ async function worked(): Promise<string> {
 }
 const reviewed = (id: string, ...args: string[]) => cli.board(['cards', 'review', id, ...args])
 
-test('comments are gathered in a draft, sent as one review, and shown with what the agent answered', async () => {
+test("comments are collected in a draft, sent as one review, and shown with the agent's answers", async () => {
   const id = await worked()
   expect(await cli.ok(['cards', 'review', id])).toBe(`Card ${id}: not reviewed yet\n`)
   await cli.ok(['cards', 'review', id, '--file', 'notes.txt', '--line', '1-2', '-m', 'Why two?'])
@@ -62,7 +62,7 @@ test('comments are gathered in a draft, sent as one review, and shown with what 
   expect((await cli.json<unknown[]>(['cards', 'review', id])).length).toBe(2)
 })
 
-test('a draft with a line that the diff does not show is refused by name, stays, and can be dropped', async () => {
+test('a draft with a line outside the diff is rejected by name, is kept, and can be deleted', async () => {
   const id = await worked()
   await cli.ok(['cards', 'review', id, '--file', 'notes.txt', '--line', '99', '-m', 'Where?'])
   const refused = await reviewed(id, '--send')
@@ -81,11 +81,11 @@ test.each<[string, string[]]>([
   ['a range backwards', ['--file', 'a', '--line', '5-3', '-m', 'y']],
   ['two verdicts', ['--approve', '--request-changes']],
   ['an empty text', ['-m', ' ']],
-])('%s is a wrong use of the command', async (_, args) => {
+])('%s is a usage error', async (_, args) => {
   expect((await reviewed('1', ...args)).code).toBe(2)
 })
 
-test('a comment on what the diff does not show is refused, with the command that shows the diff', async () => {
+test('a comment on a line outside the diff is rejected, with the command that shows the diff', async () => {
   const id = await worked()
   for (const place of [
     ['--file', 'other.txt', '--line', '1'],
@@ -107,7 +107,7 @@ test('a rejected review leaves the draft unchanged for a correction', async () =
   expect(sent).toMatchObject({ body: 'First.', comments: [{ body: 'Line 2.' }] })
 })
 
-test('where there is nothing to send it is said how to say something, and a draft has no id to print', async () => {
+test('an empty review explains how to add a comment, and a draft has no id to print', async () => {
   const id = await worked()
   for (const verdict of ['--send', '--request-changes'])
     expect(await reviewed(id, verdict)).toMatchObject({
@@ -117,7 +117,7 @@ test('where there is nothing to send it is said how to say something, and a draf
   expect(await reviewed(id, '-m', 'Nearly.', '-q')).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('what a linter prints is a list of comments, with the number of problems at its end', async () => {
+test("a linter's output is a list of comments, with the number of problems at its end", async () => {
   const id = await worked()
   const list = join(board.folder('lists'), 'linted')
   writeFileSync(list, 'notes.txt:3:5: Variable is never used. [Warning/no-unused-vars]\n\n1 problem\n')

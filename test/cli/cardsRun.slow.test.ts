@@ -69,7 +69,7 @@ describe('run', () => {
     await cli.ok(['cards', 'cancel', id])
   })
 
-  test('--wait runs several at once and prints what became of each; that not all completed ends with 1', async () => {
+  test('--wait runs several cards concurrently and prints the result of each; it exits with 1 unless all completed', async () => {
     const ids = [await newCard('good', 'First'), await newCard('crashing', 'Second'), await newCard('asking', 'Third')]
     const { code, stdout, stderr } = await cli.board(['cards', 'run', ...ids, '--wait', '--timeout', '30'])
     expect(stdout.trimEnd().split('\n').sort()).toEqual([
@@ -97,7 +97,7 @@ describe('run', () => {
     expect({ code, said: stderr.includes('9999: there is no such card') }).toEqual({ code: 1, said: true })
   })
 
-  test('--timeout ends the waiting with 8, not the agent', async () => {
+  test('--timeout ends the wait with exit code 8, and not the agent', async () => {
     const id = await newCard('endless')
     const { code, stderr } = await cli.board(['cards', 'run', id, '--wait', '--timeout', '2'])
     expect({ code, said: stderr.includes(`timed out after 2 s; still waiting for ${id} (running)`) }).toEqual({
@@ -109,7 +109,7 @@ describe('run', () => {
     expect((await board.card(id)).status).toBe('cancelled')
   })
 
-  test('--follow prints the messages of this run and ends with it', async () => {
+  test('--follow prints the messages of this run and exits with it', async () => {
     const id = await done()
     const before = (await board.messages(id)).length
     await cli.ok(['cards', 'move', id, '--to', 'backlog'])
@@ -122,7 +122,7 @@ describe('run', () => {
     expect((await cli.board(['cards', 'run', id, '1', '--follow'])).code).toBe(2)
   })
 
-  test('--follow of an agent that crashes ends with 1 after its last words', async () => {
+  test('--follow of an agent that crashes exits with 1 after its last message', async () => {
     const id = await newCard('crashing')
     const { code, stdout, stderr } = await cli.board(['cards', 'run', id, '--follow'])
     expect({ code, said: stderr.includes(`card ${id} failed: crashed`) }).toEqual({ code: 1, said: true })
@@ -155,7 +155,7 @@ describe('wait', () => {
     expect(await cli.ok(['cards', 'wait', id, '--for', 'failed,completed', '-q'])).toBe(`${id}\n`)
   })
 
-  test('passes over the steps of auto mode to the end of the last one', async () => {
+  test('waits through the steps of auto mode until the last one ends', async () => {
     const review = await board.client.columns.create({
       projectId: board.projectId,
       boardId: (await board.client.boards.list({ projectId: board.projectId }))[0]!.id,
@@ -170,7 +170,7 @@ describe('wait', () => {
     await board.client.columns.delete({ projectId: board.projectId, columnId: review.id })
   })
 
-  test('--exit-status exits with 1 if a card failed; without it the end is enough', async () => {
+  test('--exit-status exits with 1 if a card failed; without it, any end exits with 0', async () => {
     const id = await newCard('crashing')
     expect((await cli.board(['cards', 'run', id, '--wait'])).code).toBe(1)
     expect((await cli.board(['cards', 'wait', id])).code).toBe(0)

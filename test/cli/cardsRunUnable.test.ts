@@ -25,7 +25,7 @@ describe('where no agent is installed', () => {
   const newCard = async () => (await board.client.cards.create({ projectId, title: 'Work' })).id
   const columnOf = async (cardId: string) => (await board.client.cards.get({ projectId, cardId })).columnId
 
-  test('a move into an active column says that no agent started, and how to get one', async () => {
+  test('a move into an active column reports that no agent started, and how to install one', async () => {
     const id = await newCard()
     const { code, stdout, stderr } = await cli.board(['cards', 'move', id, '--to', 'In Progress'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${id}\tmoved\n` })
@@ -38,7 +38,7 @@ describe('where no agent is installed', () => {
     expect((await cli.board(['cards', 'move', id, '--to', 'backlog'])).stderr).toBe('')
   })
 
-  test('cards run says so and moves nothing', async () => {
+  test('cards run reports it and moves no card', async () => {
     const id = await newCard()
     const { code, stdout, stderr } = await cli.board(['cards', 'run', id])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -61,7 +61,7 @@ describe('where no agent is installed', () => {
     expect(await columnOf(ids[0]!)).toBe(columns.backlog)
   })
 
-  test('cards add --run adds nothing and states how to get an agent', async () => {
+  test('cards add --run adds no card and explains how to install an agent', async () => {
     const before = await board.client.cards.list({ projectId })
     const { code, stderr } = await cli.board(['cards', 'add', 'Never added', '--run'])
     expect(code).toBe(1)
@@ -71,7 +71,7 @@ describe('where no agent is installed', () => {
     expect(await board.client.cards.list({ projectId })).toHaveLength(before.length)
   })
 
-  test('a move that must start is refused whole, over HTTP too', async () => {
+  test('a move that requires a start is rejected as a whole, also over HTTP', async () => {
     const cardId = await newCard()
     const move = (columnId: string) => board.client.cards.move({ projectId, cardId, columnId, mustStart: true })
     await expect(move(columns.active)).rejects.toMatchObject({ status: 503, code: 'AGENT_UNAVAILABLE' })
@@ -83,7 +83,7 @@ describe('where no agent is installed', () => {
     })
   })
 
-  test('a card that must start is refused whole, over HTTP too', async () => {
+  test('a card that requires a start is rejected as a whole, also over HTTP', async () => {
     const count = async () => (await board.client.cards.list({ projectId })).length
     const before = await count()
     const create = (columnId: string, more: object = {}) =>
@@ -144,7 +144,7 @@ describe('in a project without Git', () => {
     expect(messages.some(({ content }) => content.includes('Git'))).toBe(false)
   })
 
-  test('in Git nothing is said', async () => {
+  test('in a Git repository there is no notice', async () => {
     const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Work', agent: 'good' })
     const { stderr } = await cli.board(['-P', board.projectId, 'cards', 'run', id, '--wait', '--timeout', '60'])
     expect(stderr).not.toContain('warning')

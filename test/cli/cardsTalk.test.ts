@@ -25,7 +25,7 @@ const bodies = async () =>
   ((await cli.json(['cards', 'comment', card])) as Array<{ body: string }>).map(each => each.body)
 
 describe('comments', () => {
-  test('are written, read, changed and deleted', async () => {
+  test('are written, read, edited and deleted', async () => {
     const id = (await cli.ok(['cards', 'comment', card, 'First', '-q'])).trim()
     const file = join(board.folder('texts'), 'text.md')
     writeFileSync(file, 'Second\n\nwith **more**\n')
@@ -51,13 +51,13 @@ describe('comments', () => {
     })
   })
 
-  test('mention people by their names', async () => {
+  test('mention users by name', async () => {
     await cli.ok(['cards', 'comment', card, 'Look', '--mention', 'ada l.,me'])
     expect(await bodies()).toEqual([`@[Ada L.](${ada}) Look`])
     expect(await cli.board(['cards', 'comment', card, 'Look', '--mention', 'nobody'])).toMatchObject({ code: 3 })
   })
 
-  test('show the newest last, as many as are asked for, and nothing that steers a terminal', async () => {
+  test('show the newest last, up to the requested number, with sanitized control characters', async () => {
     for (const text of ['1', '2', '\u001b[2Jthree']) await cli.ok(['cards', 'comment', card, text])
     expect(await cli.board(['cards', 'comment', card, '--limit', '2'])).toMatchObject({
       stdout: expect.stringMatching(/^\d+\t.*\t2\n\d+\t.*\t␛\[2Jthree\n$/),
@@ -72,7 +72,7 @@ describe('comments', () => {
     [['--edit', '1'], 'which text?'],
     [['--delete', '1', 'text'], '--delete takes no text'],
     [['text', '-F', 'file'], 'both'],
-  ])('with %s are refused', async (words, message) => {
+  ])('with %s are rejected', async (words, message) => {
     expect(await cli.board(['cards', 'comment', card, ...words])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(message),

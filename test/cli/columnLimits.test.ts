@@ -17,7 +17,7 @@ const add = async (title: string, ...options: string[]) =>
 const limits = async (): Promise<unknown[]> =>
   JSON.parse(await cli.ok(['columns', 'list', '--json', 'name,cardCount,wipLimit,pull']))
 
-test('a limit is set, shown and taken away, and a column pulls with one only', async () => {
+test('a limit is set, shown and removed, and a column pulls only with a limit', async () => {
   expect(await cli.board(['columns', 'edit', 'Done', '--pull'])).toMatchObject({
     code: 2,
     stderr: 'board: --limit is required for a column that pulls\n',
@@ -38,7 +38,7 @@ test('a limit is set, shown and taken away, and a column pulls with one only', a
     expect((await cli.board(['columns', 'edit', 'Done', '--limit', wrong])).stderr).toContain('--limit')
 })
 
-test('a full column is refused with what to do, and forced', async () => {
+test('a full column rejects a card with the next steps, and accepts it with force', async () => {
   const [a, b, c, d] = [await add('a'), await add('b'), await add('c'), await add('d')]
   await cli.ok(['columns', 'edit', 'Done', '--limit', '1'])
   await cli.ok(['cards', 'complete', d])

@@ -211,7 +211,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect(found[2]).toContain('plain-project')
   })
 
-  test('files in the folder of backups that mean harm are not offered, and backups are by their names', async context => {
+  test('hostile file names in the backups folder are not offered, and backups are offered by name', async context => {
     if (!(await has(shell))) {
       console.warn(`SKIPPED: ${shell} is not installed here`)
       return context.skip(`${shell} is not installed`)
@@ -221,7 +221,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect(existsSync(mark)).toBe(false)
   })
 
-  test('values of options complete behind a space and behind =', async context => {
+  test('values of options are completed after a space and after =', async context => {
     if (!(await has(shell))) {
       console.warn(`SKIPPED: ${shell} is not installed here`)
       return context.skip(`${shell} is not installed`)
@@ -270,14 +270,14 @@ describe('the program', () => {
     expect((await ask(['projects', 'create', 'x', '--path', ''])).stdout).toBe(':folders\n')
   })
 
-  test('offers no card twice, and looks in the project that -P names', async () => {
+  test('offers no card twice, and uses the project of -P', async () => {
     const ids = (await ask(['cards', 'archive', ''])).stdout.split('\n').map(line => line.split('\t')[0])
     const rest = (await ask(['cards', 'archive', ids[0]!, ''])).stdout.split('\n').map(line => line.split('\t')[0])
     expect(rest).toEqual(ids.slice(1))
     expect((await ask(['-P', '2', 'cards', 'view', ''])).stdout).toBe('')
   })
 
-  test('is silent without a server, without a sign-in, and for words that mean nothing', async () => {
+  test('is silent without a server, without a sign-in, and for unknown words', async () => {
     const silent = { code: 0, stdout: '', stderr: '' }
     expect(await ask(['cards', 'view', ''], { BOARD_URL: 'http://127.0.0.1:1' })).toEqual(silent)
     expect(await ask(['cards', 'view', ''], { BOARD_TOKEN: 'svc_st_wrong' })).toEqual(silent)
@@ -316,7 +316,7 @@ async function quickest(action: () => Promise<unknown>): Promise<number> {
   return bestMs
 }
 
-test('board completion prints the files, and --install puts them in their places', async () => {
+test('board completion prints the files, and --install installs them', async () => {
   for (const [shell, file, place] of [
     ['bash', 'board.bash', '.local/share/bash-completion/completions/board'],
     ['zsh', '_board', '.local/share/zsh/site-functions/_board'],

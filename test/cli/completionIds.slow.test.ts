@@ -143,7 +143,7 @@ function takersOf(command: Command): Taker[] {
   )
 }
 
-test('every argument and option takes something that completion lists, a file, a known word, or free text', () => {
+test('every argument and option accepts values that completion lists, a file, a known word, or free text', () => {
   expect(takers.filter(taker => !isListed(taker.placeholder) && !isFree(taker)).map(({ name }) => name)).toEqual([])
 })
 
@@ -183,7 +183,7 @@ test('every argument with a list command completes the existing values', async (
   expect(offered['orgs member set <member>']).toContain(named.memberId)
 })
 
-test('archived and deleted cards are offered only to the commands that bring them back', async () => {
+test('archived and deleted cards are offered only to the commands that restore them', async () => {
   const idsFor = async (verb: string) =>
     (await cli.ok(['__complete', '--', 'cards', verb, '']))
       .split('\n')

@@ -23,7 +23,7 @@ const add = (name: string, ...more: string[]) =>
     { input: `${apiKey}\n` },
   )
 
-test('a key comes from stdin, is kept, and is shown by its last four characters', async () => {
+test('a key is read from stdin, stored, and shown by its last four characters', async () => {
   const made = await add('work')
   expect(made).toMatchObject({ name: 'work', provider: 'custom', kind: 'api_key', baseUrl: provider.url })
   expect(await cli.json(['credentials', 'view', 'work'])).toMatchObject({ id: made.id, apiKey: '…WXYZ' })
@@ -40,7 +40,7 @@ test('a key comes from stdin, is kept, and is shown by its last four characters'
   await cli.ok(['credentials', 'edit', 'office', '--name', 'work'])
 })
 
-test('nobody is asked for a key where nobody can answer, and none is taken as an argument', async () => {
+test('no command prompts for a key without a terminal, or accepts one as an argument', async () => {
   const [silent, argument, provider, nothing, client] = await Promise.all([
     cli.board(['credentials', 'add', 'x', '--provider', 'openai']),
     cli.board(['credentials', 'add', 'x', '--provider', 'openai', '--api-key', apiKey]),
@@ -56,7 +56,7 @@ test('nobody is asked for a key where nobody can answer, and none is taken as an
   expect(provider.stderr).toContain('anthropic')
 })
 
-test('headers come from stdin and the environment, are named and never shown, and models go along', async () => {
+test('headers are read from stdin and the environment, are named and never shown, and models can be added', async () => {
   const made = await cli.json(
     'credentials add gateway --provider custom --base-url http://127.0.0.1:9/v1 --api-key-stdin --header-env X-Team=TEAM_TOKEN --header-env X-Other=OTHER --model small --model big'.split(
       ' ',
@@ -83,7 +83,7 @@ test('headers come from stdin and the environment, are named and never shown, an
   expect(refused.map(({ stderr }) => stderr).join('')).not.toContain('canary')
 })
 
-test('verify ends with 0 for a good key and with 1 for a bad one, and says why', async () => {
+test('verify exits with 0 for a valid key and with 1 and the reason for an invalid one', async () => {
   const { id } = await add('checked')
   provider.goodKey = apiKey
   expect(await cli.json(['credentials', 'verify', 'checked'])).toEqual({ id, valid: true, detail: null })
@@ -95,7 +95,7 @@ test('verify ends with 0 for a good key and with 1 for a bad one, and says why',
   ])
 })
 
-test('usage adds up the days', async () => {
+test('usage shows the sum of the days', async () => {
   await add('counted')
   expect(await cli.ok(['credentials', 'usage', 'counted'])).toBe('total\t0\t0\t0\t0.00\n')
   expect(await cli.json(['credentials', 'usage', 'counted'])).toEqual({
@@ -107,7 +107,7 @@ test('usage adds up the days', async () => {
   })
 })
 
-test('a project, a card and an organization are given a credential by name, and none takes it away', async () => {
+test('a project, a card and an organization get a credential by name, and none removes it', async () => {
   const { id: credentialId } = await add('chosen')
   const { id: cardId } = await server.client.cards.create({ projectId, title: 'c' })
   const { id: organizationId } = await server.client.organizations.create({ name: 'acme' })
@@ -134,7 +134,7 @@ test('a project, a card and an organization are given a credential by name, and 
   expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('did you mean: chosen')])
 })
 
-test('--oauth says where to enter which code, and waits until that is done', async () => {
+test('--oauth shows where to enter which code, and waits until that is done', async () => {
   const authorize = (name: string) =>
     cli.board([
       'credentials',
@@ -168,7 +168,7 @@ test('--oauth says where to enter which code, and waits until that is done', asy
   expect(await cli.json(['credentials', 'list', '--json', 'name'])).not.toContainEqual({ name: 'refused' })
 })
 
-test('delete wants --yes, and a key cannot manage credentials', async () => {
+test('delete requires --yes, and a key cannot manage credentials', async () => {
   await add('gone')
   expect((await cli.board(['credentials', 'delete', 'gone'])).code).toBe(2)
   await cli.ok(['credentials', 'delete', 'gone', '--yes'])
@@ -185,7 +185,7 @@ test('delete wants --yes, and a key cannot manage credentials', async () => {
   expect((await cli.board(['credentials', 'list', '--token-file', keyFile])).code).toBe(4)
 })
 
-test('nothing that is printed holds a secret', async () => {
+test('no output contains a secret', async () => {
   const printed = await Promise.all(
     [['list'], ['list', '--json'], ['view', 'work'], ['view', 'work', '--debug'], ['verify', 'checked', '--debug']].map(
       args => cli.board(['credentials', ...args]),

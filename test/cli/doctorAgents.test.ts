@@ -25,7 +25,7 @@ const rowOf = (stdout: string, id: string) =>
     .find(line => line.startsWith(`${id}\t`))!
     .split('\t')
 
-test('doctor agents starts each agent without asking its model, and tells version, modes and models', async () => {
+test('doctor agents starts each agent without a request to its model, and shows version, modes and models', async () => {
   const before = rowOf(await cli.ok(['doctor', 'agents']), 'offering')
   expect([before[2], before[4], before.at(-1)]).toEqual(['', 'unknown', ''])
   const after = rowOf(await cli.ok(['doctor', 'agents', 'offering', '--start']), 'offering')
@@ -55,7 +55,7 @@ test('a greeting states beforehand that it costs tokens, requires --yes without 
   expect(rowOf(greeted.stdout, 'offering')[7]).toMatch(/^ok \(greeted, 7 tokens in, 3 out\): arguments: /)
 })
 
-test('doctor agents ends with 1 when an agent that was started failed, and names it', async () => {
+test('doctor agents exits with 1 if a started agent failed, and names it', async () => {
   const failed = await cli.board(['doctor', 'agents', 'offering', 'signed-out', 'missing', '--start'])
   expect(failed.code).toBe(1)
   expect(failed.stderr).toContain('2 of 3 agents failed: ')

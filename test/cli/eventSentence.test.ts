@@ -42,7 +42,7 @@ test.each([
   expect(eventSentence({ type, data, seq: 1, projectId: '1', at: '' } as never)).toBe(sentence)
 })
 
-test('every type of event has one', () => {
+test('every type of event has a sentence', () => {
   for (const type of Object.keys(events))
     expect(eventSentence({ type, data: { message: 'Told.' }, seq: 1, projectId: '1', at: '' } as never), type).not.toBe(
       '',

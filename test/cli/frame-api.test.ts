@@ -23,7 +23,7 @@ afterAll(async () => {
 const newCard = (title: string) => server.client.cards.create({ projectId, title, deferred: true })
 
 describe('board api', () => {
-  test('it prints the data, and takes any method with typed and untyped fields', async () => {
+  test('it prints the data, and accepts any method with typed and untyped fields', async () => {
     const card = JSON.parse(
       await cli.ok(['api', '/api/cards', '-F', `projectId=${projectId}`, '-F', 'deferred=true', '-f', 'title=123']),
     )
@@ -72,7 +72,7 @@ describe('board api', () => {
     expect(stdout).toMatch(/^HTTP 404\n[^]*"PROJECT_NOT_FOUND"/)
   })
 
-  test('the token goes to no other server, and headers hold no line break', async () => {
+  test('the token is sent to no other server, and headers cannot contain line breaks', async () => {
     for (const path of ['http://127.0.0.1:1/api/health', '//127.0.0.1:1/x', 'file:///etc/passwd'])
       expect(await cli.board(['api', path])).toMatchObject({ code: 2, stdout: '' })
     expect(await cli.board(['api', '/api/health', '-H', 'x: y\r\nz: w'])).toMatchObject({ code: 2 })
@@ -122,7 +122,7 @@ describe('status', () => {
     )
   })
 
-  test("an API key sees the project's part", async () => {
+  test('an API key gets the part of its project', async () => {
     const { key } = await server.client.keys.create({
       name: 'k',
       scope: 'project',
@@ -136,7 +136,7 @@ describe('status', () => {
 })
 
 describe('bulk commands', () => {
-  test('they wait as long as a busy server asks, then go on', async () => {
+  test('they wait as long as a busy server requests, and then continue', async () => {
     const asked: number[] = []
     const busy = createServer((request, response) => {
       response.setHeader('content-type', 'application/json')
@@ -163,7 +163,7 @@ describe('bulk commands', () => {
     busy.close()
   })
 
-  test('they go on after a failure, with one line for each id, and exit 1', async () => {
+  test('they continue after a failure, with one line per id, and exit with 1', async () => {
     const [a, b] = [await newCard('a'), await newCard('b')]
     expect(await cli.board(['cards', 'archive', '-'], { input: `${a.id}\tsome title\n\n999\n${b.id}\n` })).toEqual({
       code: 1,
@@ -174,7 +174,7 @@ describe('bulk commands', () => {
 })
 
 describe('events', () => {
-  test('in a pipe each event is a line of JSON; types can be chosen', async () => {
+  test('in a pipe each event is a line of JSON; types can be selected', async () => {
     const follow = start(['events', '--type', 'card.*', '--since', String(await lastSeq())])
     const { id } = await newCard('seen')
     await server.client.columns.create({

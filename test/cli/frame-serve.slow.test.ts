@@ -40,7 +40,7 @@ async function serve(
   return { child, line, talk: () => talk }
 }
 
-test('board serve says where it listens in one line, is found by other commands, and ends with 0 on SIGTERM', async () => {
+test('board serve prints its address in one line, is found by other commands, and exits with 0 on SIGTERM', async () => {
   const { child, line, talk } = await serve(['--port', '0'])
   expect(line).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/)
   expect(await cli.ok(['whoami', '-q'])).toBe('0\n')
@@ -68,7 +68,7 @@ test('a signal during startup stops the server once it is up, and no command fin
   expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
 })
 
-test('its options are environment variables too, and a flag goes before them', async () => {
+test('its options are also environment variables, and a flag overrides them', async () => {
   const { child, line } = await serve(['--data-dir', join(cli.home, 'flag')], {
     BOARD_PORT: '0',
     BOARD_DATA_DIR: join(cli.home, 'env'),
@@ -80,7 +80,7 @@ test('its options are environment variables too, and a flag goes before them', a
   await once(child, 'exit')
 })
 
-test('an empty variable, and a switch that says no, are as if they were not there', async () => {
+test('an empty variable, and a disabled switch, count as unset', async () => {
   const { child, line, talk } = await serve(['--data-dir', join(cli.home, 'empty')], {
     BOARD_PORT: '0',
     BOARD_HOST: '',
@@ -95,7 +95,7 @@ test('an empty variable, and a switch that says no, are as if they were not ther
   expect(talk()).toBe('')
 })
 
-test('on a terminal it says what to do next, as the person has to type it who started it by npx', async () => {
+test('on a terminal it shows the next steps, in the form for a user of npx', async () => {
   const started = (name: string, env: Record<string, string>) =>
     cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, name)], { BOARD_FORCE_TTY: '1', ...env })
   const [linked, byNpx] = [started('linked', {}), started('npx', { npm_command: 'exec' })]
@@ -114,7 +114,7 @@ test('on a terminal it says what to do next, as the person has to type it who st
   await eventually('the end', () => linked.code !== undefined && byNpx.code !== undefined, 15_000)
 })
 
-test('--open opens its page, and says the address where there is no browser', async () => {
+test('--open opens its page, and prints the address if there is no browser', async () => {
   const browser = fakeBrowser(cli.home)
   const { child, line, talk } = await serve(['--port', '0', '--open', '--data-dir', join(cli.home, 'open')], {
     BROWSER: browser.command,
@@ -142,7 +142,7 @@ test('--open opens its page, and says the address where there is no browser', as
   }
 })
 
-test('board version --check is exit 1 where the server is of another version', async () => {
+test('board version --check exits with 1 if the server has another version', async () => {
   const other = createHttpServer((_request, response) =>
     response.setHeader('content-type', 'application/json').end('{"data":{"status":"ok","version":"0.0.1"}}'),
   )
@@ -179,7 +179,7 @@ test('the server reports errors in its configuration of agents at startup', asyn
   })
 })
 
-test('a port in use is exit 5, a value that is none exit 2, each in short lines', async () => {
+test('a port in use exits with 5, an invalid value with 2, each with short lines', async () => {
   const taken = createServer()
   await new Promise<void>(listening => taken.listen(0, '127.0.0.1', listening))
   const { port } = taken.address() as AddressInfo
@@ -255,7 +255,7 @@ test('on a terminal a server with projects does not explain how to create the fi
   await eventually('its end', () => second.code !== undefined, 15_000)
 })
 
-test('without Git it starts, and reports what that costs', async () => {
+test('without Git it starts, and reports the limitations', async () => {
   const bin = join(cli.home, 'no-git')
   mkdirSync(bin)
   symlinkSync(process.execPath, join(bin, 'node'))

@@ -53,7 +53,7 @@ function runtime(url: string): Record<string, string> {
 }
 
 describe('which server', () => {
-  test('none at all: exit 7, and what to type', async () => {
+  test('none: exit 7, and the command to start one', async () => {
     expect(await cli.board(['projects', 'list'])).toEqual({
       code: 7,
       stdout: '',
@@ -61,7 +61,7 @@ describe('which server', () => {
     })
   })
 
-  test('the one that runs on this machine is found by its data folder, with its token', async () => {
+  test('the local one is found by its data folder, with its token', async () => {
     expect(JSON.parse(await cli.ok(['whoami', '--json'], { env: local() }))).toMatchObject({ role: 'super_admin' })
     expect(await cli.json(['auth', 'status'], { env: local() })).toMatchObject({
       url: server.url,
@@ -71,7 +71,7 @@ describe('which server', () => {
     })
   })
 
-  test('one that has died, or another program on its port, gets no token', async () => {
+  test('one that has ended, or another program on its port, gets no token', async () => {
     expect(await cli.board(['whoami'], { env: runtime('http://127.0.0.1:1') })).toMatchObject({
       code: 7,
       stderr: expect.stringContaining('no server; run: board serve'),
@@ -87,7 +87,7 @@ describe('which server', () => {
     expect(overheard).toEqual([undefined, undefined, undefined])
   })
 
-  test('a flag goes before the environment, the environment before the profile', async () => {
+  test('a flag overrides the environment, and the environment overrides the profile', async () => {
     await cli.ok(['profile', 'set', 'a', '--url', 'http://127.0.0.1:1'])
     const urlFrom = async (args: string[], env = {}) =>
       (await cli.json(['auth', 'status', ...args], { env: { BOARD_TOKEN: server.token, ...env } })).urlFrom
@@ -100,7 +100,7 @@ describe('which server', () => {
     expect(await urlFrom([])).toBe('profile b')
   })
 
-  test('an address with a password or of another kind is refused', async () => {
+  test('an address with a password or of another scheme is rejected', async () => {
     for (const url of ['ftp://host', 'http://user:secret@host', 'http://', 'not an address'])
       expect(await cli.board(['whoami', '--url', url])).toMatchObject({ code: 2, stdout: '' })
   })
@@ -135,7 +135,7 @@ describe('which token', () => {
     })
   })
 
-  test('it comes from a file, from stdin, or from the environment', async () => {
+  test('it is read from a file, from stdin, or from the environment', async () => {
     const path = file('token', `${server.token}\n`)
     const args = ['whoami', '--url', server.url, '-q']
     expect(await cli.ok([...args, '--token-file', path])).toBe('0\n')
@@ -149,7 +149,7 @@ describe('which token', () => {
     })
   })
 
-  test("a profile's goes to the origin that it was made for and nowhere else", async () => {
+  test("a profile's token is sent only to the origin that it was created for", async () => {
     await cli.ok(['auth', 'login', '--url', server.url, '--with-token'], { input: await signInToken() })
     expect(await cli.ok(['whoami', '--json', 'email'])).toBe('{"email":"ada@example.com"}\n')
     await cli.board(['whoami', '--url', nosyUrl])
@@ -158,7 +158,7 @@ describe('which token', () => {
     expect(overheard).toEqual([undefined, undefined])
   })
 
-  test('the conf file is for its owner only, also after a change', async () => {
+  test('the conf file is readable by its owner only, also after a change', async () => {
     await cli.ok(['auth', 'login', '--url', server.url, '--with-token'], { input: await signInToken() })
     await cli.ok(['config', 'set', 'pager', 'cat'])
     expect((statSync(configFile()).mode & 0o777).toString(8)).toBe('600')
@@ -167,7 +167,7 @@ describe('which token', () => {
 })
 
 describe('signing in', () => {
-  test('login keeps a token, logout ends it on the server and forgets it', async () => {
+  test('login stores a token, logout revokes it on the server and deletes it', async () => {
     await signInToken()
     expect(
       await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], {
@@ -191,7 +191,7 @@ describe('signing in', () => {
     expect((await cli.board(['auth', 'logout'])).code).toBe(4)
   })
 
-  test('a wrong password is exit 4 and keeps nothing', async () => {
+  test('a wrong password exits with 4 and stores nothing', async () => {
     await signInToken()
     expect(
       await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], {
@@ -201,16 +201,16 @@ describe('signing in', () => {
     expect(() => readFileSync(configFile())).toThrow('ENOENT')
   })
 
-  test('no secret is taken as an argument', async () => {
+  test('no secret is accepted as an argument', async () => {
     expect((await cli.board(['auth', 'login', '--password', 'x'])).code).toBe(2)
     expect((await cli.board(['auth', 'login', '--with-token', 'svc_st_x'])).code).toBe(2)
   })
 
-  test('on a terminal the password is asked for and not shown, and Ctrl-C is 130', async context => {
+  test('on a terminal the password prompt hides the input, and Ctrl-C exits with 130', async context => {
     await signInToken()
     const line = `${process.execPath} ${join(import.meta.dirname, '..', '..', 'bin', 'board.js')} auth login --url ${server.url} --email ada@example.com`
     if ((await run('/bin/sh', ['-c', 'command -v script'])).code !== 0)
-      return context.skip('There is no program "script" here to make a terminal.')
+      return context.skip('The program "script", which creates a terminal, is not installed.')
     const { code, shown } = await typeAt('Password: ', 'correct horse\r', line)
     expect({ code, shown }).toEqual({ code: 0, shown: expect.stringMatching(/Password: \s+Signed in to/) })
     expect(shown).not.toContain('correct')
@@ -236,7 +236,7 @@ function typeAt(question: string, text: string, line: string): Promise<{ code: n
 
 let token: string | undefined
 
-/** The token of a user, who is made once. */
+/** The token of a user, who is created once. */
 async function signInToken(): Promise<string> {
   token ??= (await server.client.auth.setup({ email: 'ada@example.com', password: 'correct horse' })).token
   return token

@@ -35,7 +35,7 @@ describe('in a pipe', () => {
     expect(stdout).toBe(await cli.ok(['cards', '--help']))
   })
 
-  test('FORCE_COLOR colours it, and FORCE_COLOR=0 does not', async () => {
+  test('FORCE_COLOR colors it, and FORCE_COLOR=0 does not', async () => {
     const coloured = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
     expect(coloured).toContain('\u001b[')
     expect(await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '0', BOARD_FORCE_TTY: '1' } })).not.toContain(
@@ -55,7 +55,7 @@ describe('in a pipe', () => {
     expect((await cli.board(['projects', 'list', '--color', 'maybe'])).code).toBe(2)
   })
 
-  test('a reader that has seen enough ends it quietly', async () => {
+  test('a reader that closes the pipe early ends it quietly', async () => {
     const { code, stdout, stderr } = await run(
       '/bin/bash',
       ['-c', `set -o pipefail; for i in 1 2 3; do node ${program} cards list --json | head -c 5; done`],
@@ -71,7 +71,7 @@ describe('in a pipe', () => {
 })
 
 describe('on a terminal', () => {
-  test('a list is a table with a head that fits the width, with relative times', async () => {
+  test('a list is a table with a header that fits the width, with relative times', async () => {
     const lines = (await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } }))
       .trimEnd()
       .split('\n')
@@ -80,7 +80,7 @@ describe('on a terminal', () => {
     expect(Math.max(...lines.map(line => [...line].length))).toBeLessThanOrEqual(60)
   })
 
-  test('it is coloured, but not with NO_COLOR, --no-color or TERM=dumb', async () => {
+  test('it is colored, but not with NO_COLOR, --no-color or TERM=dumb', async () => {
     const shown = async (env: Record<string, string>, ...flags: string[]) =>
       cli.ok(['cards', 'list', ...flags], { env: { BOARD_FORCE_TTY: '1', ...env } })
     expect(await shown({})).toContain('\u001b[1mfirst')
@@ -89,7 +89,7 @@ describe('on a terminal', () => {
     expect(await shown({}, '--no-color')).not.toContain('\u001b')
   })
 
-  test('what a title holds can neither steer it nor break a row', async () => {
+  test('a title can neither control it nor break a row', async () => {
     for (const args of [
       ['cards', 'list'],
       ['cards', 'view', '3'],
@@ -106,7 +106,7 @@ describe('on a terminal', () => {
     )
   })
 
-  test('long text goes through PAGER, and what PAGER shows is the text', async () => {
+  test('long text is shown through PAGER, verbatim', async () => {
     const shown = await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'sed s/^/paged:/' } })
     expect(shown).toMatch(/^paged:The server is selected/)
     expect(await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'no-such-pager' } })).toMatch(
@@ -119,12 +119,12 @@ describe('on a terminal', () => {
 })
 
 describe('JSON', () => {
-  test('--json is the data itself, an empty list is []', async () => {
+  test('--json is the plain data, and an empty list is []', async () => {
     expect((await cli.json<{ id: string }[]>(['cards', 'list'])).map(({ id }) => id)).toEqual(['1', '2', '3', '4'])
     expect(await cli.ok(['cards', 'list', '--status', 'failed', '--json'])).toBe('[]\n')
   })
 
-  test('--json picks fields, and names the known ones when one is unknown', async () => {
+  test('--json selects fields, and an unknown one lists the known ones', async () => {
     expect(await cli.ok(['cards', 'view', '1', '--json', 'id,title'])).toBe('{"id":"1","title":"first"}\n')
     const { code, stdout, stderr } = await cli.board(['cards', 'list', '--json', 'id,titel'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -133,14 +133,14 @@ describe('JSON', () => {
     expect((await cli.board(['cards', 'list', '--status', 'failed', '--json', 'titel'])).code).toBe(2)
   })
 
-  test('--json takes no id for its fields', async () => {
+  test('--json does not treat an id as its fields', async () => {
     expect(JSON.parse(await cli.ok(['cards', 'view', '--json', '2'])).title).toBe('second')
     expect(settleJson(['--json', 'cards', 'list'])).toEqual(['--json', 'cards', 'list'])
     expect(settleJson(['cards', 'list', '--json', '-q'])).toEqual(['cards', 'list', '-q', '--json'])
     expect(settleJson(['cards', 'add', '--', '--json'])).toEqual(['cards', 'add', '--', '--json'])
   })
 
-  test('--jq is jq: texts come without quotes, errors as one line', async () => {
+  test('--jq is jq: texts are printed without quotes, errors as one line', async () => {
     expect(await cli.ok(['cards', 'list', '--jq', 'map(select(.id | tonumber < 3)) | .[].title'])).toBe(
       'first\nsecond\n',
     )
@@ -153,7 +153,7 @@ describe('JSON', () => {
     })
   })
 
-  test('-q prints ids and says nothing else', async () => {
+  test('-q prints ids only', async () => {
     expect(await cli.board(['cards', 'list', '-q'])).toEqual({ code: 0, stdout: '1\n2\n3\n4\n', stderr: '' })
     const { stdout, stderr } = await cli.board(['projects', 'create', 'quiet', '--path', server.folder('quiet'), '-q'])
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^\d+\n$/), stderr: '' })
@@ -250,7 +250,7 @@ describe('a mistake', () => {
     expect(stderr).toBe(`${lines.join('\n')}\n`)
   })
 
-  test('exit codes tell what kind it is', async () => {
+  test('exit codes identify the kind of error', async () => {
     const codeOf = async (...args: string[]) => (await cli.board(args)).code
     expect(await codeOf('cards', 'view', '99')).toBe(3)
     expect(await codeOf('boards', 'delete', 'Board', '--yes')).toBe(5)
@@ -283,7 +283,7 @@ describe('help', () => {
 })
 
 describe('the program', () => {
-  test('it says in one line what to type when it is not built', async () => {
+  test('it prints the command to build it if it is not built', async () => {
     const folder = server.folder('copy')
     await run('/bin/cp', ['-r', resolve(program, '..'), folder])
     expect(await run(process.execPath, [`${folder}/bin/board.js`, '--version'])).toEqual({
@@ -319,14 +319,14 @@ describe('the program', () => {
     expect(await new Promise(ended => child.once('close', ended))).toBe(0)
   })
 
-  test('--debug tells of each request on stderr and never of a token', async () => {
+  test('--debug reports each request on stderr, and never a token', async () => {
     const { stdout, stderr } = await cli.board(['cards', 'list', '-q', '--debug'])
     expect(stdout).toBe('1\n2\n3\n4\n')
     expect(stderr).toMatch(/^debug: GET \/api\/projects 200 [\d.]+ ms \S+$/m)
     expect(stderr).not.toContain(server.token)
   })
 
-  test('Ctrl-C ends what follows by its signal', async () => {
+  test('Ctrl-C ends a following command by its signal', async () => {
     const child = spawn(process.execPath, [program, 'events'], { env: { ...cli.env, BOARD_FORCE_TTY: '1' } })
     await new Promise(heard => child.stderr.once('data', heard))
     child.kill('SIGINT')

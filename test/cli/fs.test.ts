@@ -60,7 +60,7 @@ describe('board fs ls', () => {
     expect(await cli.ok(['fs', 'ls', root, '-q'])).toContain(`${join(root, 'notes.md')}\n`)
   })
 
-  test('is a table on a terminal, and says when a folder is empty', async () => {
+  test('is a table on a terminal, and reports an empty folder', async () => {
     const fiveHoursAgo = Date.now() / 1000 - 5.5 * 3600
     utimesSync(join(root, 'folder'), fiveHoursAgo, fiveHoursAgo)
     expect(await cli.ok(['fs', 'ls', root], onTerminal)).toMatch(
@@ -81,7 +81,7 @@ describe('board fs ls', () => {
     ]).toEqual([2, 4, 3, 3])
   })
 
-  test('takes a path of here for the server of this machine', async () => {
+  test('resolves a local path for the server of this machine', async () => {
     const env = { BOARD_URL: '', BOARD_TOKEN: '', BOARD_DATA_DIR: board.dataDir }
     expect(await cli.ok(['fs', 'ls', 'folder', '-q'], { env, cwd: root })).toContain(join(root, 'folder', '.git'))
     expect(await cli.ok(['fs', 'cat', './notes.md'], { env, cwd: root })).toContain('# Notes')
@@ -107,7 +107,7 @@ describe('board fs cat', () => {
     ])
   })
 
-  test('gives the answer itself with --json', async () => {
+  test('prints the response with --json', async () => {
     expect(await cli.json(['fs', 'cat', join(root, 'notes.md')])).toMatchObject({
       size: 26,
       contentType: 'text/markdown',

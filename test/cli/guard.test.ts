@@ -42,7 +42,7 @@ const addCards = async (count: number, columnId?: string) => {
 }
 
 describe('a card of another project', () => {
-  test('is refused with its name, wherever the current project comes from', async () => {
+  test('is rejected with its name, for any source of the current project', async () => {
     await cli.ok(['profile', 'set', 'ours', '--url', server.url, '--project', 'here'])
     const ways: [string, Parameters<CommandLine['board']>[1], string[]][] = [
       ['the folder', { cwd: here }, []],
@@ -123,7 +123,7 @@ describe('a card of another project', () => {
     expect(await cli.board(['cards', 'download', attachment, '-o', '-'])).toMatchObject({ code: 0, stdout: 'a note' })
   })
 
-  test('is reached by its id alone where there is no current project, and by #id', async () => {
+  test('is reached by its id alone if there is no current project, and by #id', async () => {
     expect(await cli.board(['cards', 'view', `#${foreign}`, '--json', 'title'])).toMatchObject({
       code: 0,
       stdout: '{"title":"Theirs"}\n',
@@ -133,7 +133,7 @@ describe('a card of another project', () => {
 })
 
 describe('a second project', () => {
-  test('in the same folder or of the same name is asked about, in a script by --yes', async () => {
+  test('in the same folder or with the same name requires a confirmation, or --yes in a script', async () => {
     expect(await cli.board(['projects', 'create', 'other'], { cwd: here })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/Project \d+ "here" has this folder already.*\n.*--yes/),
@@ -156,7 +156,7 @@ describe('a second project', () => {
     expect(await cli.board(['cards', 'view', foreign], { cwd: twice })).toMatchObject({ code: 3 })
   })
 
-  test('does not come of an import in the folder of a project', async () => {
+  test('is not created by an import in the folder of a project', async () => {
     writeFileSync(join(cli.home, 'TODO.md'), '# Plans\n- [ ] First\n- [ ] Second\n')
     const todo = join(cli.home, 'TODO.md')
     const before = (await server.client.projects.list()).length
@@ -187,7 +187,7 @@ describe('ids from stdin', () => {
     })
   })
 
-  test('are refused before anything is done where one is none', async () => {
+  test('are rejected before any action if one is invalid', async () => {
     const [first] = await addCards(1)
     for (const input of [`${first}\nFix the login\n`, `${first} 0\n`, `ID\tTITLE\n${first}\tCard 0\n`])
       expect(await cli.board(['cards', 'move', '-', '--to', 'Done'], { cwd: here, input })).toMatchObject({
@@ -201,7 +201,7 @@ describe('ids from stdin', () => {
 })
 
 describe('a move that starts agents', () => {
-  test('asks with their number when they are more than one, and says it in a dry run', async () => {
+  test('asks with their number if there is more than one, and reports it in a dry run', async () => {
     const [active] = (await server.client.columns.list({ projectId })).filter(
       ({ columnType }) => columnType === 'active',
     )
@@ -224,7 +224,7 @@ describe('a move that starts agents', () => {
     expect(await cli.board([...move, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
   })
 
-  test('asks before completed cards are let on to their next steps', async () => {
+  test('asks before completed cards move to their next steps', async () => {
     const { client } = server
     const active = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
     await client.columns.create({ projectId, boardId: active.boardId, name: 'Review', columnType: 'active' })
@@ -240,7 +240,7 @@ describe('a move that starts agents', () => {
     expect(await columnOf(done[1]!)).toBe('Review')
   })
 
-  test('asks nothing of an API key, whose moves start none', async () => {
+  test('does not ask for an API key, whose moves start none', async () => {
     const { key } = await server.client.keys.create({
       name: 'cron',
       scope: 'project',

@@ -36,7 +36,7 @@ const examplesOf = (command: Command): string[] =>
     .map(line => line.trim()) ?? []
 
 describe('the help', () => {
-  test('of every command says how to call it, what it does, and shows examples', () => {
+  test('of every command shows its usage, its effect, and examples', () => {
     expect(leaves.length).toBeGreaterThan(140)
     for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
       const help = helpOf(command)
@@ -46,7 +46,7 @@ describe('the help', () => {
     }
   })
 
-  test('of every noun lists its commands under heads, all of them under one, and shows some of their examples', () => {
+  test('of every noun lists its commands under headings, or all of them under one, and shows some of their examples', () => {
     for (const noun of nouns) {
       const help = helpOf(noun)
       for (const command of noun.commands)
@@ -57,7 +57,7 @@ describe('the help', () => {
     }
   })
 
-  test('of the program lists every noun under a head', () => {
+  test('of the program lists every noun under a heading', () => {
     const help = helpOf(program)
     for (const command of program.commands) expect(help).toMatch(new RegExp(`^ {2}${command.name()}[ \\n]`, 'm'))
     expect(
@@ -65,7 +65,7 @@ describe('the help', () => {
     ).toHaveLength(6)
   })
 
-  test('has examples that can be typed: every command, option and choice in them exists', async () => {
+  test('has valid examples: every command, option and value in them exists', async () => {
     const wrong: string[] = []
     for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
       const acting: string[] = []

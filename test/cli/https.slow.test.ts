@@ -73,7 +73,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect((await cli.board(['doctor'])).stdout).toMatch(/server.*ok|ok.*server/i)
   })
 
-  test('is taken by others only when they know its authority', async () => {
+  test('is accepted by others only if they have its authority', async () => {
     const { token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
     const env = { BOARD_DATA_DIR: join(cli.home, 'elsewhere'), BOARD_URL: url, BOARD_TOKEN: token }
     expect(await cli.board(['cards', 'list', '-P', 'work'], { env })).toMatchObject({
@@ -84,7 +84,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect(await cli.ok(['cards', 'list', '-P', 'work'], { env: trusting })).toContain('by TLS')
   })
 
-  test('does not get the local token when it shows another certificate than the one in daemon.json', async () => {
+  test('does not get the local token if it presents another certificate than the one in daemon.json', async () => {
     const runtime = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
     const other = makeCertificate(join(cli.home, 'other'), ['IP:127.0.0.1'])
     const elsewhere = join(cli.home, '.local', 'share', 'false')
@@ -100,7 +100,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     impostor.interrupt()
   })
 
-  test('tells live events over TLS, and refuses pages of an origin without it', async () => {
+  test('sends live events over TLS, and rejects pages of an origin without it', async () => {
     await cli.ok(['projects', 'create', 'told', '--path', cli.home, '--yes'])
     const watching = cli.start(['events', '-P', 'told', '--json'])
     await eventually('the first event', async () => {
@@ -113,7 +113,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect(await get({ host: 'evil.example' })).toBe(403)
   })
 
-  test('shows its board in a terminal, which takes the certificate in daemon.json, and what others do there', async () => {
+  test('shows its board in a terminal, which accepts the certificate in daemon.json, with live changes of others', async () => {
     const terminal = boardIn(['ui', '-P', 'work'], { env: cli.env, cwd: cli.home })
     try {
       await terminal.shows('by TLS')
@@ -126,7 +126,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     }
   })
 
-  test('agrees on TLS 1.2 at least, and ends connections that agree on nothing', async () => {
+  test('requires at least TLS 1.2, and closes connections that cannot agree', async () => {
     const modern = await handshake({ maxVersion: 'TLSv1.2' })
     modern.destroy()
     await expect(handshake({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow()
@@ -137,7 +137,7 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
     expect(server.code).toBe(undefined)
   })
 
-  test('ends heads that are too long or come too slowly, and handshakes that never end', async () => {
+  test('closes requests with a head that is too long or too slow, and handshakes that never end', async () => {
     const silent = connectPlain(port(), '127.0.0.1')
     const silentEnd = once(silent.resume(), 'close')
     const [slow, long] = [await handshake(), await handshake()]
@@ -171,14 +171,14 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
   }, 30_000)
 })
 
-describe.skipIf(noOpenssl !== undefined)('what board serve says', () => {
+describe.skipIf(noOpenssl !== undefined)('the output of board serve', () => {
   let cli: CommandLine
   beforeAll(() => {
     cli = commandLine()
   })
   afterAll(() => cli.close())
 
-  test('about a certificate that it was not given, or cannot use', async () => {
+  test('about a missing or invalid certificate', async () => {
     const one = makeCertificate(join(cli.home, 'one'), ['DNS:localhost'])
     const two = makeCertificate(join(cli.home, 'two'), ['DNS:localhost'], 'secret')
     const fails = async (...args: string[]) => {
@@ -201,7 +201,7 @@ describe.skipIf(noOpenssl !== undefined)('what board serve says', () => {
     server.interrupt()
   }, 60_000)
 
-  test('as a QR code: an address that other devices reach, on a terminal only', async () => {
+  test('includes a QR code, with an address that other devices reach, on a terminal only', async () => {
     const drawn = cli.start(['serve', '--port', '0', '--qr', '--public-url', 'https://board.test:4400'], {
       BOARD_FORCE_TTY: '1',
     })
@@ -241,7 +241,7 @@ async function startTlsProxy({ cert, key }: TestCertificate) {
 
 const hasNoDaemons = noOpenssl !== undefined || noLibsqlServer !== undefined
 describe.skipIf(hasNoDaemons)('a daemon behind a proxy with a certificate', () => {
-  test('is reached by the others at the address of https that it advertises', async () => {
+  test('is reached by the others at the https address that it advertises', async () => {
     const database = await startLibsqlServer()
     const [here, there] = [commandLine(), commandLine()]
     const certificate = makeCertificate(join(here.home, 'tls'), ['DNS:localhost'])

@@ -55,7 +55,7 @@ test('a link is printed once, alone with -q, and its recipient registers with it
   }
 })
 
-test('a link is accepted from a file, from stdin or when asked for, and never on another server', async () => {
+test('a link is accepted from a file, from stdin or on request, and never on another server', async () => {
   const projects = await Promise.all(['file', 'stdin', 'asked', 'elsewhere'].map(name => newProject(name)))
   const [file, stdin, asked, elsewhere] = await Promise.all(
     projects.map(async ({ id }) =>

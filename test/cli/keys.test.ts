@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** Makes a key by the command line and gives the command line of somebody who has nothing but it. */
+/** Creates a key with the command line and returns the command line of a user who has only that key. */
 async function holder(...permissions: string[]): Promise<CommandLine> {
   const key = await owner.ok([
     'keys',
@@ -37,7 +37,7 @@ async function holder(...permissions: string[]): Promise<CommandLine> {
   return cli
 }
 
-test('a key is printed once, for the project that is meant, and for 90 days unless said otherwise', async () => {
+test('a key is printed once, for the current project, and expires after 90 days by default', async () => {
   const { key, ...made } = await owner.json(['keys', 'create', 'ci', '--permission', 'cards.read'])
   expect(key).toMatch(/^svc_ak_/)
   expect(made).toMatchObject({ scope: 'project', projectId, permissions: ['cards.read'] })
@@ -72,7 +72,7 @@ test('rotate prints the new key, revoke ends it', async () => {
   await expect(list()).rejects.toMatchObject({ status: 401 })
 })
 
-test('a wrong permission or a wrong time is a usage error that names what is right', async () => {
+test('an invalid permission or time is a usage error that lists the valid ones', async () => {
   const [permission, time, none, organization] = await Promise.all([
     owner.board(['keys', 'create', 'x', '--permission', 'cards.reed']),
     owner.board(['keys', 'create', 'x', '--permission', 'cards.read', '--expires', 'soon']),
@@ -106,7 +106,7 @@ test('with an API key the commands print the same as with a sign-in', async () =
   expect(await key.ok(['cards', 'archive', id])).toBe(`${id}\tarchived\n`)
 })
 
-test('a key lists more cards than a page holds', async () => {
+test('a list with a key can exceed one page', async () => {
   const key = await holder('cards.read')
   await Promise.all(
     Array.from({ length: 130 }, (_, at) =>
@@ -121,7 +121,7 @@ test('a key lists more cards than a page holds', async () => {
   expect(quiet.stderr).toBe('')
 })
 
-test('what a key cannot do ends with 4 and says what is needed', async () => {
+test('a missing permission of a key exits with 4 and names it', async () => {
   const key = await holder('cards.read')
   const id = (await server.client.cards.create({ projectId, title: 'Safe' })).id
   const tried = await Promise.all(
@@ -153,7 +153,7 @@ test('a key that can read the project names it', async () => {
   })
 })
 
-test('the list shows a connected app with its last use and its end on a narrow terminal, and does without the permissions', async () => {
+test('the list shows a connected app with its last use and its expiry on a narrow terminal, without the permissions', async () => {
   const ada = (await server.as().auth.setup({ email: 'ada@example.org', password: 'a long password' })).token
   const app = await connectedApp(server)
   const { access_token: token } = await app.connect(ada)

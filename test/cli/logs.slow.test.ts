@@ -33,7 +33,7 @@ const fields = (text: string) =>
     .map(line => line.split('\t'))
 
 describe('board logs', () => {
-  test('prints lines with tabs in a pipe, the newest last, with ISO times and no colour', async () => {
+  test('prints tab-separated lines in a pipe, the newest last, with ISO times and no color', async () => {
     const lines = fields(await cli.ok(['logs', '--level', 'warn']))
     expect(
       lines.map(([, at, level, source, message, requestId]) => [
@@ -65,7 +65,7 @@ describe('board logs', () => {
     expect((await messages('--search', 'many', '--limit', '1400')).slice(0, 2)).toEqual(['Many 100', 'Many 101'])
   })
 
-  test('is coloured by level on a terminal, with the stack below an error, and nothing that steers it', async () => {
+  test('is colored by level on a terminal, with the stack below an error, and sanitized', async () => {
     const shown = await cli.ok(['logs', '--level', 'warn'], {
       env: { BOARD_FORCE_TTY: '120', FORCE_COLOR: '1', PAGER: 'cat' },
     })
@@ -123,7 +123,7 @@ describe('board logs', () => {
   })
 })
 
-test('board serve writes its log at stderr as JSON or for people, from the level on that is wanted', async () => {
+test('board serve writes its log to stderr as JSON or text, from the configured level on', async () => {
   const said = async (...args: string[]) => {
     const server = cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, args.join('')), ...args], {
       BOARD_LOG_LEVEL: 'warn',
@@ -161,7 +161,7 @@ test('board serve writes its log at stderr as JSON or for people, from the level
 
 describe('board settings log-export', () => {
   const secret = 'canary-of-the-command-line'
-  test("sets, shows, tries and unsets where the log is sent, and never shows a header's value", async () => {
+  test("sets, shows, tests and removes the target of the log, and never shows a header's value", async () => {
     expect((await cli.board(['settings', 'log-export', '--test'])).code).toBe(1)
     await cli.ok(['settings', 'log-export', '--endpoint', receiver.url, '--min-level', 'warn'])
     const { stdout, stderr } = await cli.board(['settings', 'log-export', '--on', '--header-stdin', 'X-Api-Key'], {
@@ -188,7 +188,7 @@ describe('board settings log-export', () => {
     ).toMatchObject({ enabled: false, headers: {}, compression: 'gzip' })
   })
 
-  test('takes a file, and no header in an argument', async () => {
+  test('reads headers from a file, and not from an argument', async () => {
     const file = join(cli.home, 'export.json')
     writeFileSync(file, JSON.stringify({ endpoint: receiver.url, headers: { authorization: `Bearer ${secret}` } }))
     expect(await cli.json(['settings', 'log-export', '-F', file])).toMatchObject({
@@ -224,7 +224,7 @@ describe('board settings log-export', () => {
 describe('board logs --audit', () => {
   const entries = async (...args: string[]) => fields(await cli.ok(['logs', '--audit', ...args]))
 
-  test('tells who did what, on what, with which rights and from where, the newest last', async () => {
+  test('prints who did what to which object, with which rights and from where, the newest last', async () => {
     const { id } = await board.client.organizations.create({ name: 'Audited' })
     await cli.ok(['settings', 'auth', 'on', '--registration', 'off'])
     const lines = await entries('--limit', '2')

@@ -19,7 +19,7 @@ beforeAll(() => {
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined
 
 describe('the man pages', () => {
-  test('are one of the program and one of each command, and all of them are in the package', async () => {
+  test('include one of the program and one of each command, and are all in the package', async () => {
     const program = await loadAll(createProgram(programs))
     const nouns = program.commands.map(command => command.name()).filter(name => name !== 'help')
     expect(Object.keys(pages).toSorted()).toEqual(['board.1', ...nouns.map(name => `board-${name}.1`)].toSorted())
@@ -35,7 +35,7 @@ describe('the man pages', () => {
     }
   })
 
-  test('have only requests that are there, and none by accident', () => {
+  test('use only existing requests, and none by accident', () => {
     const known = /^\.(TH|SH|SS|TP|PP|BR|B|I|nf|fi|br)( |$)/
     for (const [name, text] of Object.entries(pages)) {
       const lines = text.split('\n')
@@ -48,7 +48,7 @@ describe('the man pages', () => {
     }
   })
 
-  test('please what formats them, and show what was meant', context => {
+  test('are formatted without warnings, and show the intended text', context => {
     if (!has('groff')) return context.skip('groff is not installed')
     const paths = Object.keys(pages).map(name => join(folder, name))
     const { stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-z', ...paths], { encoding: 'utf8' })

@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('a token', () => {
-  test('may end in a line break, and is one word', async () => {
+  test('can end with a line break, and is one word', async () => {
     expect(await cli.board(['whoami'], { env: { BOARD_TOKEN: `${server.token}\n` } })).toMatchObject({ code: 0 })
     for (const broken of [`${server.token} x`, `${server.token}\nsecond`])
       expect(await cli.board(['whoami'], { env: { BOARD_TOKEN: broken } })).toMatchObject({
@@ -34,7 +34,7 @@ describe('a token', () => {
       })
   })
 
-  test('of any kind tells whose it is, what it may and until when', async () => {
+  test('of any kind shows its owner, its permissions and its expiry', async () => {
     const { client } = server
     const { key } = await client.keys.create({
       name: 'cron',
@@ -71,7 +71,7 @@ describe('a token', () => {
   })
 })
 
-test('lengths of time are written in one way, and times without a zone are local', async () => {
+test('durations have one format, and times without a zone are local', async () => {
   expect(await cli.board(['cards', 'list', '--timeout', '5m'])).toMatchObject({ code: 0 })
   expect(await cli.board(['cards', 'list', '--timeout', '1.5'])).toMatchObject({ code: 0 })
   expect(await cli.board(['cards', 'list', '--timeout', '5 m'])).toMatchObject({
@@ -87,7 +87,7 @@ test('lengths of time are written in one way, and times without a zone are local
   expect(Date.parse(made.expiresAt)).toBe(Date.parse(`${day}T00:00:00+09:00`))
 })
 
-test('a list comes in the order of the board', async () => {
+test('a list has the order of the board', async () => {
   const [first, second, third] = ids as [string, string, string]
   await cli.ok(['cards', 'move', third, '--top'])
   const done = (await server.client.cards.create({ projectId, title: 'Old', columnId: await columnNamed('Done') })).id
@@ -109,7 +109,7 @@ test('a list comes in the order of the board', async () => {
 const columnNamed = async (name: string) =>
   (await server.client.columns.list({ projectId })).find(column => column.name === name)!.id
 
-test('-q says nothing on stderr, and FORCE_COLOR colours a pipe without drawing it as a terminal', async () => {
+test('-q prints nothing on stderr, and FORCE_COLOR colors a pipe without terminal layout', async () => {
   expect(await cli.board(['cards', 'list', '--limit', '1', '-q'])).toMatchObject({ code: 0, stderr: '' })
   expect(await cli.board(['cards', 'list', '--limit', '1'])).toMatchObject({
     stderr: expect.stringContaining('there are more cards'),
@@ -121,7 +121,7 @@ test('-q says nothing on stderr, and FORCE_COLOR colours a pipe without drawing 
   expect(coloured.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
 })
 
-test('a word that is the id of one column and the name of another is not guessed', async () => {
+test('a word that is the id of one column and the name of another is ambiguous', async () => {
   const backlog = await columnNamed('Backlog')
   const { id } = await server.client.columns.create({
     projectId,
@@ -137,7 +137,7 @@ test('a word that is the id of one column and the name of another is not guessed
   expect((await server.client.cards.getFlat({ id: ids[0]! })).columnId).toBe(id)
 })
 
-test('an option of a sibling command names the own one, and a type that lacks names those that there are', async () => {
+test('an option of a sibling command suggests the right one, and a missing type lists the valid ones', async () => {
   expect(await cli.board(['cards', 'move', ids[0]!, '--column', 'Done'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('did you mean: --to'),

@@ -72,7 +72,7 @@ test("a user's program works in the current project and can name another", async
   expect((await use(client, 'create_card', { title: 'Made over stdio' })).columnName).toBe('Backlog')
 })
 
-test('without a current project each call names one', async () => {
+test('without a current project each call must name one', async () => {
   const client = await connect([])
   const { tools } = await client.listTools()
   expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.required).toEqual(['projectId'])
@@ -80,7 +80,7 @@ test('without a current project each call names one', async () => {
   expect((await use(client, 'list_cards', { projectId })).items.length).toBeGreaterThan(1)
 })
 
-test('with --read-only nothing can be changed', async () => {
+test('with --read-only no tool can change the board', async () => {
   const client = await connect(['--read-only', '-P', projectId])
   const { tools } = await client.listTools()
   expect(tools.filter(({ annotations }) => !annotations!.readOnlyHint)).toEqual([])

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const add = (...args: string[]) => cli.json(['monitors', 'add', card.cardId, ...args, '--allow-unsandboxed'])
 
-test('a monitor is added, listed with how it went, and deleted', async () => {
+test('a monitor is added, listed with its result, and deleted', async () => {
   mkdirSync(join(board.path, 'here'))
   const added = await add(
     'echo seen; exit 3',
@@ -67,7 +67,7 @@ test('a monitor is added, listed with how it went, and deleted', async () => {
   expect(await cli.ok(['monitors', 'list', card.cardId, '--json'])).toBe('[]\n')
 })
 
-test('a folder is named as one sees it from where one is', async () => {
+test('a folder is resolved relative to the working folder', async () => {
   const { cwd } = JSON.parse(
     await cli.ok(
       ['monitors', 'add', card.cardId, 'true', '--every', '60', '--cwd', '.', '--allow-unsandboxed', '--json'],
@@ -93,7 +93,7 @@ test('several are deleted at once, also from a pipe, and missing ones are report
   })
 })
 
-describe('what cannot be is refused with the reason', () => {
+describe('invalid input is rejected with the reason', () => {
   const cases: Array<[string, string[], number, RegExp]> = [
     [
       'no leave to run unsandboxed',
@@ -118,7 +118,7 @@ describe('what cannot be is refused with the reason', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) })
   })
 
-  test('a ninth monitor, and a card that is not there', async () => {
+  test('a ninth monitor, and an unknown card', async () => {
     const full = await board.newCard()
     for (let count = 0; count < 8; count++) await board.create(full, 'true')
     expect(
@@ -131,7 +131,7 @@ describe('what cannot be is refused with the reason', () => {
   })
 })
 
-test('the monitors of a card that is not active are seen and deleted by people, and none is added', async () => {
+test('the monitors of a card that is not active are listed and deleted by users, and none is added', async () => {
   const away = await board.newCard()
   const { id } = await board.create(away, 'true')
   await board.client.cards.move({ ...away.ref, columnId: board.columns.done })
@@ -165,7 +165,7 @@ test('an agent uses the token in its environment', async () => {
   expect(await agent.ok(['monitors', 'delete', own.cardId, id!, '--yes', '-q'])).toBe(`${id}\n`)
 })
 
-test('an API key reads monitors, and neither adds nor deletes them', async () => {
+test('an API key can list monitors, but neither add nor delete them', async () => {
   const [{ key }, { id }] = await Promise.all([
     board.client.keys.create({
       name: 'k',

@@ -28,8 +28,8 @@ const errorOf = async (line: string) => {
   return stderr.trimEnd().split('\n')
 }
 
-describe('a name of a command that is cut off', () => {
-  test('means the only command that begins so, wherever options stand', async () => {
+describe('an abbreviated command name', () => {
+  test('selects the only command with that prefix, with options at any place', async () => {
     for (const line of ['car li -q', 'cards li -q', '-P cards car li -q', '-q card --project=cards lis'])
       expect(await cli.ok(line.split(' ')), line).toBe('1\n')
     expect(await cli.ok(['car', 'li', '--help'])).toMatch(/^Usage: board cards list /)
@@ -44,7 +44,7 @@ describe('a name of a command that is cut off', () => {
     expect((await followNames(createProgram(programs), ['card', 'list'])).words).toEqual(['card', 'list'])
   })
 
-  test('lists the commands where several begin so', async () => {
+  test('lists the commands if several have that prefix', async () => {
     expect(await errorOf('cards re 1')).toEqual([
       'board: several commands begin with "re"',
       'which one: board cards read, board cards ready, board cards repositories, board cards review, board cards restore',
@@ -53,7 +53,7 @@ describe('a name of a command that is cut off', () => {
     expect((await errorOf('serv'))[1]).toBe('which one: board serve, board server')
   })
 
-  test('is a whole name first, and no hidden command', () => {
+  test('prefers a complete name, and selects no hidden command', () => {
     const program = new Command('board')
     for (const name of ['serve', 'server', 'secret']) program.command(name, { hidden: name === 'secret' })
     expect(findCommand(program, 'serve')?.name()).toBe('serve')
@@ -62,7 +62,7 @@ describe('a name of a command that is cut off', () => {
   })
 })
 
-describe('a command that is not there', () => {
+describe('an unknown command', () => {
   const leads = [
     ['list', 'board cards list'],
     ['list projects', 'board projects list'],
@@ -80,7 +80,7 @@ describe('a command that is not there', () => {
     ['help lst', 'board cards list'],
   ] as const
 
-  test('leads to the one that was probably meant: by its noun, its verb, what others call it, or a letter', async () => {
+  test('suggests the most likely one: by its noun, its verb, a synonym, or a letter', async () => {
     const ended = await inTurn(
       cli,
       leads.map(([line]) => line.split(' ')),

@@ -96,7 +96,7 @@ test('downloads and uploads also report that no board answers', async () => {
   })
 })
 
-test('an address that ends in /api says how it should end', async () => {
+test('an address that ends in /api shows the correct form', async () => {
   expect(await told(`${board.url}/api`)).toContain(`the address ends without /api: ${board.url}\n`)
 })
 
@@ -107,7 +107,7 @@ test('a server that closes the connection or uses another protocol is reported a
   ).toMatch(/no HTTP server|broke off/)
 })
 
-test('https where http is spoken, and http where https is, name the other', async () => {
+test('https for an http server, and http for an https server, suggest the other', async () => {
   expect(await told(board.url.replace('http:', 'https:'))).toContain(`it does not speak https: try ${board.url}\n`)
   const secure = await listen(createHttps(certificate(), page))
   expect(await told(`http://${secure}`)).toContain(`https://${secure}`)

@@ -79,7 +79,7 @@ test('the address is printed for a browser that the program does not open', asyn
   })
 })
 
-test('a browser that cannot be opened leaves the address', async () => {
+test('if the browser cannot be opened, the address is printed', async () => {
   const { stderr } = await person.board(['auth', 'login', '--oidc', '--timeout', '1'], {
     env: { BROWSER: '/no/such/browser %s' },
   })
@@ -147,7 +147,7 @@ test('settings oidc asks before it trusts addresses, and states that email_verif
   expect(await admin.json(['settings', 'oidc'])).toMatchObject({ emailVerification: 'required' })
 })
 
-test('settings oidc shows, sets, tries and removes, and never takes or shows the secret openly', async () => {
+test('settings oidc shows, sets, tests and removes, and never accepts or shows the secret in plain text', async () => {
   const { issuer, clientSecret } = sso.provider
   const shown = {
     configured: true,

@@ -51,7 +51,7 @@ describe('an outage', () => {
     expect(lines[1]).toBe('The server answers again.')
   })
 
-  test('that comes and goes within a minute is reported once', async () => {
+  test('that starts and ends within a minute is reported once', async () => {
     const outage = watchOutage(out)
     for (let second = 0; second < 30; second++) {
       outage.begin()

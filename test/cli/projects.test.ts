@@ -64,7 +64,7 @@ test("a profile's project is reported in the folder of another one, until use --
   for (const id of [here, elsewhere]) await cli.ok(['projects', 'delete', id, '--yes'])
 })
 
-test('profile set checks the project where it can, and reports where it cannot', async () => {
+test('profile set verifies the project if it can, and reports if it cannot', async () => {
   const path = server.folder('checked')
   const env = { XDG_CONFIG_HOME: join(cli.home, 'checks') }
   await cli.ok(['projects', 'create', 'checked', '--path', path])
@@ -93,7 +93,7 @@ test('a new project creates its folder if the parent folder exists, and reports 
   await cli.ok(['projects', 'delete', 'new', '--yes'])
 })
 
-test('a new project says how a card gets onto it, and a folder of several projects belongs to none of them', async () => {
+test('a new project explains how to add a card, and a folder of several projects belongs to none of them', async () => {
   const shared = server.folder('shared')
   const env = { XDG_CONFIG_HOME: join(cli.home, 'none') }
   const created = async (name: string) =>
@@ -168,7 +168,7 @@ test('a column requires a type, and the missing option is named', async () => {
   expect(stderr).toContain('--type')
 })
 
-test('templates come from options or from JSON, and built-in ones stay', async () => {
+test('templates are created from options or from JSON, and built-in ones cannot be deleted', async () => {
   const columns = [
     { name: 'To do: now', columnType: 'backlog' },
     { name: 'Doing', columnType: 'active', prompt: 'Do.' },
@@ -181,7 +181,7 @@ test('templates come from options or from JSON, and built-in ones stay', async (
   expect((await cli.board(['templates', 'create', 'Bad', '--column', 'Doing:activ'])).code).toBe(2)
 })
 
-test('organizations hold projects and go only when they hold none', async () => {
+test('organizations hold projects and are deleted only if they have none', async () => {
   await cli.ok(['orgs', 'create', 'acme'])
   await cli.ok(['projects', 'create', 'owned', '--path', folder, '--org', 'acme', '--yes'])
   expect(await cli.ok(['projects', 'list', '--org', 'ACME', '--json', 'name'])).toBe('[{"name":"owned"}]\n')
@@ -192,7 +192,7 @@ test('organizations hold projects and go only when they hold none', async () => 
   await cli.ok(['orgs', 'delete', 'Acme Ltd', '--yes'])
 })
 
-test('no server ends with 7, no sign-in with 4', async () => {
+test('without a server the exit code is 7, without a sign-in 4', async () => {
   const [away, unknown] = await Promise.all([
     cli.board(['projects', 'list'], { env: { BOARD_URL: 'http://127.0.0.1:1' } }),
     cli.board(['projects', 'list'], { env: { BOARD_TOKEN: 'svc_st_wrong' } }),

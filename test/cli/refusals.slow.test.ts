@@ -93,7 +93,7 @@ const allFaults = async (results: readonly Result[], thing?: (name: string) => R
   (await Promise.all(results.map(result => faults(result, thing?.(result.name))))).flat()
 
 describe('every command reports errors to users in three lines', () => {
-  test('where no server runs', async () => {
+  test('if no server runs', async () => {
     const results = await each(alone, commands, command => wordsOf(command, named))
     expect(await allFaults(results)).toEqual([])
   })
@@ -111,7 +111,7 @@ describe('every command reports errors to users in three lines', () => {
   test.each([
     ['a number that nothing has', '999999'],
     ['a name that nothing has', 'no-such-thing'],
-  ])('where %s is named', async (_, wrong) => {
+  ])('if %s is named', async (_, wrong) => {
     const chosen = commands.filter(({ registeredArguments }) => registeredArguments.some(({ required }) => required))
     const wrongly: Named = {
       ...(Object.fromEntries(
@@ -131,14 +131,14 @@ describe('every command reports errors to users in three lines', () => {
     expect(await allFaults(results, name => (namesOne(name) ? new RegExp(wrong) : undefined))).toEqual([])
   })
 
-  test('where an option is not known', async () => {
+  test('for an unknown option', async () => {
     const all = leaves(program)
     const results = await each(signedIn, all, command => [...nameOf(command).split(' '), '--no-such-option'])
     expect(results.filter(({ code }) => code !== 2).map(({ name, code }) => [name, code])).toEqual([])
     expect(await allFaults(results, () => /--no-such-option/)).toEqual([])
   })
 
-  test('where a verb is not known', async () => {
+  test('for an unknown verb', async () => {
     const nouns = below(program).filter(command => command.commands.length > 0 && nameOf(command) !== 'help')
     const results = await each(signedIn, nouns, command => [...nameOf(command).split(' '), 'no-such-verb'])
     expect(results.filter(({ code }) => code !== 2).map(({ name, code }) => [name, code])).toEqual([])

@@ -53,7 +53,7 @@ describe('board schedules', () => {
     expect(await schedules()).toEqual([])
   })
 
-  test('tells before it adds anything when it would run', async () => {
+  test('shows the next runs before it adds a schedule', async () => {
     const { stdout, stderr } = await cli.board([
       'schedules',
       'add',
@@ -80,12 +80,12 @@ describe('board schedules', () => {
     [['edit', 'x'], 3, 'there is no schedule "x"'],
     [['run', '7'], 3, 'there is no schedule "7"'],
     [['delete', 'x', '--no-input'], 3, 'there is no schedule "x"'],
-  ])('says what is wrong with %j', async (args, code, message) => {
+  ])('reports the error in %j', async (args, code, message) => {
     const ran = await cli.board(['schedules', ...args])
     expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(message)])
   })
 
-  test('asks before it deletes, and changes nothing where nothing is said', async () => {
+  test('asks before it deletes, and changes nothing without options', async () => {
     const id = await add('kept', '--every', '1d')
     expect((await cli.board(['schedules', 'delete', id])).code).toBe(2)
     expect(await cli.board(['schedules', 'edit', id])).toMatchObject({
@@ -95,7 +95,7 @@ describe('board schedules', () => {
     expect(await schedules()).toHaveLength(1)
   })
 
-  test('serves an API key that may write schedules and cards', async () => {
+  test('works with an API key that can write schedules and cards', async () => {
     const { key } = await board.client.keys.create({
       name: 'k',
       scope: 'project',
@@ -109,7 +109,7 @@ describe('board schedules', () => {
   })
 })
 
-test('cards are given a time to start, and lose it', async () => {
+test('a start time can be set and removed on cards', async () => {
   const id = (await cli.ok(['cards', 'add', 'later', '--run', '--start-at', '2h', '-q'])).trim()
   const card = await board.client.cards.get({ projectId, cardId: id })
   expect(card).toMatchObject({ columnName: 'In Progress', ready: false, status: 'idle' })

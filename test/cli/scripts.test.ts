@@ -30,7 +30,7 @@ afterAll(async () => {
 const script = (name: string, command: string) => newScript(server.client, projectId, command, name)
 
 describe('scripts', () => {
-  test('are added, listed, edited, put in order and deleted, by name or id', async () => {
+  test('are added, listed, edited, reordered and deleted, by name or id', async () => {
     const project = ['-P', (await server.client.projects.create({ name: 'Other', path: server.folder('other') })).id]
     const added = await cli.board(['scripts', 'add', 'test', 'npm test', ...project])
     expect(added).toMatchObject({
@@ -67,7 +67,7 @@ describe('scripts', () => {
     [['edit', 'nobody', '--name', 'x'], 3, 'there is no script "nobody"'],
     [['run', 'nobody'], 3, 'see: board scripts list'],
     [['add', '', 'true'], 2, 'name must not be empty'],
-  ])('%j exits with %i and says %s', async (args, code, said) => {
+  ])('%j exits with %i and prints %s', async (args, code, said) => {
     expect(await cli.board(['scripts', ...args])).toMatchObject({
       code,
       stdout: '',
@@ -83,7 +83,7 @@ describe('scripts', () => {
     })
   })
 
-  test('are offered by the shell', async () => {
+  test('are completed by the shell', async () => {
     const { place } = await script('with space', 'true')
     await script('offered', 'true')
     const offered = await cli.ok(['__complete', '--', 'scripts', 'run', ''])
@@ -122,7 +122,7 @@ describe('run', () => {
     expect(await onTerminal.ok(['scripts', 'run', 'hostile', '--wait'])).toBe('␛]0;owned␇text\n')
   })
 
-  test('--wait alone succeeds although the script did not; --exit-status takes over its exit code', async () => {
+  test('--wait alone succeeds although the script failed; --exit-status uses its exit code', async () => {
     await script('seven', 'echo out; exit 7')
     expect(await cli.board(['scripts', 'run', 'seven', '--wait'])).toMatchObject({
       code: 0,
@@ -148,7 +148,7 @@ describe('run', () => {
     expect(going).toMatchObject({ code: 1, stderr: expect.stringContaining(`script ${place.scriptId} was cancelled`) })
   })
 
-  test('--wait --json is the run as it ended', async () => {
+  test('--wait --json prints the ended run', async () => {
     await script('record', 'echo out; exit 2')
     expect(await cli.json(['scripts', 'run', 'record', '--wait'])).toMatchObject({
       name: 'record',
@@ -158,7 +158,7 @@ describe('run', () => {
     })
   })
 
-  test('Ctrl-C leaves it running and says so, with 130', async () => {
+  test('Ctrl-C keeps it running and reports so, with exit code 130', async () => {
     const { place, status } = await script('long', 'echo begun; sleep 60')
     const going = cli.start(['scripts', 'run', 'long', '--wait'])
     await eventually('the first words', () => going.stdout === 'begun\n', 10_000)
@@ -176,7 +176,7 @@ describe('run', () => {
     await cli.ok(['scripts', 'cancel', 'long'])
   })
 
-  test('--timeout ends the waiting with 8, not the script', async () => {
+  test('--timeout ends the wait with 8, and not the script', async () => {
     const { place, status } = await script('longer', 'sleep 60')
     expect(await cli.board(['scripts', 'run', 'longer', '--wait', '--timeout', '1'])).toMatchObject({
       code: 8,
@@ -212,7 +212,7 @@ describe('run', () => {
 })
 
 describe('status', () => {
-  test('shows the latest run of each script, and of one with its output', async () => {
+  test('shows the latest run of each script, and that of a single one with its output', async () => {
     const { place } = await script('shown', 'echo line; exit 4')
     await cli.board(['scripts', 'run', 'shown', '--wait'])
     const line = (await cli.ok(['scripts', 'status'])).split('\n').find(each => each.startsWith(`${place.scriptId}\t`))!
@@ -226,7 +226,7 @@ describe('status', () => {
     )
   })
 
-  test('--watch keeps the list up to date on a terminal, and is refused elsewhere', async () => {
+  test('--watch updates the list on a terminal, and is rejected elsewhere', async () => {
     const { run } = await script('watched', 'sleep 0.2')
     const going = onTerminal.start(['scripts', 'status', '--watch'])
     await eventually('the first drawing', () => /watched +idle/.test(stripVTControlCharacters(going.stdout)), 10_000)

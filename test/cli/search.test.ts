@@ -31,7 +31,7 @@ test('cards are found in all projects or one, as a table, as lines and as ids', 
   expect(table).not.toContain('\u001b')
 })
 
-test('a card that is found by a comment or its last message shows where', async () => {
+test('a card that is found by a comment or its last message shows the match', async () => {
   const { id: cardId } = await server.client.cards.create({ projectId, title: 'Quiet' })
   await server.client.comments.create({ projectId, cardId, body: 'The flotsam is in the way.' })
   expect(await cli.ok(['search', 'flotsam'])).toBe(
@@ -43,7 +43,7 @@ test('a card that is found by a comment or its last message shows where', async 
   await server.client.cards.delete({ projectId, cardId })
 })
 
-test('a word is needed, and signs alone are none', async () => {
+test('a word is required, and special characters alone are not one', async () => {
   expect(await cli.board(['search'])).toMatchObject({ code: 2, stdout: '' })
   const signs = await cli.board(['search', '***'])
   expect(signs).toMatchObject({ code: 2, stdout: '' })
@@ -64,7 +64,7 @@ test('statistics are bars on a terminal, lines in a pipe and one object as JSON'
   expect(Math.max(...drawn.split('\n').map(line => [...line].length))).toBeLessThanOrEqual(60)
 })
 
-test('the burn-up chart has a curve for all cards and one for those that are done', async () => {
+test('the burn-up chart has a curve for all cards and one for done cards', async () => {
   const { db } = server.server.app
   await db.transaction(async tx => {
     for (let age = 1; age <= 20; age++)

@@ -75,7 +75,7 @@ test('the output of a background server does not fill the disk, and its first pa
   expect(readFileSync(printed, 'utf8')).toMatch(/^Listening on [^]*\nWhat stood here was cut off\..*\n(\{.*\}\n)+$/m)
 })
 
-test('a server that cannot start says why, and nothing is left running', async () => {
+test('a server that cannot start reports the reason, and leaves no process', async () => {
   const failed = await cli.board(['server', 'start', '--', '--port', '0', '--host', '192.0.2.1'])
   expect([failed.code, failed.stdout]).toEqual([1, ''])
   expect(failed.stderr).toContain('the server ended at once: ')
@@ -95,7 +95,7 @@ test('leftovers of a killed server are reported and fixed, and do not block a st
   expect((await cli.json(['server', 'status'])).state).toBe('running')
 })
 
-test('a server that does not answer is not taken for a killed one', async context => {
+test('a server that does not answer is not treated as killed', async context => {
   if (process.platform !== 'linux') {
     console.warn('SKIPPED: the start time of a process is available on Linux only')
     return context.skip('needs Linux')
@@ -143,7 +143,7 @@ test('the doctor finds open permissions and a damaged database, fixes the former
   writeFileSync(path, whole)
 })
 
-test('the doctor finds a conf file that is not JSON, and a data folder that cannot be written', async () => {
+test('the doctor finds a conf file that is not JSON, and a read-only data folder', async () => {
   const env = { XDG_CONFIG_HOME: join(cli.home, 'broken-conf') }
   const conf = join(env.XDG_CONFIG_HOME, 'board', 'config.json')
   mkdirSync(dirname(conf), { recursive: true })
@@ -166,7 +166,7 @@ test('the doctor finds a conf file that is not JSON, and a data folder that cann
   ])
 }, 60_000)
 
-test("a service is printed for both platforms, and installed and removed by the platform's own program", async () => {
+test("a service is printed for both platforms, and installed and removed with the platform's own program", async () => {
   expect(
     await cli.ok(['server', 'install', '--print', '--launchd', '--', '--public-url', 'https://b.example.org/?a=1&b']),
   ).toContain('<string>https://b.example.org/?a=1&#38;b</string>')
@@ -209,7 +209,7 @@ function platform(name: string, systemctl: string): Record<string, string> {
 const unit = join(cli.home, '.config', 'systemd', 'user', 'board.service')
 const noBus = 'echo "Failed to connect to bus: No medium found" >&2; exit 1'
 
-test("without a bus of the user's own nothing is installed, and it says what to do instead", async () => {
+test('without a user bus no service is installed, and the error names an alternative', async () => {
   const env = platform('no-bus', noBus)
   expect(await cli.board(['server', 'install', '--systemd'], { env })).toMatchObject({
     code: 1,
@@ -261,7 +261,7 @@ test('a service whose platform does not answer does not block the server: a plai
   expect(existsSync(unit)).toBe(false)
 })
 
-test('--wait goes without a number, and the log is for people on a terminal', async () => {
+test('--wait works without a number, and the log is formatted for a terminal', async () => {
   await cli.ok(['server', 'start', '--wait', '--', '--port', '0'])
   // The server's startup output is on disk a moment after it answers.
   await eventually('the log', async () => (await cli.board(['server', 'logs'])).stdout !== '')

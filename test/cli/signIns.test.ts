@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.close()
 })
 
-test('sign-ins are listed with the program that made them, and ended', async () => {
+test('sign-ins are listed with the program that created them, and ended', async () => {
   const other = commandLine({ BOARD_URL: server.url })
   try {
     const login = ['auth', 'login', '--email', 'ada@example.org', '--password-stdin']
@@ -33,7 +33,7 @@ test('sign-ins are listed with the program that made them, and ended', async () 
   }
 })
 
-test('a password is changed from stdin, or by asking for the present one and twice for the new one', async () => {
+test('a password is changed from stdin, or with prompts for the current one and twice for the new one', async () => {
   const change = (input: string) => cli.board(['auth', 'password', '--password-stdin'], { input })
   expect((await change(`wrong password\nnext password 1\n`)).code).toBe(4)
   expect(await change(`${password}\nnext password 1\n`)).toMatchObject({

@@ -50,14 +50,14 @@ const faults: ReadonlyArray<[name: string, fault: (path: string) => void, reason
   ['attachments', fileInPlaceOf, 'it is a file'],
 ]
 
-describe('a server that cannot start ends at once with the reason', () => {
+describe('a server that cannot start exits immediately with the reason', () => {
   const refusal = async (dataDir: string) => {
     const { code, stdout, stderr } = await cli.board(['serve', '--port', '0', '--data-dir', dataDir])
     expect(stdout).toBe('')
     return { code, problem: stderr.split('\n').find(line => line.startsWith('board: ')) }
   }
 
-  test.each(faults)('for %s that is something else', async (name, fault, reason) => {
+  test.each(faults)('for %s with another type', async (name, fault, reason) => {
     const dataDir = await usedFolder()
     fault(join(dataDir, name))
     expect(await refusal(dataDir)).toEqual({
@@ -66,7 +66,7 @@ describe('a server that cannot start ends at once with the reason', () => {
     })
   })
 
-  test('for a lock that is none', async () => {
+  test('for an invalid lock file', async () => {
     const dataDir = await usedFolder()
     writeFileSync(join(dataDir, 'board.lock'), 'No lock.\n')
     expect(await refusal(dataDir)).toEqual({
@@ -84,7 +84,7 @@ describe('a server that cannot start ends at once with the reason', () => {
     expect(problem).toContain(`board: the data folder ${dataDir} cannot be used: ${name}: `)
   })
 
-  test.skipIf(!mayMount)('on a full disk, however little room there was', async () => {
+  test.skipIf(!mayMount)('on a full disk, regardless of the remaining space', async () => {
     const disk = join(cli.home, 'disk')
     mkdirSync(disk)
     for (const size of ['64k', '1m', '2m']) {
@@ -99,7 +99,7 @@ describe('a server that cannot start ends at once with the reason', () => {
     try {
       const dataDir = await usedFolder(join(disk, 'data'))
       const empty = fillDisk(disk)
-      // The first start uses what room the earlier server has left.
+      // The first start uses the space that the earlier server has left.
       for (let start = 0; start < 2; start++) expect((await refusal(dataDir)).code).toBe(1)
       expect(await refusal(dataDir)).toEqual({
         code: 1,
@@ -113,7 +113,7 @@ describe('a server that cannot start ends at once with the reason', () => {
   })
 })
 
-test('a server that waits for its database ends on a signal', async () => {
+test('a server that waits for its database stops on a signal', async () => {
   const silent = createServer(socket => sockets.push(socket)).listen(0, '127.0.0.1')
   const sockets: Socket[] = []
   await eventually('a silent server', () => silent.listening)

@@ -64,7 +64,7 @@ describe('--template', () => {
     await board.client.cards.delete({ projectId: '1', cardId: id, force: true })
   })
 
-  test('leaves boards create its option of that name', async () => {
+  test('is not available for the command that creates boards, which has its own option of that name', async () => {
     expect(await cli.json(['boards', 'create', 'Next', '--template', 'Kanban'])).toMatchObject({ name: 'Next' })
     expect((await cli.board(['boards', 'create', 'Last', '--template', 'none'])).stderr).toContain(
       'there is no template "none"',
@@ -72,7 +72,7 @@ describe('--template', () => {
   })
 })
 
-test('completion offers the fields of what a command prints, behind each comma those that are not named yet', async () => {
+test("completion offers the fields of a command's output, and after each comma the remaining ones", async () => {
   const complete = (...words: string[]) => cli.ok(['__complete', '--', ...words])
   const [first, second, joined, card, none] = await Promise.all([
     complete('cards', 'list', '--json', 'ti'),

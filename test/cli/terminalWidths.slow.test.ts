@@ -44,7 +44,7 @@ const known: Array<[from: number, to: number]> = [
   [0x1_f1e6, 0x1_f1ff],
 ]
 
-describe.skipIf(!hasTmux)('the width of a text is what tmux draws', () => {
+describe.skipIf(!hasTmux)('the width of a text is the one in tmux', () => {
   beforeAll(() => void tmux('new-session', '-d', '-s', 'kept', 'sleep 600'))
   afterAll(() => {
     tmux('kill-server')
@@ -76,7 +76,7 @@ describe.skipIf(!hasTmux)('the width of a text is what tmux draws', () => {
     )
     const texts = points.map(point => String.fromCodePoint(point))
     const widths = await drawn(texts)
-    // tmux counts no cell for what it does not know.
+    // tmux reports width 0 for unknown code points.
     const differ = points.filter((_, at) => widths[at]! > 0 && widthOf(texts[at]!) !== widths[at])
     const unexpected = differ.filter(point => !known.some(([from, to]) => point >= from && point <= to))
     expect(unexpected.map(point => point.toString(16))).toEqual([])

@@ -49,7 +49,7 @@ test('a project is saved under its name, in a folder, in a file or to stdout', a
   expect((await cli.board(['projects', 'export', 'nothing'])).code).toBe(3)
 })
 
-test('what was saved comes back, from a file or from stdin', async () => {
+test('a saved file can be imported, from a file or from stdin', async () => {
   await cli.ok(['projects', 'export', 'Web', '-o', 'back.json'])
   const { code, stdout, stderr } = await cli.board(['import', 'board', 'back.json'])
   const id = /^projectIds\t(\d+)$/m.exec(stdout)![1]!
@@ -73,7 +73,7 @@ test('what was saved comes back, from a file or from stdin', async () => {
   })
 })
 
-test('lists of other programs become cards of a project, and a dry run says which', async () => {
+test('lists of other programs become cards of a project, and a dry run shows them', async () => {
   const args = [
     'import',
     'trello',
@@ -146,7 +146,7 @@ test('--path creates the folder of a new project if the folder above it exists, 
     ).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no folder') })
 })
 
-test('issues come from stdin into a new project here, and tasks from a file', async () => {
+test('issues are imported from stdin into a new project here, and tasks from a file', async () => {
   const folder = board.folder('garden')
   const [id] = (
     await cli.ok(['import', 'github', '-', '-q'], {
@@ -279,6 +279,6 @@ test('an organization is saved with its projects', async () => {
   expect((await cli.board(['export', '--org', '99'])).code).toBe(3)
 })
 
-test('a temporary copy of stdin does not stay', () => {
+test('a temporary copy of stdin is deleted', () => {
   expect(readdirSync(board.folder('temporary'))).toEqual([])
 })

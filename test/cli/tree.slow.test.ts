@@ -10,9 +10,9 @@ import type { TestBoard } from '../support/servers/testBoard.ts'
 import { programs } from '../support/commands/programs.ts'
 import { startSlotlessBoard } from '../support/contract/seed.ts'
 
-/** Commands that anybody may call. */
+/** Commands that need no sign-in. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
-/** Commands that end somebody else's work here: they come last. */
+/** Commands that end the work of others here: they come last. */
 const ends = /(delete|archive|revoke|clear|complete)$/
 /** How commands end that the state of the board, or an empty stdin, does not allow. */
 const otherwise: Record<string, number> = {
@@ -69,7 +69,7 @@ afterAll(async () => {
   await board.close()
 })
 
-/** The commands that end by themselves and leave the sign-in alone, those that end what others need at the end. */
+/** The commands that exit and keep the sign-in, with those that delete shared objects at the end. */
 const working = () =>
   commands
     .filter(command => !/^(events|mcp|ui|auth logout)$/.test(nameOf(command)) && !local.test(nameOf(command)))
@@ -103,7 +103,7 @@ const askingSometimes = new Set([
 ])
 
 describe('every command', () => {
-  test('says that no server runs, and ends with 7', async () => {
+  test('reports a missing server, and exits with 7', async () => {
     const results = await eachInTurn(
       alone,
       commands.filter(command => !local.test(nameOf(command))),
@@ -116,7 +116,7 @@ describe('every command', () => {
   })
 
   // The terminal board first looks for its terminal, which is missing here too.
-  test('says that a sign-in is missing, and ends with 4', async () => {
+  test('reports a missing sign-in, and exits with 4', async () => {
     const chosen = commands.filter(
       command => !local.test(nameOf(command)) && !open.test(nameOf(command)) && nameOf(command) !== 'ui',
     )
@@ -137,7 +137,7 @@ describe('every command', () => {
     expect(results.flatMap(otherFields)).toEqual([])
   })
 
-  test('prints lines without a head in a pipe, and with -q says nothing of what it did', async () => {
+  test('prints lines without a header in a pipe, and with -q no result', async () => {
     const results = await eachInTurn(signedIn, working(), ['-q', '-P', other.projectId], other)
     expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
     results.forEach(expectTidy)
@@ -148,7 +148,7 @@ describe('every command', () => {
       expect(stdout, name).toMatch(/^(\S+\n)*$/)
   })
 
-  test('that asks for a yes exits 2 where nobody can be asked, and names the flag', async () => {
+  test('with a confirmation exits with 2 without a terminal, and names the flag', async () => {
     const asking = commands.filter(
       command =>
         command.options.some(({ long }) => long === '--yes') &&

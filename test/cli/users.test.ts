@@ -63,7 +63,7 @@ test('an account is created, found, changed, given a new password and deleted', 
   expect(await root.ok(['projects', 'list', '--json', 'name'])).toContain('Adas')
 })
 
-test('many accounts come in pages, with a word when there are more', async () => {
+test('many accounts are listed in pages, with a notice of further ones', async () => {
   await server.server.app.db.transaction(async tx => {
     for (let at = 0; at < 230; at++)
       await tx.run('INSERT INTO users (email, display_name, role, created_at) VALUES (?, ?, ?, ?)', [
@@ -141,7 +141,7 @@ test('the members of a project are added, invited, changed and removed', async (
   expect((await plain.board(['projects', 'member', 'list', '-P', 'web'])).code).toBe(3)
 })
 
-test('authentication and registration are switched on and off', async () => {
+test('authentication and registration are enabled and disabled', async () => {
   expect(await root.json(['settings', 'auth'])).toEqual({ enabled: true, registrationEnabled: true })
   expect(await root.json(['settings', 'auth', '--registration', 'off'])).toEqual({
     enabled: true,
@@ -157,7 +157,7 @@ test('authentication and registration are switched on and off', async () => {
   nobody.close()
 })
 
-test('verbs that are called like a noun complete their own words', async () => {
+test('verbs with the name of a noun complete their own words', async () => {
   const ask = (...words: string[]) => root.ok(['__complete', '--', ...words])
   expect(await ask('settings', 'auth', '')).toBe('on\noff\n')
   expect((await ask('orgs', 'member', '')).split('\n').map(line => line.split('\t')[0])).toEqual([

@@ -77,7 +77,7 @@ test('commands that wait report the end of the server once, and exit with 7 afte
   }
 })
 
-test('waiting and following go on over the death of the server, and tell what came of the card', async () => {
+test('waiting and following continue after the death of the server, and report the result of the card', async () => {
   configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
   const first = await serve('0')
   const client = createClient({

@@ -88,7 +88,7 @@ describe('cards wait --for completed', () => {
     await cli.ok(['cards', 'cancel', blocker])
   })
 
-  /** A card that the full column of another one takes once it has room. */
+  /** A card that the full column of another card pulls once it has capacity. */
   const createPulled = async () => {
     const boardId = (await board.client.boards.create({ projectId: board.projectId, name: 'Pulling' })).id
     const columns = await board.client.columns.list({ projectId: board.projectId, boardId })
@@ -101,14 +101,14 @@ describe('cards wait --for completed', () => {
     return { busy, id: await create('good', { columnId: backlog.id }) }
   }
 
-  test('ends for a card that a full column pulls once it has room, if the column has no work', async () => {
+  test('ends for a card that a full column pulls once it has capacity, if the column has no work', async () => {
     const { busy, id } = await createPulled()
     await cli.ok(['cards', 'wait', busy, '--for', 'running'])
     await cli.ok(['cards', 'cancel', busy])
     expect((await wait(id, '--for', 'completed')).code).toBe(1)
   })
 
-  test('waits for a card that a full column pulls once it has room', async () => {
+  test('waits for a card that a full column pulls once it has capacity', async () => {
     const { busy, id } = await createPulled()
     const waiting = wait(id, '--for', 'completed')
     await cli.ok(['cards', 'wait', busy, '--for', 'running'])

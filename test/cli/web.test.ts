@@ -39,13 +39,13 @@ describe('the page of the board', () => {
       ['cards', 'diff', 'ID', '--since', '3', '--web'],
       () => `/projects/${projectId}/cards/${cardId}/changes/since/3`,
     ],
-  ])('%s has an address, which a pipe gets without a ticket: board %j', async (_, words, path) => {
+  ])('%s has an address, which is printed without a ticket in a pipe: board %j', async (_, words, path) => {
     const args = words.map(word => (word === 'ID' ? cardId : word))
     expect(await cli.ok(args)).toBe(`${board.url}/#${path()}\n`)
     expect(await cli.json([...args])).toEqual({ url: `${board.url}/#${path()}` })
   })
 
-  test('opens signed in, and no argument of a program holds the ticket', async () => {
+  test('opens signed in, and no argument of a program contains the ticket', async () => {
     const browser = fakeBrowser(cli.home)
     const opened = await cli.board(['cards', 'view', cardId, '--web'], {
       env: { BOARD_FORCE_TTY: '100', BROWSER: browser.command },
@@ -71,7 +71,7 @@ describe('the page of the board', () => {
     expect((await board.as('').auth.redeemTicket({ ticket: ticket! })).user.displayName).toBe('Local operator')
   })
 
-  test('is opened without a ticket by an API key, which may make none', async () => {
+  test('opens without a ticket with an API key, which cannot create one', async () => {
     const { key } = await board.client.keys.create({
       scope: 'project',
       projectId,
@@ -87,13 +87,13 @@ describe('the page of the board', () => {
   test.each<[string, Record<string, string>, number, RegExp]>([
     ['a token that is not valid', { BOARD_TOKEN: 'svc_st_wrong' }, 4, /the token is not valid\n.*board auth login/],
     ['no server', { BOARD_URL: 'http://127.0.0.1:1' }, 7, /no answer from http:\/\/127\.0\.0\.1:1 /],
-  ])('is not opened, and it is said why: %s', async (_, env, code, said) => {
+  ])('does not open, with the reason: %s', async (_, env, code, said) => {
     const browser = fakeBrowser(cli.home)
     const opened = await cli.board(['browse'], { env: { BOARD_FORCE_TTY: '100', BROWSER: browser.command, ...env } })
     expect(opened).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(said) })
   })
 
-  test('is not opened where the server is older and has none', async () => {
+  test('does not open if the server is older and has none', async () => {
     const older = createServer((_, response) =>
       response
         .writeHead(404, { 'content-type': 'application/json' })
@@ -111,12 +111,12 @@ describe('the page of the board', () => {
     })
   })
 
-  test('is opened without a ticket by somebody who has no token, to sign in there', async () => {
+  test('opens without a ticket for a user without a token, to sign in there', async () => {
     const env = { BOARD_FORCE_TTY: '100', BROWSER: join(cli.home, 'missing'), BOARD_TOKEN: '' }
     expect(await cli.board(['browse'], { env })).toMatchObject({ code: 0, stdout: `${board.url}/#/\n` })
   })
 
-  test('needs a card where it is about one', async () => {
+  test('requires a card if it is about one', async () => {
     expect(await cli.board(['browse', 'diff'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('browse diff 12'),

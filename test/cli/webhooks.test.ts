@@ -79,7 +79,7 @@ test('a new secret is printed with a note on stderr that it is shown once', asyn
   expect(await cli.ok(['webhooks', 'list', '--json'])).not.toContain('whsec_')
 })
 
-test('failed deliveries are listed with what the receiver said, and sent once more from a pipe', async () => {
+test("failed deliveries are listed with the receiver's response, and sent again from a pipe", async () => {
   const id = (await cli.json(['webhooks', 'create', `${receiver.url}/broken`, '--event', 'card.created'])).id!
   isBroken = true
   const failed = await cli.board(['webhooks', 'test', id, '--wait'])
@@ -110,7 +110,7 @@ test('failed deliveries are listed with what the receiver said, and sent once mo
   expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('there is no such delivery')])
 })
 
-test('what is wrong is said before anything is asked of the server', async () => {
+test('invalid input is reported before any request to the server', async () => {
   const cases: Array<[string[], number, string]> = [
     [['webhooks', 'create', 'https://example.org/'], 2, '--event'],
     [['webhooks', 'create', 'https://example.org/', '--event', 'card.exploded'], 2, 'card.moved'],

@@ -65,7 +65,7 @@ const refusal = async (text: string, end = false) => {
   return ((error as Error).cause as NodeJS.ErrnoException).code
 }
 
-test('what has no body ends with its head', async () => {
+test('a message without a body ends with its head', async () => {
   answerWith('HTTP/1.1 204 No Content\r\n\r\n')
   expect(await ask({}, 'DELETE')).toMatchObject({ status: 204, bytes: Buffer.alloc(0) })
   answerWith('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')
@@ -96,7 +96,7 @@ test('a request sends its host, its length and its user agent', async () => {
   expect(sent[1]).toContain('\r\nContent-Length: 0\r\n')
 })
 
-test('a header with a line break or a foreign sign is refused before anything is sent', async () => {
+test('a header with a line break or an invalid character is rejected before any byte is sent', async () => {
   for (const idempotencyKey of ['a\r\nx: 1', 'a\nb', '€', 'a\0'])
     await expect(ask({ idempotencyKey })).rejects.toThrow('Invalid character in header content')
   expect(opened).toBe(0)
@@ -115,7 +115,7 @@ test('a connection is reused, unless the server closes it or sends more than one
   expect(opened).toBe(3)
 })
 
-test('a connection that was closed while it waited is not used again', async () => {
+test('an idle connection that was closed is not reused', async () => {
   answerWith(json('{}'))
   await ask()
   for (const socket of connections) socket.end()
@@ -124,7 +124,7 @@ test('a connection that was closed while it waited is not used again', async () 
   expect(opened).toBe(2)
 })
 
-test('requests at the same time take a connection each', async () => {
+test('concurrent requests use one connection each', async () => {
   answer = (_, count) => {
     if (count === 3) for (const socket of connections) socket.write(json('{"data":1}'))
   }
@@ -142,7 +142,7 @@ test('an invalid or truncated response is reported as an unreachable board', asy
   expect(await refusal('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc', true)).toBe('ECONNRESET')
 })
 
-test('silence ends when the time is over, and a signal ends it at once with its reason', async () => {
+test('silence ends on timeout, and a signal ends it immediately with its reason', async () => {
   answer = () => {
     /* Says nothing. */
   }

@@ -23,7 +23,7 @@ test.each([
 })
 
 test.each(['text/plain', 'text/html', 'application/json'])(
-  'an answer of another program in %s is neither a file nor figures of a board',
+  'a response of another program in %s is not accepted as a file or metrics of a board',
   async type => {
     const other = createServer((_, answer) => void answer.setHeader('content-type', type).end('{}')).listen(
       0,

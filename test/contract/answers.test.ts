@@ -83,7 +83,7 @@ describe('the table', () => {
   const fields = ({ input }: Route): string[] =>
     input && 'entries' in input ? Object.keys(input.entries as object) : []
 
-  it('names each method and path once, and each path as the specification writes it', () => {
+  it('names each method and path once, and each path as in the specification', () => {
     const lines = rows.map(({ route }) => `${route.method} ${route.path}`)
     expect(lines.filter((line, at) => lines.indexOf(line) !== at)).toEqual([])
     expect(
@@ -154,7 +154,7 @@ describe('the table', () => {
       ])
   })
 
-  it('tells by events of each type that it declares, save those that work in the background or other cards tell', () => {
+  it('declares events of each type, except those of background work or caused by other cards', () => {
     const told = new Set<string>(
       rows
         .flatMap(({ route }) => route.emits ?? [])
@@ -223,7 +223,7 @@ describe('a path', () => {
     }
   })
 
-  it('answers 404 in the envelope when the contract does not have it', async () => {
+  it('answers 404 in the envelope if the contract does not have it', async () => {
     for (const path of [
       '/nothing',
       '/api',

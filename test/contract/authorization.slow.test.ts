@@ -92,7 +92,7 @@ describe('the table', () => {
     expect(names.map(({ name }) => name).filter((name, at, all) => all.indexOf(name) !== at)).toEqual([])
   })
 
-  it('has an answer for every caller', () => {
+  it('has a response for every caller', () => {
     for (const section of sections)
       for (const where of ['own', 'foreign'] as const) {
         if (section[where] === undefined) continue
@@ -104,7 +104,7 @@ describe('the table', () => {
       }
   })
 
-  it('names routes for agents that there are', () => {
+  it('names routes for agents that exist', () => {
     expect(Object.keys(forAgents).filter(name => !lines.some(line => line.name === name))).toEqual([])
     expect(
       Object.values(forAgents)
@@ -114,7 +114,7 @@ describe('the table', () => {
     ).toEqual([])
   })
 
-  it('names permissions that there are, each for a route', () => {
+  it('names permissions that exist, each for a route', () => {
     expect([...new Set(lines.flatMap(({ allowed }) => allowed))].sort()).toEqual([...permissions].sort())
   })
 
@@ -173,7 +173,7 @@ describe('the tools that are listed', () => {
       expect(await listTools(world.board, await world.agentToken(column)), column).toEqual([...boardToolNames].sort())
   })
 
-  it.each(projectPermissions)('are for a key with %s those that need it, and without it none of them', async each => {
+  it.each(projectPermissions)('for a key with %s are those that need it, and without it none of them', async each => {
     const others = projectPermissions.filter(other => other !== each)
     for (const held of [[each], others] as Permission[][])
       expect(await listTools(world.board, await keyFor(held)), held.join()).toEqual(
@@ -187,7 +187,7 @@ const saying = (cell: RegExp) =>
     .filter(({ section }) => cell.test(`${section.own} ${section.foreign}`))
     .map(line => [line.name, line.section.about, line] as const)
 
-it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, _about, line) => {
+it.each(saying(/40\d/))('%s rejects all except %s, and changes nothing', async (_, _about, line) => {
   const refused = (await casesOf(line)).filter(({ cell }) => cell !== 'ok')
   const unseen = refused.find(({ cell }) => cell === '404')
   const before = await everything()
@@ -203,7 +203,7 @@ it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, 
   expect(await everything()).toEqual(before)
 })
 
-it.each(saying(/ok/))('%s lets in %s', async (_, _about, line) => {
+it.each(saying(/ok/))('%s accepts %s', async (_, _about, line) => {
   const allowed = (await casesOf(line)).filter(({ cell }) => cell === 'ok')
   const { id: last } = (await audited())[0] ?? { id: 0 }
   const answers = await Promise.all(allowed.map(async each => [each.label, landed(await sendForGood(each))] as const))
@@ -275,7 +275,7 @@ describe("an object of another user in a user's own request", () => {
     }),
   )
 
-  it.each(behindFirst)('is none in the path of %s: %s', async (name, param, row) => {
+  it.each(behindFirst)('is not found in the path of %s: %s', async (name, param, row) => {
     const input = { ...exampleOf(row, world.own), [param]: exampleOf(row, world.foreign)[param] }
     const before = await everything()
     for (const token of askers(row))

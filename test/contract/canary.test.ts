@@ -529,7 +529,7 @@ it('no secret is in the entries for a receiver of the log', () => {
   expect(receiver.misfits).toEqual([])
 })
 
-it('no answer shows a secret but the one that hands it out', () => {
+it('no response shows a secret except the one that creates it', () => {
   const shown = canary.answers
     .filter(({ name }) => name !== backToSender)
     .flatMap(({ name, text }) =>
@@ -545,7 +545,7 @@ it('no secret is in the arguments of a process', () => {
   expect(namesIn([...canary.commandLines].join('\n'), canary.secrets)).toEqual([])
 })
 
-it('all of them were looked for where they could have been', () => {
+it('all secrets were searched for in all possible places', () => {
   expect(canary.secrets.length).toBeGreaterThan(35)
   expect(canary.secrets.filter(({ value }) => value.length < 16)).toEqual([])
   for (const secret of canary.secrets)

@@ -8,7 +8,7 @@ import { Time } from '../../src/transfers/records.ts'
 const real = ['2026-02-28', '2028-02-29', '2000-02-29', '2026-04-30', '2026-12-31']
 const unreal = ['2026-02-29', '2026-02-30', '1900-02-29', '2026-04-31', '2026-13-01', '2026-00-10', '2026-01-00']
 
-test('days that exist are taken everywhere', () => {
+test('days that exist are accepted everywhere', () => {
   for (const day of real) {
     expect(v.parse(Day, day)).toBe(day)
     expect(v.parse(GivenTime, `${day}T12:00:00Z`)).toBe(`${day}T12:00:00.000Z`)
@@ -18,7 +18,7 @@ test('days that exist are taken everywhere', () => {
   }
 })
 
-test('days that do not exist are refused everywhere', () => {
+test('days that do not exist are rejected everywhere', () => {
   for (const day of unreal) {
     expect(v.safeParse(Day, day).success, day).toBe(false)
     expect(v.safeParse(GivenTime, `${day}T12:00:00Z`).success, day).toBe(false)
@@ -30,7 +30,7 @@ test('days that do not exist are refused everywhere', () => {
   }
 })
 
-test('other forms of a time in imported files are read', () => {
+test('other formats of a time in imported files are read', () => {
   expect(time('Sat, 28 Feb 2026 12:00:00 GMT')).toBe('2026-02-28T12:00:00.000Z')
   expect(time(undefined)).toBeUndefined()
 })

@@ -144,7 +144,7 @@ test('without Git every route works that does not need it, and the others report
   ).toEqual(withoutGit)
 })
 
-test('with everything back, everything works again, and what a card has not changed is not there', async () => {
+test('with everything restored, everything works again, and unchanged files of a card are not found', async () => {
   expect(
     await refusedWithout(
       () => () => {

@@ -9,7 +9,7 @@ const noRows = new Set(['groupId', 'copyId', 'clientId', 'requestId', 'optionId'
 const fieldsOf = ({ input }: Route): string[] =>
   Object.keys((input as { entries?: Record<string, unknown> } | undefined)?.entries ?? {})
 
-test('every field of a write that names a row says what is missing without it', () => {
+test('every field of a write that names a row reports a missing row', () => {
   const undeclared = rows
     .filter(({ route }) => route.method !== 'GET')
     .flatMap(({ name, route }) =>

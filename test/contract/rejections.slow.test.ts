@@ -57,7 +57,7 @@ describe.each(rows)('$name', row => {
       )
     })
 
-  it('rejects an empty body, wrong ids and nonsense in the error envelope', async () => {
+  it('rejects an empty body, wrong ids and invalid input in the error envelope', async () => {
     // A route that requires a body changes nothing, because each of the bodies is wrong.
     const changesNothing =
       changesServer.includes(name) || (sendsBody(route) && route.input && !v.safeParse(route.input, {}).success)

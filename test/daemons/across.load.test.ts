@@ -28,7 +28,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     projectId = (await one.client.projects.create({ name: 'Shared', path: one.folder('shared') })).id
   })
 
-  it('a daemon with another sealing key does not start, and says why', async () => {
+  it('a daemon with another sealing key does not start, and reports why', async () => {
     await expect(sharing.join('three', { secretKey: Buffer.alloc(32, 7).toString('base64') })).rejects.toMatchObject({
       code: 'SEALED_WITH_OTHER_KEY',
     })
@@ -89,7 +89,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     }
   })
 
-  it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
+  it('a token that is revoked at one daemon is immediately rejected at the other, and its sockets are closed within a second', async () => {
     const { token } = await registerConfirmed(one, ada)
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })
     const [own, other] = [
@@ -103,7 +103,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     other.close()
   })
 
-  it('an API key has its requests a minute once, however many daemons it asks', async () => {
+  it('an API key has one rate limit per minute over all daemons', async () => {
     const { key } = await one.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     const ask = (board: TestBoard) => board.request('GET', `/api/external/projects/${projectId}/cards`, { token: key })
     const replies = await Promise.all(Array.from({ length: 100 }, (_, number) => ask([one, two][number % 2]!)))
@@ -125,7 +125,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     expect([await fail(one), await fail(two)]).toEqual([429, 429])
   })
 
-  it('a single sign-on that begins at one daemon ends at the other, and its code works once', async () => {
+  it('a single sign-on that starts at one daemon ends at the other, and its code works once', async () => {
     sso.provider.people.set('grace', { email: 'grace@example.org', email_verified: true })
     const change = (url: URL) => {
       if (url.pathname === '/api/oidc/callback') url.port = new URL(two.url).port
@@ -161,7 +161,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     expect((await one.client.cards.list({ projectId })).filter(({ title }) => title === 'only one')).toHaveLength(1)
   })
 
-  it('settings that are changed at one hold at the other with the next request', async () => {
+  it('settings that are changed at one daemon apply at the other with the next request', async () => {
     await one.client.auth.setSettings({ enabled: true, registrationEnabled: false })
     expect(
       (await two.request('POST', '/api/auth/register', { token: null, body: { ...ada, email: 'new@example.org' } }))

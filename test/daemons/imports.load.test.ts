@@ -5,7 +5,7 @@ import { type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing } from './sharing.ts'
 
-describe.skipIf(!isSharable)('what a daemon imports', () => {
+describe.skipIf(!isSharable)('an import of a daemon', () => {
   let first: TestBoard
   let second: TestBoard
   let elsewhere: TestBoard
@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('what a daemon imports', () => {
     expect(await hidden()).toEqual([own, far, diedFar])
   })
 
-  it('is removed a minute after a crash, when it cannot be a short stillness any more', async () => {
+  it('is removed a minute after a crash, when it cannot be a short pause any more', async () => {
     const { db } = first.server.app
     const half = await halfImported(first, 'crashed')
     const seen = (secsAgo: number) =>

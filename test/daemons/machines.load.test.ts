@@ -83,7 +83,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     )
   })
 
-  it('a request that another daemon passed on is audited once, with the address that it came from', async () => {
+  it('a request that another daemon forwarded is audited once, with its original address', async () => {
     const { id: scriptId } = await two.client.scripts.create({ projectId, name: 'audited', command: 'true' })
     const request = post({
       host: '127.0.0.1',
@@ -100,7 +100,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(items.filter(({ target }) => target?.id === scriptId).map(({ address }) => address)).toEqual(['127.0.0.9'])
   })
 
-  it('a daemon that is not there is named, and cards are read and written all the same', async () => {
+  it('an offline daemon is named, and cards can still be read and written', async () => {
     const three = await sharing.join('three')
     const away = (await three.client.projects.create({ name: 'Away', path: three.folder('away') })).id
     const { id: cardId } = await three.client.cards.create({ projectId: away, title: 'left behind', deferred: true })

@@ -41,7 +41,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
 
   const auditOf = async ({ client }: TestBoard) => (await client.audit.list({ limit: 1000 })).items
 
-  it('tells first how much it is, and changes nothing by that', async () => {
+  it('first states its size, without any change', async () => {
     // The log's database, which was closed in this process, ends when it is collected.
     const files = () => readdirSync(dataDir).filter(name => !name.startsWith('logs.db-'))
     const before = files()
@@ -50,7 +50,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     expect(files()).toEqual(before)
   })
 
-  it('is on the server whole, and is served there, and no more from its file', async () => {
+  it('is on the server completely, is served there, and no longer from its file', async () => {
     const moved = await moveToServer({ dataDir, machine: 'one', server: server() })
     expect(moved.tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount)
     expect([existsSync(join(dataDir, 'board.db')), existsSync(join(dataDir, moved.keptAs!))]).toEqual([false, true])
@@ -71,7 +71,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     expect(Number(made.id)).toBe(cardCount + 1)
   })
 
-  it('is backed up from the server as any board is, and is put back by moving it', async () => {
+  it('is backed up from the server like any board, and is restored by moving it', async () => {
     const { filename } = await shared.client.backups.create()
     const path = join(shared.dataDir, 'backups', filename)
     expect(await verifyFile(path)).toMatchObject({ filename })
@@ -89,7 +89,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     }
   })
 
-  it('does not come back while a daemon works on it, nor to a machine that has not its folders', async () => {
+  it('is not moved back while a daemon works on it, nor to a machine without its folders', async () => {
     await expect(moveFromServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('Daemons'),
@@ -101,7 +101,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     })
   })
 
-  it('comes back equal, and is served from its file again', async () => {
+  it('is equal after a move back, and is served from its file again', async () => {
     const { tables } = await moveFromServer({ dataDir, machine: 'one', server: server() })
     expect(tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount + 1)
     const board = await startBoard({ dataDir, secretKey })

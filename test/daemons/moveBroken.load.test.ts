@@ -16,7 +16,7 @@ import { isSharable, secretKey } from './sharing.ts'
 const cardCount = Number(process.env.BOARD_TEST_CARDS ?? 1500)
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 
-describe.skipIf(!isSharable)('a move that is broken off', () => {
+describe.skipIf(!isSharable)('an interrupted move', () => {
   let own: TestBoard
   let server: LibsqlServer
   let cli: CommandLine
@@ -122,7 +122,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     expect(existsSync(join(cli.home, 'back', 'board.db'))).toBe(false)
   }
 
-  it('by a kill leaves the board where it was, and nothing on the server that is taken for one', async () => {
+  it('by a kill keeps the board in place, and leaves nothing on the server that is accepted as one', async () => {
     const { child, ended } = await halfMoved()
     child.kill('SIGKILL')
     await ended
@@ -142,7 +142,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await isNoBoard()
   })
 
-  it('by another one that began later writes nothing more', async () => {
+  it('by another move that started later writes nothing more', async () => {
     const { child, ended, stderr } = await halfMoved('--replace')
     await suspendProcess(child.pid!)
     const other = await startBoard({ secretKey })

@@ -11,7 +11,7 @@ import { isSharable, startSharing, type Sharing } from './sharing.ts'
 const tokens = { access_token: 'first-token', refresh_token: 'a-refresh-token', expires_in: 3600 }
 const viaProxy = { 'x-forwarded-for': '203.0.113.7' }
 
-describe.skipIf(!isSharable)('what works once, with several daemons', () => {
+describe.skipIf(!isSharable)('one-time codes and tokens, with several daemons', () => {
   let sharing: Sharing
   let one: TestBoard
   let two: TestBoard
@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     eventually(`the status ${status}`, async () => (await statusOf(id, on)) === status, 10_000)
   const questions = () => provider.asked('/token')
 
-  it('the setup code that any of them prints is taken by each, until there is a user', async () => {
+  it('the setup code of any daemon is accepted by each, until there is a user', async () => {
     const [code, other] = [one, two].map(({ server }) => server.app.identity.setupCode())
     expect(code).toMatch(/^([0-9a-f]{4}-){3}[0-9a-f]{4}$/)
     expect(other).toBe(code)
@@ -58,7 +58,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     for (const board of [one, two]) expect((await setup(board, code!)).body.error.code).toBe('SETUP_ALREADY_DONE')
   })
 
-  it('an authorization that begins at one is complete at the other, and the provider is asked no faster by two', async () => {
+  it('an authorization that starts at one is completed at the other, and two daemons poll the provider no faster than one', async () => {
     const id = await begun(one)
     await eventually(
       'four questions',
@@ -88,7 +88,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     await becomes(id, 'complete', one)
   })
 
-  it('a daemon that learns late of the end of an authorization takes no exchange of its tokens from itself', async () => {
+  it('a daemon that learns late of the end of an authorization does not exchange its tokens again', async () => {
     const id = await begun(one)
     const tokenUses = () => questions().filter(({ body }) => body.grant_type === 'refresh_token')
     let answer = () => {}
@@ -119,7 +119,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     expect(tokenUses()).toHaveLength(1)
   })
 
-  it('a refresh token is used once, however many daemons find the tokens old', async () => {
+  it('a refresh token is used once, regardless of how many daemons find the tokens expired', async () => {
     provider.outcome = tokens
     const id = await begun(one)
     await becomes(id, 'complete', two)

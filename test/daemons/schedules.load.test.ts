@@ -49,7 +49,7 @@ describe.skipIf(!isSharable)('schedules, with two daemons of one machine', () =>
     await eventually('the duties', () => boards.some(works))
   })
 
-  it('run once each, through the changes of clocks and when the daemon that runs them ends', async () => {
+  it('run once each, across clock changes and the end of the daemon that runs them', async () => {
     const client = clientOf(boards[0]!)
     const { folder } = boards[0]!
     const { id: projectId } = await client.projects.create({ name: 'shared', path: folder('shared') })

@@ -5,7 +5,7 @@ import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support
 
 export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 
-/** Whether there is a real libSQL server for tests; each file starts one of its own. */
+/** Whether there is a real libSQL server for tests; each file starts its own. */
 export const isSharable = noLibsqlServer === undefined
 
 /** A libSQL server, and daemons on it that end with the file. */

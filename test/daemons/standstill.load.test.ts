@@ -11,7 +11,7 @@ import { isSharable, secretKey } from './sharing.ts'
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 1)
 const takeOverMs = 5000
 
-describe.skipIf(!isSharable)('a daemon that stands still', () => {
+describe.skipIf(!isSharable)('a paused daemon', () => {
   const root = mkdtempSync(join(tmpdir(), 'board-still-'))
   let server: LibsqlServer
   let crew: Crewmate[]

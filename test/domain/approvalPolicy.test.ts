@@ -55,7 +55,7 @@ describe('a command', () => {
     'git log \u202e x',
     'git log \u0000 x',
     '!git log',
-  ])('is asked about where it is more than one command with its words: %j', text => {
+  ])('with more than one command or dynamic words requires a question: %j', text => {
     expect(decide(policy, command(text))).toBe('ask')
   })
   test.each([
@@ -70,7 +70,7 @@ describe('a command', () => {
     'true; X=1 git push',
     'git pu\\sh',
     'rm -rf /',
-  ])('is refused before it is allowed: %j', text => {
+  ])('is checked for refusal before permission: %j', text => {
     expect(decide(policy, command(text))).toBe('refuse')
   })
   test.each(['git p*', 'git pus?', 'git [p]ush', 'git ~'])(

@@ -50,7 +50,7 @@ const sendDue = () => board.server.app.webhooks.sendDue()
 test.each([
   ['ahead and back again', [dayMs, -dayMs]],
   ['back and ahead again', [-dayMs, dayMs]],
-])('a clock that goes a day %s ends no sign-in, key or socket', async (_, jumps) => {
+])('a clock that jumps a day %s ends no sign-in, key or socket', async (_, jumps) => {
   const email = `ada${Math.abs(jumps[0]!)}${Math.sign(jumps[0]!)}@example.org`
   const account = { email, password: 'correct horse 1', displayName: 'Ada' }
   const hasUsers = (await board.as().auth.status()).hasUsers
@@ -71,7 +71,7 @@ test.each([
   live.close()
 })
 
-test('what is due is done once when the clock goes ahead, and not again when it comes back', async () => {
+test('a due job runs once when the clock jumps ahead, and not again when it returns', async () => {
   const { id: webhookId } = await board.client.webhooks.create({
     projectId,
     url: receiver.url,

@@ -71,7 +71,7 @@ const begun = async (reader = start()) => {
 }
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-test('a reader takes every wanted event once and in order, from its start on', async () => {
+test('a reader receives every requested event once and in order, from its start on', async () => {
   await db.transaction(tx => view(tx, 1))
   await begun()
   await Promise.all(upTo(350).map(id => db.transaction(tx => (id % 5 === 0 ? remove(tx, id) : view(tx, id)))))
@@ -121,7 +121,7 @@ test('processed events are not processed again after a crash, and the others are
   expect(await taken()).toEqual(upTo(300))
 })
 
-test('a page that could not be taken is undone, told of and taken again', async () => {
+test('a page that could not be processed is rolled back, reported and processed again', async () => {
   let attempts = 0
   await begun(
     start({
@@ -157,7 +157,7 @@ test('a change of the requested events applies to later events only, also after 
   expect(await taken()).toEqual([2, 3, 4, 5])
 })
 
-test('catching up in a transaction that is undone changes nothing', async () => {
+test('catching up in a transaction that is rolled back changes nothing', async () => {
   const reader = await begun()
   await db
     .transaction(async tx => {
@@ -173,7 +173,7 @@ test('catching up in a transaction that is undone changes nothing', async () => 
   expect(await taken()).toEqual([1])
 })
 
-test('what a reader appends reaches it', async () => {
+test('a reader receives the events that it appends', async () => {
   await begun(
     start({
       take: async (tx, events) => {
@@ -187,7 +187,7 @@ test('what a reader appends reaches it', async () => {
   expect(await taken()).toEqual([1, 2, 3])
 })
 
-test('events that a reader has not taken are not pruned', async () => {
+test('events that a reader has not processed are not pruned', async () => {
   await begun()
   await close()
   await open()

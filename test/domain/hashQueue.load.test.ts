@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createHashQueue, hashPassword, verifyPassword } from '../../src/identity/passwords.ts'
 
-it('runs so many at once and all in turn, also after failures', async () => {
+it('runs a limited number of hashes at once and all in order, also after failures', async () => {
   const inTurn = createHashQueue(2)
   let running = 0
   let most = 0
@@ -24,7 +24,7 @@ it('runs so many at once and all in turn, also after failures', async () => {
   expect(await inTurn(async () => 'free')).toBe('free')
 })
 
-it('refuses what would have to wait behind a thousand', async () => {
+it('rejects a request behind a thousand others', async () => {
   const inTurn = createHashQueue(1)
   let finish = () => {}
   const first = inTurn(
@@ -40,7 +40,7 @@ it('refuses what would have to wait behind a thousand', async () => {
   expect((await Promise.all(waiting)).every(Boolean)).toBe(true)
 })
 
-it('leaves places to others when one network asks for many', async () => {
+it('reserves places for others if one network sends many requests', async () => {
   const inTurn = createHashQueue(1)
   let finish = () => {}
   const first = inTurn(
@@ -57,7 +57,7 @@ it('leaves places to others when one network asks for many', async () => {
   expect((await Promise.all([...fromOne, other])).every(Boolean)).toBe(true)
 })
 
-it('tells the right password from another, and takes as long when there is no account', async () => {
+it('distinguishes the right password from another, and takes as long if there is no account', async () => {
   const hash = await hashPassword('pässword \u{1F511}')
   expect(await verifyPassword(hash, 'pässword \u{1F511}')).toBe(true)
   expect(await verifyPassword(hash, 'password')).toBe(false)

@@ -81,7 +81,7 @@ test('a listener that names a seq receives all later events, including those com
   expect(heard).toEqual(upTo(251, 8))
 })
 
-test('a burst larger than a page reaches every listener whole', async () => {
+test('a burst larger than a page reaches every listener completely', async () => {
   const heard: number[][] = [[], []]
   for (const list of heard) outbox.subscribe(events => list.push(...seqs(events)))
   await db.transaction(async tx => {
@@ -91,7 +91,7 @@ test('a burst larger than a page reaches every listener whole', async () => {
   expect(heard).toEqual([upTo(1234), upTo(1234)])
 })
 
-test('events of another database in this process are not heard', async () => {
+test('events of another database in this process are not received', async () => {
   const other = openDatabase({ path: join(folder, 'other.db'), clock: () => now })
   await migrate(other)
   const heard: StoredEvent[] = []
@@ -103,7 +103,7 @@ test('events of another database in this process are not heard', async () => {
   await other.close()
 })
 
-test("replay answers one project's events after a seq, oldest first, a page at a time", async () => {
+test("replay returns one project's events after a seq, oldest first, a page at a time", async () => {
   await db.transaction(async tx => {
     for (const id of upTo(20)) await view(tx, id % 2, id)
   })
@@ -113,7 +113,7 @@ test("replay answers one project's events after a seq, oldest first, a page at a
   expect(await outbox.replay(7, 0, 100)).toEqual([])
 })
 
-test('events are kept for 7 days and 100,000 events at least, and pruned in bounded pieces from the oldest on', async () => {
+test('events are kept for at least 7 days and 100,000 events, and pruned in limited pieces, oldest first', async () => {
   const prune = async () => {
     const pieces: number[] = []
     for (let piece = -1; piece !== 0;) pieces.push((piece = await db.transaction(tx => outbox.prune(tx))))
@@ -136,6 +136,6 @@ test('events are kept for 7 days and 100,000 events at least, and pruned in boun
   expect(await outbox.lastSeq()).toBe(107_001)
 })
 
-test('an empty database has no last seq and would begin with 1', async () => {
+test('an empty database has no last seq and would start with 1', async () => {
   expect([await outbox.lastSeq(), await outbox.oldestSeq()]).toEqual([0, 1])
 })

@@ -47,7 +47,7 @@ it('a revocation is published after the commit, and a rolled-back one is not', a
 })
 
 describe.skipIf(noLibsqlServer !== undefined)('daemons that share a database', () => {
-  it('hear what the others end, in order and once, and nothing that ended before they came', async () => {
+  it('receive the revocations of others, in order and once, and none from before their start', async () => {
     const server = await startLibsqlServer()
     const dbs = await Promise.all([1, 2].map(() => openSharedDatabase({ url: server.url, host: 'one', clock })))
     await migrate(dbs[0]!)

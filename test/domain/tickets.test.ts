@@ -29,19 +29,19 @@ afterAll(async () => {
 const tickets = (maxKept: number, kind = `kind ${kinds}`) =>
   createTickets<string>(kind, { db, seal }, { maxKept, lifeMs: 1000 })
 
-test('what is kept under a secret is taken once', async () => {
+test('a value that is stored under a secret is returned once', async () => {
   const kept = tickets(10)
   await kept.keep('a', 'one')
   expect([await kept.take('b'), await kept.take('a'), await kept.take('a')]).toEqual([undefined, 'one', undefined])
 })
 
-test('of many who take it at once one gets it', async () => {
+test('of several concurrent readers one gets the value', async () => {
   const kept = tickets(10)
   await kept.keep('a', 'one')
   expect((await Promise.all(Array.from({ length: 20 }, () => kept.take('a')))).filter(Boolean)).toEqual(['one'])
 })
 
-test('what is kept is forgotten after its time', async () => {
+test('a stored value is deleted after its time', async () => {
   const kept = tickets(10)
   await kept.keep('a', 'one')
   await kept.keep('b', 'two')
@@ -53,7 +53,7 @@ test('what is kept is forgotten after its time', async () => {
   expect(await db.all('SELECT count(*) AS rows FROM tickets')).toEqual([{ rows: 1 }])
 })
 
-test('of more than the bound the oldest are forgotten, and none of another kind', async () => {
+test('above the maximum the oldest values are deleted, and none of another kind', async () => {
   const [kept, others] = [tickets(3), tickets(3, 'other')]
   await others.keep('a', 'kept')
   for (const secret of ['a', 'b', 'c', 'd', 'e']) await kept.keep(secret, secret)
@@ -67,7 +67,7 @@ test('of more than the bound the oldest are forgotten, and none of another kind'
   expect(await others.take('a')).toBe('kept')
 })
 
-test('the database holds neither a secret nor what is kept under it', async () => {
+test('the database holds neither a secret nor its value', async () => {
   await tickets(3).keep('the-secret', 'the-value')
   expect(JSON.stringify(await db.all('SELECT * FROM tickets'))).not.toMatch(/the-secret|the-value/)
 })

@@ -19,7 +19,7 @@ const runAll = async () => {
   for (const job of jobs(board.server.app)) await job.run(new AbortController().signal)
 }
 
-test('an idempotent answer is given again for a day, and forgotten then', async () => {
+test('an idempotent response is repeated for a day, and then deleted', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'Project', path: board.folder('project') })
   const create = async () =>
     (
@@ -37,7 +37,7 @@ test('an idempotent answer is given again for a day, and forgotten then', async 
   expect(await create()).not.toBe(first)
 })
 
-test('a sign-in token is kept a day longer than it holds', async () => {
+test('a sign-in token is kept for a day after its expiry', async () => {
   const { token } = await board.client.auth.setup({ email: 'root@example.com', password: 'correct horse' })
   const answer = async () => (await board.request('GET', '/api/auth/me', { token })).body.error.code
   ahead += 30 * dayMs + hourMs
@@ -48,7 +48,7 @@ test('a sign-in token is kept a day longer than it holds', async () => {
   expect(await answer()).toBe('UNAUTHENTICATED')
 })
 
-test('a job that fails is logged, as a warning if that passes by itself, and run again, and stops no other; none overlaps itself, and stopping waits for it', async () => {
+test('a failed job is logged, as a warning if the failure is temporary, runs again, and blocks no other; no job overlaps itself, and stopping waits for it', async () => {
   const log: string[] = []
   let [failures, rounds, atOnce, most] = [0, 0, 0, 0]
   const slow = async () => {

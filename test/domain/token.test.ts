@@ -9,7 +9,7 @@ describe('tokens', () => {
     for (const prefix of tokenPrefixes) expect(mint(prefix)).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{33}$`))
   })
 
-  it('tell their kind', () => {
+  it('show their kind', () => {
     for (const prefix of tokenPrefixes) for (let i = 0; i < 100; i++) expect(check(mint(prefix))).toBe(prefix)
   })
 
@@ -20,7 +20,7 @@ describe('tokens', () => {
       expect(new Set(tokens.map(token => token[place])).size, `place ${place}`).toBe(62)
   })
 
-  it('are refused when any one character is another one', () => {
+  it('are rejected if any one character is different', () => {
     fc.assert(
       fc.property(fc.nat(39), fc.constantFrom(...alphabet), (place, character) => {
         const token = mint('svc_st_')

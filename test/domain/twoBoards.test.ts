@@ -34,7 +34,7 @@ function createGate() {
   return { open, work: () => opened }
 }
 
-test('what one of two boards in a process commits wakes nothing of the other', async () => {
+test('a commit of one of two boards in a process wakes no listener of the other', async () => {
   const [busy, quiet] = [listenTo(one), listenTo(two)]
   await makeProject(one, 'awake')
   const { user } = await one.client.users.create({ email: 'ada@example.org', name: 'Ada', role: 'user' })
@@ -46,7 +46,7 @@ test('what one of two boards in a process commits wakes nothing of the other', a
   quiet.stop()
 })
 
-test('a board whose writes all wait keeps the other from nothing', async () => {
+test('a board whose writes all wait does not delay the other', async () => {
   const gate = createGate()
   const waiting = one.server.app.db.transaction(gate.work)
   const behind = makeProject(one, 'waiting')
@@ -56,7 +56,7 @@ test('a board whose writes all wait keeps the other from nothing', async () => {
   expect((await behind).name).toBe('waiting')
 })
 
-test('a board whose password hashing is full signs in on the other', async () => {
+test('a board with a full password hashing queue does not delay sign-ins of the other', async () => {
   const gate = createGate()
   const hashes = Array.from({ length: 8 }, () => one.server.app.identity.hashQueue(gate.work))
   expect((await two.as().auth.login(account)).user.email).toBe(account.email)
@@ -73,7 +73,7 @@ test('a user who has guessed too often at one board can sign in at the other', a
   expect((await guess(two)).status).toBe(401)
 })
 
-test('a board whose attachments a backup holds keeps none of the other', async () => {
+test('a board whose attachments a backup holds does not block the other', async () => {
   const release = one.server.app.attachmentFiles.hold()
   const held = await Promise.all(
     [one, two].map(async ({ server: { app } }) => {

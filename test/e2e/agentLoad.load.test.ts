@@ -59,7 +59,7 @@ test.each([
   ['say fifty things a second', 'paced', paced.updates],
   ['flood it', 'flooding', flooding.updates],
 ])(
-  `twenty agents at once that %s leave the server answering, and none of their words is lost`,
+  `twenty concurrent agents that %s leave the server responsive, and no message is lost`,
   async (_, agent, updates) => {
     const listener = run('listener', board.url, board.token, projectId)
     await firstLine(listener)

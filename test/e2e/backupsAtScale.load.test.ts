@@ -62,7 +62,7 @@ function attach(size: number): void {
   database.close()
 }
 
-/** Runs it, and tells how long it took, and how long the server was at work meanwhile: what else this machine does counts for the one only. */
+/** Runs the work, and measures its duration and the server's processor time: the load of this machine affects only the former. */
 const timed = async <T>(work: () => Promise<T>): Promise<{ result: T; tookMs: number; workedMs: number }> => {
   const [startedAt, workedBefore] = [performance.now(), workedMs()]
   const result = await work()
@@ -70,7 +70,7 @@ const timed = async <T>(work: () => Promise<T>): Promise<{ result: T; tookMs: nu
   return { result, tookMs, workedMs: workedBefore === undefined ? tookMs : workedMs()! - workedBefore }
 }
 
-/** How long the server has used a processor, where the system tells. */
+/** The processor time of the server, if the system reports it. */
 function workedMs(): number | undefined {
   const fields = statOf(board.pid)
   if (fields.length === 1) return undefined
@@ -115,7 +115,7 @@ it(`a board of 10,000 cards with attachments is backed up and restored within ${
   expect(restore.workedMs).toBeLessThan(maxBackupAndRestoreMs * slowdown())
 })
 
-it(`health answers within ${maxHealthMs} ms while a backup of ${cards} cards is made, and writes go on`, async () => {
+it(`health responds within ${maxHealthMs} ms during a backup of ${cards} cards, and writes continue`, async () => {
   await start(cards)
   await board.start()
   const idleMs: number[] = []

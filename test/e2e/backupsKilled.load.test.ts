@@ -117,7 +117,7 @@ it(`a server that is stopped during a backup exits cleanly (seed ${seed})`, asyn
 }, 300_000)
 
 it(
-  `a server that is killed while it restores has the old state or the new one, ${rounds} times (seed ${seed})`,
+  `a server that is killed during a restore has the old state or the new one, ${rounds} times (seed ${seed})`,
   async () => {
     const dice = createDice(seed)
     await fill(12)
@@ -153,7 +153,7 @@ it(
 )
 
 it(
-  `a server that is killed while it migrates leaves the old schema or a later one, with every row, ${rounds} times (seed ${seed})`,
+  `a server that is killed during a migration leaves the old schema or a later one, with every row, ${rounds} times (seed ${seed})`,
   async () => {
     const dice = createDice(seed)
     const [old, cards] = [join(root, 'old'), 4000]

@@ -2,7 +2,7 @@ import { build } from 'esbuild'
 import { copyFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** Makes a program of a file of the tests, in a folder of its own, as the server is built: Node 20 runs no TypeScript. */
+/** Bundles a program from a test file, in a separate folder, like the build of the server: Node 20 cannot run TypeScript. */
 export async function bundled(source: string, folder: string): Promise<string> {
   const outfile = join(folder, 'program.mjs')
   // A server reads the program of its worktree processes from its own folder.

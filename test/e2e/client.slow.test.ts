@@ -52,7 +52,7 @@ test('the examples of its documentation compile in a strict TypeScript project, 
   expect(examples).toHaveLength(answers.length)
 })
 
-test('an uncaught error shows a line of code that people can read', async () => {
+test('an uncaught error shows a readable line of code', async () => {
   writeFileSync(
     join(folder, 'uncaught.mjs'),
     "import { connect } from 'board/client'\nawait connect({ url: 'http://127.0.0.1:1', token: 'x' }).projects.list()\n",
@@ -65,7 +65,7 @@ test('an uncaught error shows a line of code that people can read', async () => 
   expect(Math.max(...stderr.split('\n').map(line => line.length))).toBeLessThan(300)
 })
 
-test('its types refuse a call, a field and a value that the server would refuse', async () => {
+test('its types reject a call, a field and a value that the server would reject', async () => {
   const wrong = [
     "await board.cards.mvoe({ projectId: '1', cardId: '1', columnId: '1', position: 0 })",
     "await board.cards.create({ projectId: '1' })",

@@ -90,7 +90,7 @@ async function refusalOf(write: () => Promise<unknown>): Promise<{ refusal: Part
 }
 const busy = { status: 503, code: 'DATABASE_BUSY', retryAfterSecs: 1 }
 
-it('while another program holds the database, writes are refused in time with 503 DATABASE_BUSY, however they come, and reads are answered', async () => {
+it('while another program locks the database, all writes are rejected in time with 503 DATABASE_BUSY, and reads are answered', async () => {
   await addMany(20)
   const tookMs = await whileLocked(async () => {
     // They come while earlier ones wait, so that each finds others before it.
@@ -118,7 +118,7 @@ it('while another program holds the database, writes are refused in time with 50
   expect(Math.max(...tookMs)).toBeLessThan(maxMs * slowdown())
 })
 
-it('a lock that is let go in time refuses nothing', async () => {
+it('a lock that is released in time rejects no write', async () => {
   await tell('take')
   const adding = addMany(10)
   await delay(60)
@@ -128,7 +128,7 @@ it('a lock that is let go in time refuses nothing', async () => {
 })
 
 it(
-  `nothing that was acknowledged after a lock is lost when the server is killed, ${rounds} times, and each event comes once`,
+  `no write acknowledged after a lock is lost by a kill of the server, ${rounds} times, and each event is sent once`,
   async () => {
     for (let round = 0; round < rounds; round++) {
       const live = await follow(board.url, board.token, projectId, 0)
@@ -153,7 +153,7 @@ it(
 )
 
 it(
-  `scripts, monitors, agents and webhooks work as if nothing had been when the database is locked now and then, ${rounds} times (seed ${seed})`,
+  `scripts, monitors, agents and webhooks work normally when the database is locked occasionally, ${rounds} times (seed ${seed})`,
   async () => {
     const scripts = await Promise.all(
       Array.from({ length: 4 }, (_, at) =>

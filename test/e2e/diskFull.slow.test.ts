@@ -178,7 +178,7 @@ describe.skipIf(!mayMount)('on a separate disk (needs the right to mount one)', 
 })
 
 describe.skipIf(!hasLimits)('under a limit of the process', () => {
-  it('what the system does not let grow is refused like a full disk, and nothing that was acknowledged is lost', async () => {
+  it('a file size limit is treated like a full disk, and no acknowledged write is lost', async () => {
     await start('trap "" XFSZ; ulimit -f 6000')
     const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
     const { failure, acknowledged } = await writeUntilFull(projectId)

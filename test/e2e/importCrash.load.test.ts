@@ -46,7 +46,7 @@ function counts(): Record<string, number> {
 }
 
 it(
-  `an import that is killed is whole or was never there, ${rounds} times`,
+  `a killed import is complete or absent, ${rounds} times`,
   async () => {
     hideAgents(dataDir)
     writeFileSync(file, JSON.stringify(largeBoard(root, cardCount, attachmentCount)))

@@ -41,7 +41,7 @@ describe.skipIf(!isSharable)('two daemons on one libSQL server', () => {
   })
 
   test.each(isLong ? Array.from({ length: steps }, (_, step) => step) : [])(
-    'it ends the same when the daemon at work is killed at step %i alone',
+    'the final state is the same if the working daemon is killed only at step %i',
     async step => {
       for (const _ of inTurns) expect(await goTheWay({ ...going, isKilledAt: at => at === step })).toEqual(end)
     },

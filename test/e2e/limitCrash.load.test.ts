@@ -185,7 +185,7 @@ async function playAndTell(boards: readonly BoardProcess[]): Promise<void> {
 }
 
 test(
-  'cards go through bounded columns in their order, each step once, whenever the server is killed',
+  'cards move through limited columns in order, each step once, at any time of a kill',
   { timeout: patienceMs * 3 },
   async () => {
     await playAndTell([await start()])
@@ -193,7 +193,7 @@ test(
 )
 
 describe.skipIf(!isSharable)('two daemons on one database', () => {
-  test('count together, and lose nothing when one of them is killed', { timeout: patienceMs * 4 }, async () => {
+  test('share the limits, and lose nothing if one of them is killed', { timeout: patienceMs * 4 }, async () => {
     const server = await startLibsqlServer()
     const at = (machine: string) => ['--database', server.url, '--machine', machine]
     try {

@@ -107,7 +107,7 @@ const all = kinds.flatMap(([name, ...kind]) => [
   { name: `${name}, in chunks`, kind, isChunked: true },
 ])
 test.each(all)(
-  'twenty bodies of 1 GB at once of $name, are answered with 413 and cost no memory',
+  'twenty concurrent bodies of 1 GB of $name, get 413 and use no memory',
   async ({ name, kind: [method, path, contentType], isChunked }) => {
     const before = memoryMiB(board.pid)
     const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]

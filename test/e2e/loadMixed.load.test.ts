@@ -199,7 +199,7 @@ const left = async () => ({
 })
 
 test(
-  `after ${minutes} minutes of everything at once the heap, open files and processes are where they were`,
+  `after ${minutes} minutes of mixed load the heap, open files and processes are back at their start`,
   async () => {
     await load(warmUpMs)
     await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => clearAway(board, root))
 
-/** Signs in so many times at once. Returns how each ended, and how many ms it took. */
+/** Sends all sign-ins of a burst concurrently. Returns the result of each, and how many ms it took. */
 async function signIn(each: (at: number) => { email: string; password: string }): Promise<{
   ends: string[]
   tookMs: number[]
@@ -46,7 +46,7 @@ async function signIn(each: (at: number) => { email: string; password: string })
   return { ends, tookMs, more: endWatch() - before, answers: await probe.end() }
 }
 
-test(`${burst} sign-ins at once all succeed, and leave the server answering quickly and small`, async () => {
+test(`${burst} concurrent sign-ins all succeed, and keep the server responsive and small`, async () => {
   const { ends, tookMs, more, answers } = await signIn(() => ({ email, password }))
   process.stdout.write(
     `${burst} sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`,
@@ -56,7 +56,7 @@ test(`${burst} sign-ins at once all succeed, and leave the server answering quic
   expect(more).toBeLessThan(maxMoreMiB)
 })
 
-test(`${burst} wrong ones at once, of as many names, are refused as quickly`, async () => {
+test(`${burst} concurrent wrong ones, with as many names, are rejected as quickly`, async () => {
   const { ends, tookMs, more, answers } = await signIn(at => ({ email: `nobody${at}@example.org`, password }))
   process.stdout.write(
     `${burst} wrong sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`,

@@ -50,7 +50,7 @@ async function followed(count: number) {
   }
 }
 
-test(`${sockets} sockets get ten events each, soon and without costing much memory`, async () => {
+test(`${sockets} sockets get ten events each, quickly and with little memory`, async () => {
   const events = 10
   await followed(1).then(({ end }) => end())
   const before = memoryMiB(board.pid)
@@ -85,7 +85,7 @@ async function stall(projectId: string): Promise<RawSocket> {
   return raw
 }
 
-test(`${stalledCount} sockets that stop reading cost little and are closed, and others get every event soon`, async () => {
+test(`${stalledCount} sockets that stop reading use little memory and are closed, and others get every event quickly`, async () => {
   const [healthy, events, bytes] = [10, 200, 60_000]
   const { projectId, cardId, end } = await followed(healthy)
   const before = memoryMiB(board.pid)

@@ -22,7 +22,7 @@ async function youngMiB(): Promise<number> {
 }
 
 /**
- * Creates and lists cards for 64 clients, so much that new objects get all the room that they may have.
+ * Creates and lists cards for 64 clients, so that new objects fill the space available to them.
  * @returns how much memory stood ready for new objects after each turn of the second half, in MiB
  */
 async function load(): Promise<number[]> {
@@ -39,8 +39,8 @@ async function load(): Promise<number[]> {
   return found.slice(8)
 }
 
-// The bound is set between collections. Several in a row may pass it, and a later one corrects that: an unbounded room is at 32 MiB throughout.
-test('a server under load keeps little memory for new objects, also after another thread was at work', async () => {
+// The limit is set between collections. Several in a row can exceed it, and a later one corrects that: unlimited space is at 32 MiB throughout.
+test('a server under load keeps little memory for new objects, also after another thread was active', async () => {
   expect(percentile(await load(), 0.5)).toBeLessThanOrEqual(16)
   await board.client.backups.create({})
   expect(percentile(await load(), 0.5)).toBeLessThanOrEqual(16)

@@ -113,7 +113,7 @@ test(
   300_000 + 10 * intervalSecs * 1000,
 )
 
-test('when all are due at once each has its turn, and a project with little to run does not wait for those with much', async () => {
+test('if all are due at once each gets its turn, and a project with few monitors does not wait for one with many', async () => {
   for (const { monitor } of monitors.values()) {
     const { projectId } = cards.find(({ cardId }) => cardId === monitor.cardId)!
     await board.client.monitors.deleteProject({ projectId, monitorId: monitor.id })

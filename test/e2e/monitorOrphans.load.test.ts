@@ -151,7 +151,7 @@ async function missed(): Promise<string[]> {
 }
 
 test(
-  `nothing is left, runs twice or is missed in ${rounds} rounds of monitors that are created, run, deleted and lose their server (seed ${seed})`,
+  `no process is left, and no run is duplicated or missed in ${rounds} rounds of monitors that are created, run, deleted and lose their server (seed ${seed})`,
   async () => {
     const all: string[] = []
     for (let round = 1; round <= rounds; round++) {

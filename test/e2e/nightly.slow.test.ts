@@ -63,7 +63,7 @@ const inColumn = async (columnId: string) =>
     .toSorted((a, b) => a.position! - b.position!)
     .map(({ title, status }) => `${title}: ${status}`)
 
-test('a script in cron makes, moves, runs, waits for, exports and archives cards, and prints the ids of those', async () => {
+test('a script in cron creates, moves, runs, waits for, exports and archives cards, and prints their ids', async () => {
   await useAgent('good')
   await board.client.cards.create({ projectId: board.projectId, title: 'Done before', columnId: board.columns.done })
   const { code, stdout, stderr } = await nightly()
@@ -86,7 +86,7 @@ test('a script in cron makes, moves, runs, waits for, exports and archives cards
   expect(await nightly()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/), stderr: '' })
 })
 
-test('an agent that fails is exit 1, one that takes too long exit 8, and the card waits for somebody to look at it', async () => {
+test('a failed agent exits with 1, a timeout with 8, and the card waits for a user to check it', async () => {
   await useAgent('crashing')
   const failed = await nightly()
   expect(failed).toMatchObject({
@@ -106,7 +106,7 @@ test('an agent that fails is exit 1, one that takes too long exit 8, and the car
   expect(await inColumn(board.columns.active)).toEqual(['Nightly audit: cancelled', 'Nightly audit: failed'])
 })
 
-test('no server is exit 7 after three tries, and a key that does not hold exit 4 at once', async () => {
+test('a missing server exits with 7 after three tries, and an invalid key with 4 immediately', async () => {
   expect(await nightly({ BOARD_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 7, stdout: '' })
   const wrong = join(exportsFolder, 'wrong')
   writeFileSync(wrong, 'svc_ak_wrong', { mode: 0o600 })

@@ -75,7 +75,7 @@ it.each([
   ['whose reader was never there', '"$@" | true', ''],
   ['whose reader of both takes one line', '"$@" 2>&1 | head -1', ''],
   ['that has no output at all', 'exec "$@" >&- 2>&-', ''],
-])('a server %s works on', async (_, line, said) => {
+])('a server %s continues to work', async (_, line, said) => {
   await start(line)
   let out = ''
   shell.stdout!.on('data', (text: Buffer) => {

@@ -14,7 +14,7 @@ afterAll(() => clearAway(board, root))
 
 const listening = `node -e "require('http').createServer((q,r)=>r.end('here')).listen(+process.env.BOARD_PORT,'127.0.0.1')"`
 
-test('of a preview whose server is killed nothing is left, and the next server serves it again', async () => {
+test('no process of a preview is left after a kill of its server, and the next server serves it again', async () => {
   mkdirSync(path)
   hideAgents(dataDir)
   await board.start()
@@ -36,11 +36,11 @@ test('of a preview whose server is killed nothing is left, and the next server s
   await board.end('SIGKILL')
   await board.start()
   expect(await board.client.previews.get(at)).toMatchObject({ status: 'off', url: null })
-  await eventually('the end of what it had started', () => processesWith(`sleep 300; : ${root}`).length === 0)
+  await eventually('the end of its processes', () => processesWith(`sleep 300; : ${root}`).length === 0)
   await expect(fetch(url!)).rejects.toThrow()
   await board.client.previews.start(at)
   expect((await untilRunning()).url).toBe(url)
   await board.end('SIGTERM')
-  await eventually('the end of what it had started', () => processesWith(`sleep 300; : ${root}`).length === 0)
+  await eventually('the end of its processes', () => processesWith(`sleep 300; : ${root}`).length === 0)
   await expect(fetch(url!)).rejects.toThrow()
 })

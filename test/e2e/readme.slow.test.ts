@@ -199,7 +199,7 @@ function bringFiles(): void {
 /** Whether the shell has finished the block that it received. */
 const isTold = (before: number): boolean => terminal.said.slice(before).includes('\u001e')
 
-describe('the pages that people read', () => {
+describe('the documentation pages', () => {
   test.each(blocks)('work as described, in one terminal, in their order: $page: $script', async ({ script }) => {
     const before = terminal.said.length
     terminal.shell.stdin.write(`${withAddresses(script)}printf '\\036'\n`)
@@ -208,7 +208,7 @@ describe('the pages that people read', () => {
     if (existsSync(folder)) bringFiles()
   })
 
-  test('lead where they say', async () => {
+  test('have valid addresses', async () => {
     const listed = async <T>(...args: string[]): Promise<T> => {
       const before = terminal.said.length
       terminal.shell.stdin.write(`board ${args.join(' ')} --json; printf '\\036'\n`)
@@ -234,7 +234,7 @@ describe('the pages that people read', () => {
     expect(projects.map(({ path }) => path)).toEqual(['my-app', 'my-copy', 'club-site'].map(name => join(home, name)))
   })
 
-  test('name no command that is not there, and every command that is not run with its reason', async () => {
+  test('name only existing commands, and every command that does not run has a reason', async () => {
     const wrong: string[] = []
     for (const text of mentioned) {
       if (Object.keys(notRun).some(name => text.startsWith(name))) continue

@@ -113,7 +113,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   }
 
   it(
-    `${rate} events a second reach the sockets of all four once and in order, ${steadySecs} s long`,
+    `${rate} events a second reach the sockets of all four once and in order, for ${steadySecs} s`,
     async () => {
       const [since, ending] = [await lastSeq(), new AbortController()]
       const sentAt = new Map<string, number>()
@@ -164,7 +164,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   )
 
   it(
-    `thirty-two writers have an answer to every write within ${answerMs} ms, ${steadySecs} s long`,
+    `thirty-two writers get a response to every write within ${answerMs} ms, for ${steadySecs} s`,
     async () => {
       const ending = new AbortController()
       const before = crew.map(({ made }) => made.length)
@@ -190,7 +190,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   )
 
   it(
-    `${rounds} faults lose no acknowledged write and run nothing twice (seed ${seed})`,
+    `${rounds} faults lose no acknowledged write and run no job twice (seed ${seed})`,
     async () => {
       const dice = createDice(seed)
       const [since, ending, endingFollowing] = [await lastSeq(), new AbortController(), new AbortController()]

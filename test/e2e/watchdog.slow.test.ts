@@ -143,7 +143,7 @@ test('the watchdog has its own session, ignores all signals that can be ignored,
   await killAndMeasure(one, watchdog)
 })
 
-test('a fetch of the base that hangs ends with its server, however that does, with all that it has started', async () => {
+test('a hanging fetch of the base ends with its server, for any end of it, with all its processes', async () => {
   await one.beginFetch()
   expect(one.others().length).toBeGreaterThan(2)
   const watchdog = one.watchdog()!

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('a thousandth of a year is asked, pruned and copied like a fresh board, and its file gives back what is deleted and grows no more', async () => {
+test('a thousandth of a year is read, pruned and copied like a fresh board, and its file releases deleted space and stops growing', async () => {
   const program = join(root, 'test/bench/year/start.mjs')
   const { stdout } = await promisify(execFile)(process.execPath, [program, '--share', '0.001', '--rounds', '1'])
   expect(stdout).toContain('2,000 events, 300 activities, 20 sessions and 30,000 pieces')

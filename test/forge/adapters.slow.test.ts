@@ -47,7 +47,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     return (await forge.createPull({ ...wanted, ...more })).pull
   }
 
-  it('knows the account and the repository', async () => {
+  it('reads the account and the repository', async () => {
     expect(await forge.account()).toBe('board-bot')
     expect(await forge.repository()).toEqual({
       defaultBranch: 'main',
@@ -56,7 +56,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     })
   })
 
-  it('opens a request, finds it, and knows it again', async () => {
+  it('opens a request, finds it, and recognizes it', async () => {
     expect(await forge.findPull('board/1-work')).toBeUndefined()
     // Gitea accepts existing labels only.
     fake.openIssue({ title: 'Other', labels: ['board'] })
@@ -87,7 +87,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     })
   })
 
-  it('finds the open one of several requests, else the newest', async () => {
+  it('finds the open one of several requests, otherwise the newest', async () => {
     const first = await open()
     await forge.closePull(first.number)
     expect(await forge.findPull('board/1-work')).toMatchObject({ number: first.number, state: 'closed' })
@@ -97,7 +97,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.findPull('board/1-work')).toMatchObject({ number: second.number })
   })
 
-  it('says which reviewers it did not take', async () => {
+  it('reports the rejected reviewers', async () => {
     fake.push('board/1-work', { 'a.txt': 'one\n' })
     const { pull, notTaken } = await forge.createPull({ ...wanted, reviewers: ['nobody-here'], labels: ['unknown'] })
     expect(notTaken).toHaveLength(kind === 'gitea' ? 2 : 1)
@@ -159,7 +159,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.readPull(number, first.etag)).toMatchObject({ headCommit: fake.pull().headSha })
   })
 
-  it('knows a conflict, and what the forge is still computing', async () => {
+  it('reports a conflict, and a state that the forge is still computing', async () => {
     fake.state.unknownFor = 1
     const { number } = await open()
     fake.state.unknownFor = 0
@@ -182,7 +182,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.readPull(number)).toMatchObject({ mergeable: true, ready: true })
   })
 
-  it('merges the commit that was looked at', async () => {
+  it('merges the commit that was read', async () => {
     const { number, headCommit } = await open()
     fake.push('board/1-work', { 'b.txt': 'by another user\n' })
     expect((await failure(forge.mergePull(number, { method: 'squash', headCommit }))).reason).toBe('conflict')
@@ -205,7 +205,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.findPull('board/2')).toMatchObject({ number: pull.number })
   })
 
-  it('lists checks, by another name when they run again, and reads the log of one', async () => {
+  it('lists checks, under another name when they run again, and reads the log of one', async () => {
     const pull = await open()
     expect(await forge.listChecks(pull)).toEqual([])
     fake.setCheck(
@@ -250,7 +250,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.listChecks(pull)).toEqual(checks)
   })
 
-  it('knows the newest verdict of each reviewer', async () => {
+  it('reads the newest verdict of each reviewer', async () => {
     const { number } = await open()
     expect(await forge.listReviews(number)).toEqual([])
     fake.review(number, 'ann', 'changes_requested', [], 'Not yet')
@@ -307,14 +307,14 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(fake.state.comments.at(-1)).toMatchObject({ body: 'All done.', onPull: true })
   })
 
-  it('knows which threads are resolved', async () => {
+  it('reports the resolved threads', async () => {
     const { number } = await open()
     fake.review(number, 'ann', 'changes_requested', [{ path: 'a.txt', line: 2, body: 'Why two?' }])
     fake.state.resolve(fake.state.lineComments[0]!.thread, true)
     expect(await forge.listPullComments(number)).toMatchObject([{ body: 'Why two?', resolved: true }])
   })
 
-  it('lists issues with a label, and no pull requests, the oldest change first', async () => {
+  it('lists issues with a label, without pull requests, the oldest change first', async () => {
     const first = fake.openIssue({ title: 'First', labels: ['board', 'bug'], body: 'It breaks.' })
     fake.openIssue({ title: 'Not meant' })
     const second = fake.openIssue({ title: 'Second', labels: ['board'] })
@@ -353,7 +353,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.listIssueComments(number, later)).toEqual([])
   })
 
-  it('gives the reason why it failed', async () => {
+  it('returns the reason for a failure', async () => {
     expect((await failure(forgeWith('wrong').account())).reason).toBe('refused')
     expect((await failure(forgeWith(fake.token, 'acme/none').repository())).reason).toBe('missing')
     expect((await failure(forge.readPull(99))).reason).toBe('missing')
@@ -373,7 +373,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect((await failure(forge.account())).reason).toMatch(/^(unreachable|odd)$/)
   })
 
-  it('does not repeat a write whose answer was lost, and finds by looking that it was done', async () => {
+  it('does not repeat a write whose response was lost, and detects that it succeeded', async () => {
     fake.push('board/1-work', { 'a.txt': 'one\n' })
     fake.fail({ loseAnswer: true, match: /^POST / })
     expect((await failure(forge.createPull(wanted))).reason).toBe('unreachable')

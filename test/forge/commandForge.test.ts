@@ -51,7 +51,7 @@ const failure = (work: Promise<unknown>): Promise<ForgeFailed> =>
     (error: unknown) => (expect(error).toBeInstanceOf(ForgeFailed), error as ForgeFailed),
   )
 
-it('asks a program in the project for everything', async () => {
+it('calls a program in the project for all operations', async () => {
   const full = {
     draft: false,
     reviewers: [],
@@ -127,7 +127,7 @@ it('continues without features that the program does not support, for reads only
   })
 })
 
-it('takes the reasons that the program gives', async () => {
+it('uses the reasons that the program returns', async () => {
   for (const reason of ['unreachable', 'refused', 'missing', 'invalid', 'conflict'] as const)
     expect(await failure(answering({ error: { reason, message: 'No\u001b!' } }).readPull(7))).toMatchObject({
       reason,
@@ -137,7 +137,7 @@ it('takes the reasons that the program gives', async () => {
   expect((await failure(answering(limited).readPull(7))).retryAt).toBe(Date.parse('2030-01-01T00:00:00Z'))
 })
 
-it('refuses answers that are none', async () => {
+it('rejects invalid responses', async () => {
   const cases: [unknown, string][] = [
     ['hello', 'it is not JSON'],
     ['', 'it is not JSON'],
@@ -168,7 +168,7 @@ it("reports the program's error output, and ends it with its child processes on 
   await eventually('the end of its processes', () => processesWith(tag).length === 0)
 })
 
-it('has nothing of the server in its environment but the number of the project', async () => {
+it('has only the number of the project from the server in its environment', async () => {
   process.env.BOARD_SECRET_OF_A_TEST = 'x'
   await forge('env > environment; echo null').findPull('x')
   delete process.env.BOARD_SECRET_OF_A_TEST

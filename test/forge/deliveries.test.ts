@@ -28,7 +28,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
   }
   const kinds = (deliveries: (ForgeDelivery | undefined)[]) => deliveries.map(each => each?.kind)
 
-  it('says what each delivery is about', async () => {
+  it('identifies the subject of each delivery', async () => {
     let head = ''
     const all = await told(fake => {
       head = fake.push('work', { 'a.txt': 'one\n' })
@@ -108,7 +108,7 @@ it('reads forms of GitHub, and pings', () => {
   })
 })
 
-it('takes signatures of Forgejo', () => {
+it('accepts signatures of Forgejo', () => {
   const body = '{"ref":"refs/heads/work","after":"0000000000000000000000000000000000000000"}'
   const headers = { 'x-forgejo-signature': sign(body), 'x-forgejo-event': 'push', 'x-forgejo-delivery': 'abc' }
   expect(readDelivery('gitea', headers, Buffer.from(body), secret)).toEqual({ id: 'abc', kind: 'pull', branch: 'work' })

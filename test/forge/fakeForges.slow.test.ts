@@ -59,7 +59,7 @@ describe('GitLab', () => {
     })
   }
 
-  test('answers are as it documents its API', async () => {
+  test('responses match the documentation of its API', async () => {
     forge!.openIssue({ title: 'Broken', labels: ['board'] })
     const { body: pull } = await openPull({ labels: 'board', reviewer_ids: [forge!.state.account('ann').id] })
     const at = `${project}/merge_requests/${pull.iid as number}`
@@ -90,7 +90,7 @@ describe('GitLab', () => {
     expect([reply.status, differences('MergeRequestNote', reply.body)]).toEqual([201, []])
   })
 
-  test('merges what it may, as its head was seen', async () => {
+  test('merges only permitted requests, at the head that was read', async () => {
     const { body: pull } = await openPull({ title: 'Draft: Work' })
     const at = `${project}/merge_requests/${pull.iid as number}`
     expect(pull).toMatchObject({ draft: true, detailed_merge_status: 'draft_status' })
@@ -112,7 +112,7 @@ describe('GitLab', () => {
     })
   })
 
-  test('limits, pages and webhooks are as documented', async () => {
+  test('limits, pages and webhooks match the documentation', async () => {
     for (let count = 0; count < 3; count++) forge!.openIssue({ title: `Issue ${count}` })
     const first = await ask('GET', `${project}/issues?per_page=2&order_by=created_at&sort=asc`)
     expect(first.body.map(({ iid }: any) => iid)).toEqual([1, 2])
@@ -149,7 +149,7 @@ describe('Gitea', () => {
     return ask('POST', `${repo}/pulls`, { title: 'Work', head: 'work', base: 'main', ...more })
   }
 
-  test('answers are as it describes its API', async () => {
+  test('responses match the description of its API', async () => {
     forge!.openIssue({ title: 'Broken', labels: ['board'] })
     const { body: pull } = await openPull()
     const at = `${repo}/pulls/${pull.number as number}`
@@ -194,7 +194,7 @@ describe('Gitea', () => {
     })
   })
 
-  test('merges what it may, as its head was seen', async () => {
+  test('merges only permitted requests, at the head that was read', async () => {
     const { body: pull } = await openPull({ title: 'WIP: Work' })
     const at = `${repo}/pulls/${pull.number as number}`
     expect(pull.draft).toBe(true)

@@ -41,7 +41,7 @@ const openPull = (more: object = {}) => {
   return ask('POST', `${repo}/pulls`, { title: 'Work', head: 'work', base: 'main', ...more })
 }
 
-test('answers are as GitHub describes its API', async () => {
+test("responses match GitHub's description of its API", async () => {
   const issue = forge.openIssue({ title: 'Broken', labels: ['board'] })
   const { body: pull } = await openPull({ body: `Fixes #${issue.number}` })
   const at = `${repo}/pulls/${pull.number as number}`
@@ -85,7 +85,7 @@ test('answers are as GitHub describes its API', async () => {
   expect((await ask('POST', `${at}/comments/${replied.body.id as number}/replies`, { body: 'x' })).status).toBe(422)
 })
 
-test('a request is merged only as its head was seen, and closes what it fixes', async () => {
+test('a request is merged only at the head that was read, and closes the issues it fixes', async () => {
   const issue = forge.openIssue({ title: 'Broken' })
   const { body: pull } = await openPull({ body: `Fixes #${issue.number}`, draft: true })
   const at = `${repo}/pulls/${pull.number as number}`
@@ -107,7 +107,7 @@ test('a request is merged only as its head was seen, and closes what it fixes', 
   expect((await ask('GET', at)).body).toMatchObject({ state: 'closed', merged: true })
 })
 
-test('requests that cannot be are refused', async () => {
+test('invalid requests are rejected', async () => {
   await openPull()
   const again = await openPull()
   expect(again.status).toBe(422)
@@ -119,7 +119,7 @@ test('requests that cannot be are refused', async () => {
   expect((await ask('GET', `${repo}/pulls/1`)).body).toMatchObject({ mergeable: false, mergeable_state: 'dirty' })
 })
 
-test('pages, conditional requests and rates are as documented', async () => {
+test('pages, conditional requests and rates match the documentation', async () => {
   for (let count = 0; count < 5; count++) forge.openIssue({ title: `Issue ${count}` })
   const first = await ask('GET', `${repo}/issues?per_page=2`)
   expect(first.body.map(({ title }: any) => title)).toEqual(['Issue 4', 'Issue 3'])
@@ -133,7 +133,7 @@ test('pages, conditional requests and rates are as documented', async () => {
   expect((await ask('GET', `${repo}/issues?per_page=2`, undefined, { 'if-none-match': etag })).status).toBe(200)
 })
 
-test('a log is elsewhere, and needs no token', async () => {
+test('a log has a separate address, and needs no token', async () => {
   const { body: pull } = await openPull()
   const check = forge.setCheck(pull.head.sha, 'build', 'failure', 'made\n##[error]broken\n')
   const log = await fetch(`${forge.apiUrl}${repo}/actions/jobs/${check.id}/logs`, {
@@ -146,7 +146,7 @@ test('a log is elsewhere, and needs no token', async () => {
   expect(runs.body).toMatchObject({ total_count: 1, check_runs: [{ status: 'queued', conclusion: null }] })
 })
 
-test('misbehaves when told to', async () => {
+test('produces faults on request', async () => {
   forge.fail({ times: 2, status: 502, body: '<html>Bad gateway</html>' })
   expect([
     (await ask('GET', '/user')).status,
@@ -166,7 +166,7 @@ test('misbehaves when told to', async () => {
   expect(forge.pull()).toMatchObject({ title: 'T', state: 'open' })
 })
 
-test('Git reaches it with a token, and its requests follow what is pushed', async () => {
+test('Git reaches it with a token, and its requests follow pushes', async () => {
   const clone = join(folder, `clone-${round}`)
   const credentials = Buffer.from(`x-access-token:${forge.token}`).toString('base64')
   // Not synchronously: the forge answers from this process.
@@ -199,7 +199,7 @@ test('Git reaches it with a token, and its requests follow what is pushed', asyn
   ).rejects.toThrow(/could not read Username/)
 })
 
-test('webhooks are signed, and come twice, late, out of order and forged', async () => {
+test('webhooks are signed, and can be duplicated, late, out of order and forged', async () => {
   const receiver = await startReceiver()
   forge.webhookTo(`${receiver.url}/hook`, 'secret', { hold: true })
   await openPull()
@@ -229,7 +229,7 @@ test('webhooks are signed, and come twice, late, out of order and forged', async
   await receiver.close()
 })
 
-test('what is done by hand shows', async () => {
+test('manual changes are visible', async () => {
   const { body: pull } = await openPull()
   forge.forcePush('work')
   expect((await ask('GET', `${repo}/pulls/${pull.number as number}`)).body.head.sha).not.toBe(pull.head.sha)

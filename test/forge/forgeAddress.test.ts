@@ -41,19 +41,19 @@ describe('the forge of a remote', () => {
     'file:///github.com/o/r',
     'git@github.com:o/r/..',
     '',
-  ])('is none of the credential for %s', url => {
+  ])('is not set by the credential for %s', url => {
     const address = forgeAddressOf('github', github, url)
     expect(address).toBeUndefined()
   })
 
-  test('is what the project says, else what its credential is for, else what its host is', () => {
+  test("is the project's setting, otherwise that of its credential, otherwise the one of its host", () => {
     expect(forgeKindOf('gitea', github, 'https://gitlab.com/o/r')).toBe('gitea')
     expect(forgeKindOf(null, github, 'https://gitlab.com/o/r')).toBe('github')
     expect(forgeKindOf(null, { provider: 'anthropic' }, 'https://gitlab.com/o/r')).toBe('gitlab')
     expect(forgeKindOf(null, undefined, 'https://git.example/o/r')).toBeUndefined()
   })
 
-  test('has its pages where the credential says, with or without the path of the API', () => {
+  test("has its pages at the credential's address, with or without the path of the API", () => {
     expect(webUrlOf(github)).toBe('https://github.com')
     expect(webUrlOf(at('https://api.github.com', 'github'))).toBe('https://github.com')
     expect(webUrlOf(at('https://g.example/api/v1/'))).toBe('https://g.example')

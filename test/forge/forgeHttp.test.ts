@@ -60,7 +60,7 @@ const failure = (work: Promise<unknown>): Promise<ForgeFailed> =>
     (error: unknown) => (expect(error).toBeInstanceOf(ForgeFailed), error as ForgeFailed),
   )
 
-it('repeats reads that were not answered, a few times', async () => {
+it('repeats failed reads a few times', async () => {
   const { url, seen } = await serve({ breaks: true }, { status: 502, body: '<html>' }, { body: { login: 'ann' } })
   expect(await forgeAt(url).account()).toBe('ann')
   expect(seen).toHaveLength(3)
@@ -87,7 +87,7 @@ it.each([
   [405, 'conflict', { message: 'Pull Request is not mergeable' }],
   [409, 'conflict', { message: 'Head branch was modified. Review and try the merge again.' }],
   [418, 'odd', { message: 'I am a teapot' }],
-])('tells a refusal with status %i as %s', async (status, reason, body) => {
+])('reports status %i as %s', async (status, reason, body) => {
   const { url } = await serve({ status, body })
   const failed = await failure(forgeAt(url).mergePull(1, { method: 'merge', headCommit: 'a'.repeat(40) }))
   expect(failed.reason).toBe(reason)
@@ -116,7 +116,7 @@ it('reports when it can retry after a rate limit', async () => {
   }
 })
 
-it('refuses answers that are none', async () => {
+it('rejects invalid responses', async () => {
   for (const body of ['<html>Sign in</html>', { login: 7 }, [], '', '{"login": "a']) {
     const { url } = await serve({ body })
     const failed = await failure(forgeAt(url).account())
@@ -125,14 +125,14 @@ it('refuses answers that are none', async () => {
   }
 })
 
-it('has no token, no controls and not too much in its messages', async () => {
+it('has no token, no control characters and limited text in its messages', async () => {
   const { url } = await serve({ status: 422, body: { message: `\u001b[31mNot\u202e ${token} \n${'x'.repeat(5000)}` } })
   const { message } = await failure(forgeAt(url).account())
   expect(message).toMatch(/^GitHub answered with status 422: \[31mNot \*\*\* x+$/)
   expect(message.length).toBeLessThan(350)
 })
 
-it('does not go where the egress policy does not let it', async () => {
+it('connects only to addresses that the egress policy allows', async () => {
   const { url, seen } = await serve({ body: { login: 'ann' } })
   const egress = createEgressPolicy({ allowPrivate: false, lookup })
   open.push(egress)
@@ -156,7 +156,7 @@ it('follows redirects within the forge only', async () => {
   expect(other.seen).toEqual([])
 })
 
-it('reads a log from where the forge sends it, without the token', async () => {
+it("reads a log from the forge's redirect target, without the token", async () => {
   const log = `${'2026-11-23T12:00:00.1234567Z all is well\n'.repeat(200_000)}##[error]Process completed with exit code 1.\n`
   const storage = await serve({ body: log })
   const { url } = await serve({ status: 302, headers: { location: `${storage.url}/log?sig=1` } })
@@ -195,7 +195,7 @@ it("reads page after page, and uses only the parameters of the next page's addre
   expect(other.seen).toEqual([])
 })
 
-it('stops reading pages that do not end', async () => {
+it('stops reading endless pages', async () => {
   const { url, seen } = await serve({ body: [], headers: { link: '<?page=2>; rel="next"' } })
   expect(await forgeAt(url).listIssues({ label: 'board' })).toEqual([])
   expect(seen).toHaveLength(20)

@@ -249,7 +249,7 @@ async function compare({ projectId, order, cards, keys, isMember }: Model): Prom
 }
 
 it(
-  `after any ${runs} rows of commands the board is what a simple model of it is (seed ${fuzzSeed})`,
+  `after any ${runs} rows of commands the board equals a simple model of it (seed ${fuzzSeed})`,
   async () => {
     await fc.assert(
       fc.asyncProperty(commands, async row => {

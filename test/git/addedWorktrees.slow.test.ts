@@ -42,7 +42,7 @@ test('a card starts with three runs of Git, a search for filters of the account,
     .toEqual(['ls-tree', 'read-tree', 'update-ref'])
 })
 
-test('its worktree is one that Git keeps and finds in order', async () => {
+test('its worktree is valid for Git', async () => {
   const { worktreePath, branch, baseCommit } = await (await project.card()).start()
   expect(git(project.path, 'worktree', 'prune', '--verbose', '--dry-run')).toBe('')
   expect(git(project.path, 'worktree', 'list', '--porcelain')).toContain(
@@ -55,27 +55,27 @@ test('its worktree is one that Git keeps and finds in order', async () => {
   git(project.path, 'worktree', 'remove', `${worktreePath}-moved`)
 })
 
-test('where its name is taken in the repository it gets the next one', async () => {
+test('if its name exists in the repository it gets the next one', async () => {
   const card = await project.card()
   mkdirSync(join(project.path, '.git/worktrees', String(card.id)), { recursive: true })
   const { worktreePath } = await card.start()
   expect(adminOf(worktreePath!)).toBe(join(project.path, '.git/worktrees', `${card.id}1`))
 })
 
-test('a branch that came to be meanwhile is not taken for the card', async () => {
+test('a branch that was created concurrently is not used for the card', async () => {
   const card = await project.card()
   git(project.path, 'branch', `board/${card.id}-fix-the-door`)
   git(project.path, 'pack-refs', '--all')
   expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
-test('Git itself adds it where the repository has a list of what is checked out', async () => {
+test('Git adds it if the repository has a sparse checkout', async () => {
   git(project.path, 'sparse-checkout', 'set', '--no-cone', '/b')
   const { worktreePath } = await (await project.card()).start()
   expect(existsSync(join(worktreePath!, 'a'))).toBe(false)
 })
 
-test('a list of worktrees that is a link has nothing written where it leads', async () => {
+test('if the list of worktrees is a link, no file is written to its target', async () => {
   const own = await projects.project('linked-list')
   const outside = join(own.dataDir, 'outside')
   mkdirSync(outside, { recursive: true })
@@ -85,7 +85,7 @@ test('a list of worktrees that is a link has nothing written where it leads', as
   expect(readdirSync(outside)).toEqual([])
 })
 
-test("refs that are packed in another repository's file are found as Git finds them", async () => {
+test("refs that are packed in another repository's file are found like Git finds them", async () => {
   const own = await projects.project('linked-refs')
   const card = await own.card()
   git(own.path, 'branch', `board/${card.id}-fix-the-door`)
@@ -95,7 +95,7 @@ test("refs that are packed in another repository's file are found as Git finds t
   expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
-test('a link in the place of a branch is not taken for a free name', async () => {
+test('a link in the place of a branch does not count as a free name', async () => {
   const own = await projects.project('linked-branch')
   const card = await own.card()
   mkdirSync(join(own.path, '.git/refs/heads/board'), { recursive: true })
@@ -103,7 +103,7 @@ test('a link in the place of a branch is not taken for a free name', async () =>
   expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
-test('a repository with ids of SHA-256 gets its worktree, too', async () => {
+test('a repository with SHA-256 ids also gets its worktree', async () => {
   const own = await projects.project('long-ids', ['--object-format=sha256'])
   const { worktreePath, baseCommit } = await (await own.card()).start()
   expect(baseCommit).toHaveLength(64)

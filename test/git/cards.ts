@@ -49,7 +49,7 @@ export function commit(cwd: string, path: string, content: string | Buffer, mess
   return git(cwd, 'rev-parse', 'HEAD')
 }
 
-/** A project with a repository of its own, and cards that work in it. */
+/** A project with its own repository, and cards that work in it. */
 export interface TestProject {
   path: string
   /** Where the board keeps its data, worktrees too. */
@@ -69,7 +69,7 @@ export interface TestCard {
 
 type Projects = Awaited<ReturnType<typeof openProjects>>
 
-/** Opens projects for the tests of a file, and closes them afterwards. They are there when the tests begin. */
+/** Opens projects for the tests of a file before they start, and closes them afterwards. */
 export function useProjects(): Projects {
   const projects = {} as Projects
   beforeAll(async () => void Object.assign(projects, await openProjects()))

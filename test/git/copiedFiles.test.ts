@@ -22,7 +22,7 @@ beforeEach(async () => {
   project = await projects.project()
 })
 
-test('ignored files that the project lists are copied in, and nothing else', async () => {
+test('the ignored files that the project lists are copied, and no others', async () => {
   commit(project.path, '.gitignore', '.env*\nlocal/\nlinked\nout\n*.big\n')
   for (const path of ['.env', '.env.test', 'local/a', 'local/deep/b', 'app/.env', 'x.big'])
     write(project.path, path, `${path}\n`)
@@ -63,7 +63,7 @@ test('ignored files that the project lists are copied in, and nothing else', asy
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('copies never leave the worktree by a link that is committed, and never replace a committed file', async () => {
+test('copies never leave the worktree through a committed link, and never replace a committed file', async () => {
   const outside = join(projects.folder, `elsewhere-${count}`)
   mkdirSync(outside)
   for (const path of ['config/.env', 'config/deep/.env']) write(project.path, path, 'secret\n')
@@ -133,7 +133,7 @@ test.each<[string, string, string[], string[]]>([
   for (const path of expected) expect(readFileSync(join(cwd, path), 'utf8')).toBe(path)
 })
 
-test('.worktreeinclude counts as the base commit has it, or untracked if no commit has it', async () => {
+test('.worktreeinclude is read from the base commit, or untracked if no commit has it', async () => {
   commit(project.path, '.gitignore', ignored)
   writeAll(project.path, ignoredFiles)
   write(project.path, '.worktreeinclude', 'a.key\n')
@@ -147,7 +147,7 @@ test('.worktreeinclude counts as the base commit has it, or untracked if no comm
   expect(copiesIn((await (await project.card()).start()).cwd)).toEqual(['a.key'])
 })
 
-test('.worktreeinclude of a card never counts for the worktree of the card', async () => {
+test(".worktreeinclude of a card has no effect on the card's worktree", async () => {
   commit(project.path, '.gitignore', ignored)
   commit(project.path, '.worktreeinclude', 'a.key\n')
   writeAll(project.path, ignoredFiles)
@@ -235,7 +235,7 @@ test.each<[string, string, string[], RegExp]>([
   },
 )
 
-test('files that are too large together name the pattern that matches most of the bytes', async () => {
+test('files that are too large in total name the pattern that matches most of the bytes', async () => {
   commit(project.path, '.gitignore', 'big\nsmall*\n')
   writeAll(project.path, ['big', 'small-1', 'small-2'])
   truncateSync(join(project.path, 'big'), 256 * 1024 * 1024)
@@ -298,7 +298,7 @@ describe('a copied file', () => {
     expect(existsSync(cwd)).toBe(false)
   })
 
-  test('that an agent commits is in the diff, for the person who reviews it', async () => {
+  test('is in the diff after an agent commits it', async () => {
     const { card, cwd } = await startWithCopy()
     git(cwd, 'add', '-f', '.env')
     git(cwd, 'commit', '-q', '-m', 'Add .env')

@@ -43,7 +43,7 @@ test('a card that never ran, and one without changes, have an empty diff; a fold
   await expect(card.diff()).rejects.toMatchObject({ code: 'NOT_A_GIT_REPOSITORY' })
 })
 
-test('committed, staged, changed, deleted and untracked files are all in it, ignored ones are not, and what changed in the project since is not', async () => {
+test('it contains committed, staged, changed, deleted and untracked files, no ignored ones, and no later changes of the project', async () => {
   commit(worktree, 'committed', 'one\ntwo\n')
   write(worktree, 'staged', 'staged\n')
   git(worktree, 'add', 'staged')
@@ -68,7 +68,7 @@ test('committed, staged, changed, deleted and untracked files are all in it, ign
   expect(diff).not.toMatch(/elsewhere|b\/ignored/)
 })
 
-test('what it shows can be applied, and it changes nothing', async () => {
+test('its patch can be applied, and reading it changes nothing', async () => {
   commit(worktree, 'committed', 'one\n')
   write(worktree, 'new', 'new\n')
   renameSync(join(worktree, 'src/one'), join(worktree, 'src/two'))
@@ -96,7 +96,7 @@ test('a rename is shown as a rename, and a binary file without its bytes', async
   expect(stats).toEqual({ filesChanged: 2, insertions: 0, deletions: 0 })
 })
 
-test('very large files are named without being read, however they got there', async () => {
+test('very large files are named without being read, whether committed or not', async () => {
   write(worktree, 'huge', '')
   truncateSync(join(worktree, 'huge'), 20 * 1024 ** 3)
   commit(worktree, 'large', 'x\n'.repeat(3 * 1024 * 1024))
@@ -108,7 +108,7 @@ test('very large files are named without being read, however they got there', as
   expect({ stats, truncated }).toEqual({ stats: { filesChanged: 2, insertions: 0, deletions: 0 }, truncated: false })
 })
 
-test("a long diff is cut at a line's end and says so; its numbers are whole", async () => {
+test("a long diff is truncated at a line's end and marked; its numbers are complete", async () => {
   for (let index = 0; index < 4; index++) write(worktree, `long-${index}`, `${'ä'.repeat(50)}\n`.repeat(12_000))
   const { diff, stats, truncated } = await card.diff()
   expect(truncated).toBe(true)
@@ -156,14 +156,14 @@ test('line endings that Git normalizes are not a change', async () => {
   expect((await card.diff()).stats).toEqual(stats)
 })
 
-test('a worktree in the middle of a conflict shows what its files hold', async () => {
+test('a worktree in the middle of a conflict shows the content of its files', async () => {
   commit(project.path, 'README', 'Main.\n')
   commit(worktree, 'README', 'Card.\n')
   expect(() => git(worktree, 'merge', 'main')).toThrow(/Command failed/)
   expect((await card.diff()).diff).toContain('+<<<<<<< HEAD')
 })
 
-test('without its worktree a card shows what its branch holds', async () => {
+test('without its worktree a card shows the content of its branch', async () => {
   commit(worktree, 'work', 'work\n')
   rmSync(worktree, { recursive: true })
   expect(await card.diff()).toMatchObject({ diff: expect.stringContaining('+work'), stats: { filesChanged: 1 } })
@@ -172,7 +172,7 @@ test('without its worktree a card shows what its branch holds', async () => {
   expect(await card.diff()).toEqual(nothing)
 })
 
-test("a card in the project's folder shows the folder, also when the project is a subfolder of its repository", async () => {
+test("a card in the project's folder shows the folder, also if the project is a subfolder of its repository", async () => {
   await project.set({ path: join(project.path, 'src') })
   card = await project.card({ useWorktree: false })
   await card.start()
@@ -181,7 +181,7 @@ test("a card in the project's folder shows the folder, also when the project is 
   expect(await card.diff()).toMatchObject({ stats: { filesChanged: 2, insertions: 2 } })
 })
 
-test('an attached worktree shows its work since it parted from the project', async () => {
+test('an attached worktree shows its work since it diverged from the project', async () => {
   const own = `${project.path}-own`
   git(project.path, 'worktree', 'add', '-q', '-b', 'mine', own)
   commit(own, 'mine', 'mine\n')
@@ -207,7 +207,7 @@ test('a repository with SHA-256 is read like any other, with a repository inside
   expect((await card.diff()).stats).toEqual({ filesChanged: 1, insertions: 1, deletions: 0 })
 })
 
-test('nothing that the agent planted runs', async () => {
+test('planted programs of the agent do not run', async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(worktree, 'program.sh')
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\ncat\n`, { mode: 0o755 })

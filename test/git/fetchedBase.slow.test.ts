@@ -45,7 +45,7 @@ const unfetched = (reason: RegExp) =>
     new RegExp(`^main could not be fetched from origin, so the work starts at the local commit: ${reason.source}$`),
   )
 
-test("new work starts at the upstream's commit, of which nothing but the remote branch tells in the repository", async () => {
+test("new work starts at the upstream's commit, which only the remote branch in the repository records", async () => {
   const local = head()
   const refs = git(project.path, 'for-each-ref', '--format=%(refname)')
   git(other, 'tag', 'v1')
@@ -93,7 +93,7 @@ test.each<[string, () => void]>([
     },
   ],
   ['is a mirror', () => config('--replace-all', 'remote.origin.fetch', '+refs/heads/*:refs/heads/*')],
-])('a checkout that %s is not fetched, and nothing is said', async (_, change) => {
+])('a checkout that %s is not fetched, without a message', async (_, change) => {
   theirs('news')
   change()
   const local = git(project.path, 'rev-parse', 'HEAD')
@@ -160,7 +160,7 @@ test.each<[string, RegExp, () => void]>([
   expect(place.remark).toMatch(/^main could not be fetched from origin, so the work starts at the local commit: /)
 })
 
-test('a remote that hangs is left after the time, with all that was started, while others work', async () => {
+test('a hanging remote times out with all its processes, while others work', async () => {
   const mark = `hang-${process.pid}-${count}`
   const ssh = program('ssh', 'sleep 600 & exec sleep 600')
   writeFileSync(account(), `[core]\n\tsshCommand = env BOARD_RUN_ID=${mark} ${ssh}\n`)
@@ -177,7 +177,7 @@ test('a remote that hangs is left after the time, with all that was started, whi
   await eventually('the end of the started processes', () => processesWith(mark).length === 0)
 })
 
-test('cards that start at once share a fetch', async () => {
+test('cards that start concurrently share a fetch', async () => {
   const ssh = program('ssh', `echo x >> '${join(projects.folder, `count-${count}`)}'; exec sh -c "$2"`)
   writeFileSync(account(), `[core]\n\tsshCommand = ${ssh}\n[ssh]\n\tvariant = simple\n`)
   config('remote.origin.url', `host:${remote}`)
@@ -188,14 +188,14 @@ test('cards that start at once share a fetch', async () => {
   expect(readFileSync(join(projects.folder, `count-${count}`), 'utf8').split('x').length - 1).toBeLessThanOrEqual(2)
 })
 
-test("what the account's own configuration says of ways to a remote holds", async () => {
+test("the account's own configuration of remote transports applies", async () => {
   const base = theirs('news')
   writeFileSync(account(), `[url "file://${projects.folder}/"]\n\tinsteadOf = "work:"\n`)
   config('remote.origin.url', `work:remote-${count}.git`)
   expect(await (await project.card()).start()).toMatchObject({ baseCommit: base })
 })
 
-test("of the repository's own configuration nothing runs, and nothing leads elsewhere", async () => {
+test("the repository's own configuration runs no programs and redirects nothing", async () => {
   const base = theirs('news')
   const names = ['ssh', 'upload', 'helper', 'proxy', 'ext', 'monitor', 'hook', 'askpass', 'alternates', 'filter']
   const programs = Object.fromEntries(names.map(name => [name, program(name, 'cat; exit 0')]))
@@ -245,7 +245,7 @@ test("of the repository's own configuration nothing runs, and nothing leads else
   expect(names.filter(name => ran(programs[name]!))).toEqual([])
 })
 
-test('a remote that asks for a password is refused one, and the helper of the repository is not asked', async () => {
+test("a remote that asks for a password gets none, and the repository's helper is not called", async () => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.headers.authorization ?? '')

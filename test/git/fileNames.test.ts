@@ -11,13 +11,13 @@ test.each<[what: string, bytes: number[], shown: string]>([
   ['the beginning of a character', [0x61, 0xe2, 0x82], 'a\\342\\202'],
   ['an encoded surrogate', [0xed, 0xb3, 0xbc], '\\355\\263\\274'],
   ['an encoding that is too long', [0xc0, 0xaf], '\\300\\257'],
-])('a name of %s is read, shown and written again', (_, bytes, shown) => {
+])('a name of %s is read, shown and written back', (_, bytes, shown) => {
   const name = decodeName(Buffer.from(bytes))
   expect(shownName(name)).toBe(shown)
   expect([...encodeName(name)]).toEqual(bytes)
 })
 
-test('any bytes stay the same, and different bytes are different names', () => {
+test('any bytes are preserved, and different bytes are different names', () => {
   const names = new Map<string, string>()
   for (let round = 0; round < 5000; round++) {
     const bytes = Buffer.from(Array.from({ length: round % 7 }, (_, at) => (round * 2654435761 * (at + 7)) >>> 24))
@@ -28,7 +28,7 @@ test('any bytes stay the same, and different bytes are different names', () => {
   }
 })
 
-test('lists of names keep their bytes', () => {
+test('lists of names preserve their bytes', () => {
   const list = Buffer.from([0x61, 0, 0xfc, 0x62, 0, 0xc3, 0xbc, 0])
   expect(nulSeparated(list).map(shownName)).toEqual(['a', '\\374b', 'ü'])
   expect(Buffer.from(nulTerminated(nulSeparated(list))).equals(list)).toBe(true)

@@ -43,7 +43,7 @@ test.each<[what: string, before: () => void, change: () => void, problem: string
     },
     'is not the one that was chosen',
   ],
-])('%s is refused until it is recorded', async (_, before, change, problem, code = 'CONFLICT') => {
+])('%s is rejected until it is recorded', async (_, before, change, problem, code = 'CONFLICT') => {
   before()
   const records = await recordFolders([path])
   await find(records)

@@ -38,7 +38,7 @@ const state = () =>
     readdirSync(project.path).join(),
   ].join('\n')
 
-test("a card's commits become a merge commit on the project's branch, and its files follow", async () => {
+test("a card's commits become a merge commit on the project's branch, and its files are updated", async () => {
   const work = commit(worktree, 'work', 'work\n')
   const before = tip()
   const later = commit(project.path, 'later', 'later\n')
@@ -52,7 +52,7 @@ test("a card's commits become a merge commit on the project's branch, and its fi
   expect(await card.merge()).toMatchObject({ merged: false, into: 'main', commit: tip() })
 })
 
-test('what is not committed is committed in the worktree and merged too; then nothing there can be lost', async () => {
+test('uncommitted changes are committed in the worktree and merged also; then the worktree has no unsaved work', async () => {
   appendFileSync(join(worktree, 'README'), 'More.\n')
   write(worktree, 'staged', 'staged\n')
   git(worktree, 'add', 'staged')
@@ -113,7 +113,7 @@ test.each<[string, () => void]>([
   ],
   ['a deleted file', () => rmSync(join(project.path, 'README'))],
   ['an untracked file in the way', () => write(project.path, 'work', 'mine\n')],
-])('into a checked-out branch with %s it is refused, and nothing changes', async (_, change) => {
+])('into a checked-out branch with %s it is rejected, and nothing changes', async (_, change) => {
   commit(worktree, 'work', 'work\n')
   change()
   const before = state()
@@ -128,7 +128,7 @@ test('untracked files that conflict with no change remain', async () => {
   expect(git(project.path, 'status', '--porcelain')).toBe('?? mine')
 })
 
-test('a branch that is checked out nowhere moves on, and one in another worktree takes its files along', async () => {
+test('a branch without a checkout advances, and one in another worktree updates the files there', async () => {
   commit(worktree, 'work', 'work\n')
   git(project.path, 'branch', 'release')
   const before = tip()
@@ -183,7 +183,7 @@ test('a card that cannot be merged returns the reason', async () => {
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('the lock of a server that was killed is taken over, and that of one that runs is not', async () => {
+test('the lock of a killed server is taken over, and that of a running one is not', async () => {
   const lock = git(worktree, 'rev-parse', '--git-path', 'index.lock')
   write(worktree, 'work', 'work\n')
   writeFileSync(lock, `board ${process.ppid} ${processMark(process.ppid)}\n`)
@@ -219,7 +219,7 @@ test("without its worktree a card's branch is merged", async () => {
   expect(existsSync(join(project.path, 'work'))).toBe(true)
 })
 
-test("commits carry the person's name where Git has it, else the board's", async () => {
+test("commits have the user's name if Git has it, otherwise the board's", async () => {
   commit(worktree, 'work', 'work\n')
   await card.merge()
   expect(show('main', '%an <%ae> %cn <%ce>')).toBe('board <board@localhost> board <board@localhost>')
@@ -245,7 +245,7 @@ test('files that a filter of the repository would change are not committed witho
   expect(state()).toBe(before)
 })
 
-test('an index in two parts is whole afterwards', async () => {
+test('a split index is complete afterwards', async () => {
   git(worktree, 'update-index', '--split-index')
   for (let index = 0; index < 30; index++) write(worktree, `file-${index}`, 'x\n')
   await card.merge()
@@ -253,7 +253,7 @@ test('an index in two parts is whole afterwards', async () => {
   expect(git(worktree, 'ls-files').split('\n').length).toBe(32)
 })
 
-test('hooks, merge drivers, external diffs and monitors that the agent planted do not run', async () => {
+test('planted hooks, merge drivers, external diffs and monitors of the agent do not run', async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(projects.folder, `program-${count}`)
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\nexit 1\n`, { mode: 0o755 })
@@ -294,7 +294,7 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
   expect(existsSync(ran)).toBe(true)
 })
 
-test('an agent at work keeps its work to itself', async () => {
+test("a running agent's work is not merged", async () => {
   commit(worktree, 'work', 'work\n')
   await expect(
     merge(projects.worktrees, { ...(await card.row()), status: 'running' }, unrecorded(project.path), {
@@ -303,7 +303,7 @@ test('an agent at work keeps its work to itself', async () => {
   ).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
 })
 
-test('cards that are merged at once all get in', async () => {
+test('concurrent merges of cards all succeed', async () => {
   const cards = await Promise.all(Array.from({ length: 6 }, () => project.card()))
   for (const [index, each] of cards.entries()) write((await each.start()).cwd, `work-${index}`, 'x\n')
   await Promise.all(cards.map(each => each.merge()))
@@ -311,7 +311,7 @@ test('cards that are merged at once all get in', async () => {
   expect(git(project.path, 'status', '--porcelain')).toBe('')
 })
 
-test("a merge into a checked-out branch runs no filter of the repository; the account's own filters serve", async () => {
+test("a merge into a checked-out branch runs no filter of the repository; the account's own filters run", async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(projects.folder, `program-${count}`)
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\ncat\n`, { mode: 0o755 })

@@ -109,7 +109,7 @@ test('a merge is not reported if its branch is moved away at once', async () => 
   expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, commit: tip('release') })
 })
 
-describe('a refusal names what is in the way', () => {
+describe('a rejection names the obstacle', () => {
   test.each<[what: string, prepare: () => void, into: string, named: () => string[]]>([
     [
       'a lock on the index',
@@ -281,7 +281,7 @@ const patch = (folder: string): string => {
 
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 2 * states.length)
 const firstSeed = Number(process.env.BOARD_TEST_SEED ?? 1)
-test(`${rounds} random merges next to random work: what is merged stays merged, and no work of the user is lost`, async () => {
+test(`${rounds} random merges next to random work: merged work stays merged, and no work of the user is lost`, async () => {
   git(path, 'checkout', '-q', '-b', 'pick', 'HEAD~1')
   commit(path, 'picked', 'picked\n')
   git(path, 'checkout', '-q', '-b', 'clash', 'main~1')

@@ -60,7 +60,7 @@ test.each<[what: string, prepare: () => void]>([
     expect(await readPlainRepository(at)).toEqual(asked(at))
 })
 
-test('a repository in a repository is the one that counts', async () => {
+test('the inner one of nested repositories counts', async () => {
   const inner = join(path, 'inner')
   mkdirSync(inner)
   expect((await readPlainRepository(inner))!.topLevel).toBe(path)
@@ -90,7 +90,7 @@ test.each<[what: string, prepare: () => void]>([
   ['with another common folder', () => writeFileSync(join(path, '.git/commondir'), '../elsewhere\n')],
   ['without its objects', () => rmSync(join(path, '.git/objects'), { recursive: true })],
   ['that is only named', () => name(join(folder, 'elsewhere'))],
-])('Git is asked of a repository %s', async (_, prepare) => {
+])('Git is called for a repository %s', async (_, prepare) => {
   expect(await readPlainRepository(path)).toBeDefined()
   prepare()
   expect(await readPlainRepository(path)).toBeUndefined()
@@ -109,7 +109,7 @@ function name(at: string): void {
   writeFileSync(join(path, '.git'), `gitdir: ${at}\n`)
 }
 
-test('a setting that changes is another one at once, also in a file of the same size and time', async () => {
+test('a changed setting applies immediately, also in a file of the same size and time', async () => {
   const place = { topLevel: path, gitDir: join(path, '.git'), commonDir: join(path, '.git') }
   const eol = async () => (await configurationOf(place)).findLast(({ name: each }) => each === 'core.eol')?.value
   git(path, 'config', 'core.eol', 'lf')

@@ -196,7 +196,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
     await board.client.projects.update({ id: board.projectId, forge: { credentialId: made.id } })
   }
 
-  test('a branch goes there and comes back, and the token is nowhere', async () => {
+  test('a branch is pushed and fetched, and the token is stored nowhere', async () => {
     await seal(token)
     const card = await expectBothWays(address(), 'tells')
     expectNoToken(
@@ -210,7 +210,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
     expect(existsSync(join(home, 'kept'))).toBe(false)
   })
 
-  test('it is not sent to where the remote leads now', async () => {
+  test('it is not sent to a changed address of the remote', async () => {
     await seal(token)
     git('remote', 'add', 'origin', `${otherUrl}/site-${round}.git`)
     expect((await failure(push(await worked()))).code).toBe('CONFLICT')
@@ -218,7 +218,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
     expect(elsewhere.join()).not.toContain(token)
   })
 
-  test('it is not sent to where its own address leads', async () => {
+  test('it is not sent to a redirect target of its address', async () => {
     const leading = createServer((_, response) =>
       response.writeHead(302, { location: `${otherUrl}/x.git/info/refs?service=git-receive-pack` }).end(),
     )
@@ -251,7 +251,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
     echoing.closeAllConnections()
   })
 
-  test('a wrong one is refused, and not said', async () => {
+  test('a push with a wrong token fails without exposing the token', async () => {
     await seal('wrong-0123456789')
     git('remote', 'add', 'origin', address())
     const { message } = await failure(push(await worked()))
@@ -273,7 +273,7 @@ describe.skipIf(noGitOverSsh)('over SSH', () => {
     vi.stubEnv('SSH_AUTH_SOCK', agent)
   }
 
-  test("a branch goes there and comes back by the account's agent and known hosts", async () => {
+  test("a branch is pushed and fetched with the account's agent and known hosts", async () => {
     account(server.agent)
     await expectBothWays(address())
     expect(server.log()).toContain('Accepted publickey')
@@ -396,7 +396,7 @@ describe('hostile names', () => {
     '@',
     'refs/heads/x',
     'x%2e%2e',
-  ])('a base called %j is a name and nothing else', async name => {
+  ])('a base called %j is only a name', async name => {
     const from = git('rev-parse', 'main')
     git('remote', 'add', 'origin', `file://${bare}`)
     git('checkout', '-q', '-B', name, from)

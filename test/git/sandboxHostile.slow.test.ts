@@ -55,7 +55,7 @@ const has = (id: string) => {
   }
 }
 
-describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
+describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
   test.each([
     ['is a link to a file', 'rm "$R"; ln -s /etc/hostname "$R"'],
     [
@@ -75,10 +75,10 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     ['is below a pipe', 'rm -r "$(dirname "$R")"; mkfifo "$(dirname "$R")"'],
     ['is gone', 'rm -r "$(dirname "$R")" "$G"/packed-refs; mkfifo "$G"/packed-refs'],
     [
-      'is gone with all branches',
+      'is deleted with all branches',
       'rm -r "$G"/refs "$G"/packed-refs; ln -s "$V" "$G"/refs; ln -s /etc/hostname "$G"/packed-refs',
     ],
-  ])('a branch that %s is none, and is as the repository has it in the next session', async (_, script) => {
+  ])('a branch that %s is ignored, and restored from the repository in the next session', async (_, script) => {
     plant(script)
     await session.view.sync()
     const theirs = commit(worktree, 'theirs', 'theirs\n')
@@ -127,7 +127,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
       "takes another repository's objects by a folder's link",
       'D=objects/$(echo $X | head -c 2); rm -rf "$G"/$D; ln -s "$S"/$D "$G"/$D; git update-index --add --cacheinfo 100644,$X,x; git commit -qm x || git commit -qm y',
     ],
-  ])('a commit that %s does not come out', async (_, script) => {
+  ])('a commit that %s is not exported', async (_, script) => {
     const before = tip()
     const secret = makeSecret()
     plant(`X=${secret}\n${script}`)
@@ -164,7 +164,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
       'programs',
       'git config core.fsmonitor "touch $V/ran"; git config core.sshCommand "touch $V/ran"; mkdir -p "$G"/hooks; printf "#!/bin/sh\\ntouch $V/ran" > "$G"/hooks/reference-transaction; chmod +x "$G"/hooks/*',
     ],
-  ])('%s keep a good commit from nothing and change nothing else', async (_, script) => {
+  ])('%s do not block a valid commit and change nothing else', async (_, script) => {
     const before = [tip('main'), tip('other')]
     plant('echo good > good; git add good; git commit -qm good')
     session.attempt(names() + script)
@@ -184,7 +184,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     ['nonsense', 'echo nonsense > "$A"/index'],
     ['of a missing file', 'echo lost > lost; git add lost; rm "$G"/objects/$(git rev-parse :lost | sed "s#^..#&/#")'],
     ['below a link', 'mv "$A" "$A".was || mv "$G"/worktrees "$G"/was; ln -s "$V" "$G"/worktrees'],
-  ])('with an index that is %s, the files are seen all the same', async (_, script) => {
+  ])('with an index that is %s, the files are still read', async (_, script) => {
     session.run('echo work > work')
     session.attempt(names() + script)
     expect((await card.diff()).diff).toContain('+work')
@@ -193,7 +193,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     expect(readdirSync(victim)).toEqual([])
   })
 
-  test.each(['loose', 'packed'])('a forged %s object deceives nobody and is not taken', async how => {
+  test.each(['loose', 'packed'])('a forged %s object is not accepted', async how => {
     const readme = git(project.path, 'rev-parse', 'HEAD:README')
     const forged = Buffer.from('Forged.\n')
     if (how === 'loose') {

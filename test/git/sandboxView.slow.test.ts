@@ -35,7 +35,7 @@ const change = (name: string, text = name) =>
 describe.runIf(hasWalls)('Git in the sandbox', () => {
   beforeEach(start)
 
-  test('an agent commits, amends, rebases, stashes, branches and packs, and only its own branch comes out, with the same commits', async () => {
+  test('an agent commits, amends, rebases, stashes, branches and packs, and only its own branch is exported, with the same commits', async () => {
     const before = otherRefs()
     change('a')
     session.run('git commit -q --amend -m "Add a, better"')
@@ -70,7 +70,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     expect(git(project.path, 'for-each-ref')).not.toMatch(/mine|loose|stash/)
   })
 
-  test('what a remote has is fetched for the agent alone', async () => {
+  test('commits of a remote are fetched for the agent only', async () => {
     const remote = await projects.project(`remote-${count}`)
     const fetched = commit(remote.path, 'theirs', 'theirs\n')
     git(project.path, 'remote', 'add', 'origin', remote.path)
@@ -83,7 +83,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     expect(git(project.path, 'show', `${branch}:theirs`)).toBe('theirs')
   })
 
-  test('a submodule can be added, worked in and committed', async () => {
+  test('a submodule can be added, changed and committed', async () => {
     const library = await projects.project(`library-${count}`)
     session.run(`git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
     session.run('cd lib; echo x > x; git add x; git commit -qm x; cd ..; git add lib; git commit -qm "Add lib"')
@@ -220,7 +220,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     })
   })
 
-  test('what a person commits in the worktree reaches the agent; when both have, the branch waits for a merge', async () => {
+  test("a user's commit in the worktree reaches the agent; if both have committed, the branch waits for a merge", async () => {
     const theirs = commit(worktree, 'theirs', 'theirs\n')
     await session.view.sync()
     expect(session.run('git status --porcelain; git rev-parse HEAD')).toBe(theirs)
@@ -247,14 +247,14 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     expect(existsSync(worktree)).toBe(false)
   })
 
-  test('a thousand objects are taken over, and the agent does not keep them twice', async () => {
+  test('a thousand objects are exported, and the agent does not keep duplicates', async () => {
     session.run('for i in $(seq 1000); do echo $i > $i; done; git add .; git commit -qm many')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
     expect(session.run('git count-objects; git fsck; git status --porcelain')).toMatch(/^0 objects/)
     expect(git(project.path, 'fsck', '--full')).toBe('')
   })
 
-  test('a worktree that is on another branch, or on none, is followed', async () => {
+  test('a worktree on another branch, or with a detached HEAD, is followed', async () => {
     git(worktree, 'checkout', '-q', '--detach')
     session = await openSession(projects.worktrees, { ...place(), branch: null })
     const detached = change('detached')
@@ -309,7 +309,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     session = await openSession(projects.worktrees, own())
   })
 
-  test('the commits of an agent come out, and the folder of its owner is clean', async () => {
+  test('the commits of an agent are exported, and the folder of its owner is clean', async () => {
     const made = change('a')
     session.run(
       'git checkout -qb more; echo x > x; git add x; git stash; git tag mine; git gc -q; git checkout -q main',
@@ -321,7 +321,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     expect(git(project.path, 'fsck', '--full', '--strict')).toBe('')
   })
 
-  test('the first commit of a repository comes out', async () => {
+  test('the first commit of a repository is exported', async () => {
     git(project.path, 'switch', '-q', '--orphan', 'empty')
     session = await openSession(projects.worktrees, own())
     const made = change('a')
@@ -372,7 +372,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     expect(existsSync(join(project.path, 'x'))).toBe(false)
   })
 
-  test('in a part of a linked worktree the repository is as safe as in all of it', async () => {
+  test('in a part of a linked worktree the repository is as protected as in all of it', async () => {
     const place = join(projects.folder, `linked-${count}`)
     git(project.path, 'worktree', 'add', '-q', '-b', 'linked', place)
     mkdirSync(join(place, 'part'))
@@ -432,7 +432,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     expect(session.run('git init -q inner; git -C inner rev-parse --git-dir')).toBe('.git')
   })
 
-  test('a session that reads cannot write, and leaves nothing in a folder without a repository', async () => {
+  test('a read-only session cannot write, and leaves no files in a folder without a repository', async () => {
     const folder = join(projects.folder, `read-${count}`)
     mkdirSync(folder)
     const view = await openGitView(projects.worktrees, { ...own(), project: unrecorded(folder) })

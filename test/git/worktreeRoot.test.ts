@@ -144,7 +144,7 @@ test('a root that is rejected because of its repository is not created', () => {
   expect(existsSync(join(project.path, 'new'))).toBe(false)
 })
 
-test('a root of the board itself is taken again, also when its data folder was moved', () => {
+test("the board's own root is accepted again, also after its data folder was moved", () => {
   mkdirSync(join(roots, 'data'))
   const root = takeFor(join(roots, 'data'), join(roots, 'own')).worktreeRoot!
   write(root, '12/3/file', '')

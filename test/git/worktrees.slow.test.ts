@@ -142,7 +142,7 @@ test('a worktree is reconnected to a project that moved, and keeps uncommitted c
   expect(git(first.cwd, 'status', '--porcelain')).toBe('?? loose')
 })
 
-test('a card whose branch and worktree both were deleted starts again from its base commit', async () => {
+test('a card whose branch and worktree were both deleted starts again from its base commit', async () => {
   const card = await project.card()
   const first = await card.start()
   git(project.path, 'worktree', 'remove', first.worktreePath!)
@@ -179,7 +179,7 @@ test('a branch that is checked out elsewhere is reported, and no changes are los
   expect((await card.start()).branch).toBe(branch)
 })
 
-test('a name that is taken, by a branch or by a branch in the way, gives way to another one', async () => {
+test('if a name is taken by a branch, or blocked by one, another one is used', async () => {
   const [one, other] = [await project.card(), await project.card()]
   git(project.path, 'branch', `board/${one.id}-fix-the-door`)
   expect((await one.start()).branch).toBe(`board/${one.id}-fix-the-door-2`)
@@ -209,7 +209,7 @@ test.each([
   expect(branch).toMatch(new RegExp(`^board/${card.id}-[a-z0-9-]+$`))
 })
 
-test('a project on no branch is a start like any other; one without a commit is not', async () => {
+test('a project with a detached HEAD can start like any other; one without a commit cannot', async () => {
   git(project.path, 'checkout', '-q', '--detach')
   expect((await (await project.card()).start()).baseCommit).toBe(git(project.path, 'rev-parse', 'HEAD'))
   git(project.path, 'checkout', '-q', '--orphan', 'fresh')
@@ -277,7 +277,7 @@ test('an attached worktree is used unchanged; its work counts from where it dive
   await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
 })
 
-test("making a worktree runs no hook, no monitor and no filter of the repository; the account's own filters serve", async () => {
+test("creating a worktree runs no hook, no monitor and no filter of the repository; the account's own filters run", async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(projects.folder, `program-${count}`)
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\n`, { mode: 0o755 })
@@ -317,14 +317,14 @@ test("making a worktree runs no hook, no monitor and no filter of the repository
   expect(existsSync(ran)).toBe(true)
 })
 
-test('twenty cards of one project start at once', async () => {
+test('twenty cards of one project start concurrently', async () => {
   const cards = await Promise.all(Array.from({ length: 20 }, () => project.card()))
   const places = await Promise.all(cards.map(card => card.start()))
   expect(new Set(places.map(({ cwd }) => cwd)).size).toBe(20)
   for (const { cwd, branch } of places) expect(git(cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(branch)
 })
 
-test('a worktree goes only when nothing is lost; with force a patch is saved first; its branch stays unless another one holds its work', async () => {
+test('a worktree is deleted only if no work is lost; with force a patch is saved first; its branch is kept unless another branch contains its work', async () => {
   const card = await project.card()
   const { worktreePath, branch } = await card.start()
   commit(worktreePath!, 'work', 'work\n')

@@ -62,7 +62,7 @@ const usageOf = ({ usage: { input, cached, output } }: Reply) => ({
   output_tokens: output,
 })
 
-/** The blocks of an answer: how each begins, its pieces, and what it is in the end. */
+/** The blocks of a response: the start of each, its pieces, and its final form. */
 function blocksOf({ thinking, text, calls }: Reply): Array<{ begin: object; deltas: object[]; whole: object }> {
   const thought = {
     begin: { type: 'thinking', thinking: '', signature: '' },

@@ -6,7 +6,7 @@ import { readOptions, usage, type Options } from './options.ts'
 import { assumptionsText, reportText } from './report.ts'
 import { simulate } from './simulate.ts'
 
-/** Where the programs are, the file of what was measured, and what was typed. */
+/** The folders of the programs, the file of measurements, and the command's arguments. */
 export interface Scale extends Programs {
   measuredFile: string
   argv: readonly string[]

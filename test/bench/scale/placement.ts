@@ -27,7 +27,7 @@ interface Fleet {
  * Places organizations for a year: half exist at the start, the others arrive monthly, and each grows to its size within half a year,
  * because its final size is unknown at first. With a directory a new one goes to the server with most capacity, and the excess is moved;
  * by rendezvous hashing the place follows from the names of the servers, so that a full server is relieved by one more server only.
- * @param weights the share of a server that each needs in the end; the largest alone may need one of its own, but not more
+ * @param weights the final share of a server that each needs; the largest can need its own server, but not more
  * @param gigabytes of each
  */
 export function place(method: Method, weights: Float64Array, gigabytes: Float64Array, seed: number): Placed {

@@ -1,6 +1,6 @@
 export type Random = () => number
 
-/** The same numbers from 0 to below 1 for the same seed (mulberry32). */
+/** Numbers from 0 to below 1, always equal for the same seed (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -19,5 +19,5 @@ export function hash(a: number, b: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0
 }
 
-/** The time until the next of things that come by chance, so many a unit of time. */
+/** The time until the next random event, at a rate of `rate` per unit of time. */
 export const untilNext = (random: Random, rate: number): number => -Math.log(1 - random()) / rate

@@ -44,7 +44,7 @@ test('a move loses no write behind a fence or a lease, loses some without, and o
   for (const { pauseSecs } of lease) expect(pauseSecs).toBeGreaterThanOrEqual(move.leaseSecs)
 })
 
-test('a directory keeps every server within its bounds with fewer servers and moves than hashing', () => {
+test('a directory keeps every server within its limits with fewer servers and moves than hashing', () => {
   const random = createRandom(7)
   const weights = Float64Array.from({ length: 5000 }, () => Math.min(0.8, 0.0004 / (1 - random())))
   const [directory, rendezvous] = [place('directory', weights, weights, 1), place('rendezvous', weights, weights, 1)]
@@ -66,7 +66,7 @@ test('without a standby an organization waits for the repair of its server, with
   expect(of(0)).toMatchObject({ organizations: 10, people: 20, failures: 6 })
 })
 
-test('the share of time that a namespace is open, and its cold starts, are those of sittings drawn one by one', () => {
+test('the share of time that a namespace is open, and its cold starts, match individually simulated sittings', () => {
   const values = assumed()
   const zone = zones.findIndex(({ hoursFromUtc }) => hoursFromUtc === 0)
   const present = 3
@@ -98,7 +98,7 @@ function sittingsOf(aDay: number, zone: number, openHours: number): { openShare:
   return { openShare: open / days / 24, coldStartsADay: cold / days }
 }
 
-test('a bill is the sum of its parts, grows with its prices, and has a machine for each standby at least', () => {
+test('a bill is the sum of its parts, grows with its prices, and has at least one machine per standby', () => {
   const load = simulate(measured, assumed(), 2000, 1).load
   const bill = billOf(measured, assumed(), load)
   expect(bill.month).toBeCloseTo(bill.serversMonth + bill.disksMonth + bill.backupsMonth, 6)
@@ -108,7 +108,7 @@ test('a bill is the sum of its parts, grows with its prices, and has a machine f
   expect(smallest.bill).toMatchObject({ servers: 3, scarce: 'standbys' })
 })
 
-test('an unknown assumption, a wrong number and too many organizations are refused', () => {
+test('an unknown assumption, an invalid number and too many organizations are rejected', () => {
   for (const argv of [
     ['--set', 'weather=1'],
     ['--set', 'load='],

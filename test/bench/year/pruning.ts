@@ -9,13 +9,13 @@ import { fillYear, partOf } from './fill.ts'
 import type { Texts } from './texts.ts'
 
 const megabyte = 1024 ** 2
-/** How many of the cards are deleted, so that what they said is purged. */
+/** The share of cards that are deleted, so that their transcripts are purged. */
 const deletedShare = 0.5
-/** Somebody else writes so often, and is to wait for no longer than a person notices. */
+/** The interval of a concurrent writer, who must not wait for longer than a user notices. */
 const othersEveryMs = 20
 const [writtenRounds, writtenShare] = [4, 0.02]
 
-/** The jobs that delete, and what the file gives back afterwards, while somebody else writes. */
+/** Measures the jobs that delete, and the release of file space after them, with a concurrent writer. */
 export async function measurePruning(side: string, { dataDir, project }: FilledBoard, figures: Figures): Promise<void> {
   const path = join(dataDir, 'board.db')
   await seedFolder(dataDir, async app => {
@@ -35,7 +35,7 @@ const trash = (app: App, from: number, end: number) =>
     tx.run(`UPDATE cards SET deleted_at = '2020-01-01T00:00:00.000Z' WHERE id >= ? AND id < ?`, [from, end]),
   )
 
-/** Notes how long a job takes, and how long those who write meanwhile wait: most, and the last of a hundred. */
+/** Records the duration of a job, and how long concurrent writers wait: the maximum and the 99th percentile. */
 async function runJob(app: App, part: string, name: string, figures: Figures): Promise<void> {
   const others = writeMeanwhile(app)
   const startedAt = performance.now()
@@ -48,7 +48,7 @@ async function runJob(app: App, part: string, name: string, figures: Figures): P
   note(figures, `${name}, others wait for p99 ms`, waited[Math.floor(waited.length * 0.99)]!)
 }
 
-/** Somebody who writes all the time. */
+/** A writer that writes all the time. */
 function writeMeanwhile(app: App): { stop(): Promise<number[]> } {
   const waited: number[] = []
   const stopped = new AbortController()
@@ -72,7 +72,7 @@ function writeMeanwhile(app: App): { stop(): Promise<number[]> } {
   }
 }
 
-/** Weeks of work that are deleted when the next come: what is written takes the place of what is gone. */
+/** Measures weeks of work that are deleted when the next weeks come: new rows replace deleted ones. */
 export async function measureWriting(
   { dataDir, project, work }: FilledBoard,
   texts: Texts,
