@@ -365,7 +365,7 @@ test('a worktree with read-only folders is deleted also, and an attached one nev
   expect(existsSync(join(own, 'README'))).toBe(true)
 })
 
-test('the worktree of a card that was deleted long ago goes with a patch, and the card after it; one that cannot go keeps its card', async () => {
+test('the worktree of a card that was deleted long ago is removed with a patch, and then the card; a worktree that cannot be removed keeps its card', async () => {
   const [card, stuck] = [await project.card(), await project.card()]
   const { worktreePath } = await card.start()
   write(worktreePath!, 'loose', 'loose\n')

@@ -90,13 +90,13 @@ describe.skipIf(!isInstalled).each<[string, Ask]>([
     return JSON.parse(stdout)
   }
 
-  it('finds nothing in the schemas of tools that a model might not take', async () => {
+  it('finds no schemas of tools that a model might reject', async () => {
     expect((await answer('tools/list', '--strict')).tools.map(({ name }: { name: string }) => name)).toContain(
       'move_card',
     )
   })
 
-  it('calls tools, and sees their failures', async () => {
+  it('calls tools, and receives their failures', async () => {
     const { projectId } = card
     const called = (tool: string, ...args: string[]) => ['tools/call', '--tool-name', tool, '--tool-arg', ...args]
     const made = await answer(...called('create_card', `projectId=${projectId}`, 'title=Paint', 'deferred=true'))

@@ -25,7 +25,7 @@ async function settle(): Promise<void> {
 const mine = 'board-bot: **Local operator**:\n\n'
 
 describe('comments', () => {
-  test('go both ways, once, and answer no echo', async () => {
+  test('are synced in both directions, once, and without an echo', async () => {
     const card = await taken('Talk')
     const { number } = card.issue!
     board.forge.comment(number, 'Which door? @[Local operator](0)\u0007')
@@ -46,7 +46,7 @@ describe('comments', () => {
     expect(items.map(({ author }) => author.kind).sort()).toEqual(['imported', 'imported', 'user'])
   })
 
-  test('are changed and deleted where they were written, and the copy follows', async () => {
+  test('are edited and deleted where they were written, and the copy follows', async () => {
     const card = await taken('Edits')
     const { number } = card.issue!
     const [theirs, gone] = [board.forge.comment(number, 'teh'), board.forge.comment(number, 'Never mind')]
@@ -62,7 +62,7 @@ describe('comments', () => {
     expect((await board.said(card)).sort()).toEqual(['Local operator: mine', 'ann (GitHub): the'])
   })
 
-  test('do not come back when their copy is deleted, and the original stays', async () => {
+  test('are not copied again if their copy is deleted, and the original stays', async () => {
     const card = await taken('Copies')
     const { number } = card.issue!
     board.forge.comment(number, 'Spam')
@@ -79,7 +79,7 @@ describe('comments', () => {
     expect(await board.said(card)).toEqual(['Local operator: Ours'])
   })
 
-  test('of the account itself and with a copied mark are comments like others', async () => {
+  test('of the account itself and with a copied mark are ordinary comments', async () => {
     const card = await taken('Marks')
     const { number } = card.issue!
     await say(card, 'Marked')
@@ -96,7 +96,7 @@ describe('comments', () => {
     expect(board.saidThere(number)).toHaveLength(3)
   })
 
-  test('say why it is closed, and that does not come back', async () => {
+  test('state the reason for closing, which is not synced back', async () => {
     const card = await taken('Closed')
     await board.move(card, 'done')
     await settle()
@@ -104,7 +104,7 @@ describe('comments', () => {
     expect(await board.said(card)).toEqual([])
   })
 
-  test('of before they were switched on stay where they are', async () => {
+  test('from before the setting was enabled are not synced', async () => {
     const { id: projectId } = await board.client.projects.get({ id: board.projectId })
     const switchTo = (issueComments: boolean) =>
       board.client.projects.update({ id: projectId, forge: { issueComments } })

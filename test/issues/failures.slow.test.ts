@@ -45,7 +45,7 @@ describe('a forge that fails', () => {
     ])
   })
 
-  test('is not asked before the time that it says', async () => {
+  test('is not polled before the time that it specifies', async () => {
     await taken('Limited')
     board.forge.fail({ limit: { kind: 'secondary', seconds: 3600 }, times: 1 })
     const refused = (await board.sync().catch((error: unknown) => error)) as ApiFailure
@@ -63,7 +63,7 @@ describe('a forge that fails', () => {
   test.each([
     ['an answer that is lost', { loseAnswer: true }],
     ['an answer that breaks off', { cutOff: true }],
-  ])('is not told twice after %s', async (_, fault) => {
+  ])('gets a write only once after %s', async (_, fault) => {
     const card = await taken('Lost')
     const { number } = card.issue!
     for (const match of [/^POST .*comments/, /^PATCH .*issues/]) {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await forge.close()
 })
 
-test('a server that is killed while it tells the forge something tells it once', async () => {
+test('a server that is killed during a write to the forge writes it once', async () => {
   const projectId = await tieProject(board, forge, { path: join(root, 'work'), comments: true })
   const { number } = forge.openIssue({ title: 'Killed', labels: ['board'] })
   await board.client.issues.sync({ projectId })

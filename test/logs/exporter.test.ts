@@ -91,7 +91,7 @@ test('a record has its time, its severity and typed attributes, in the encoding 
   })
 })
 
-test('many entries go in few requests, in order, and with gzip where that is wanted', async () => {
+test('many entries are sent in few requests, in order, and compressed with gzip if configured', async () => {
   start({}, { compression: 'gzip', endpoint: `${receiver.url}/own/path` })
   say(1200)
   await idle()
@@ -101,7 +101,7 @@ test('many entries go in few requests, in order, and with gzip where that is wan
   expect(receiver.requests[0]!.bytes.length).toBeLessThan(receiver.requests[0]!.text.length / 4)
 })
 
-test('only entries of the least level and above are sent', async () => {
+test('only entries of the minimum level and above are sent', async () => {
   start({}, { minLevel: 'warn' })
   exporter.add(toEntry('info', 'no'))
   exporter.add(toEntry('warn', 'yes'))
@@ -110,7 +110,7 @@ test('only entries of the least level and above are sent', async () => {
   expect(receiver.records().map(({ message }) => message)).toEqual(['yes', 'yes'])
 })
 
-test.each([429, 502, 503, 504])('what is answered with %i is sent again, in order and once', async status => {
+test.each([429, 502, 503, 504])('a batch that gets %i is sent again, in order and once', async status => {
   start()
   let refusals = 2
   receiver.answer = response => {
@@ -139,7 +139,7 @@ test('entries are sent again if a response does not end', async () => {
   expect(said[0]!.fields).toEqual({ why: 'its response is larger than 256 KiB', willRetry: true })
 })
 
-test('it waits as long as Retry-After says', async () => {
+test('it waits for the time in Retry-After', async () => {
   start()
   receiver.answer = response => {
     receiver.answer = undefined
@@ -151,7 +151,7 @@ test('it waits as long as Retry-After says', async () => {
   expect(second!.atMs - first!.atMs).toBeGreaterThan(950)
 })
 
-test('what is refused for good is dropped and counted, and what follows is sent', async () => {
+test('a permanently rejected batch is dropped and counted, and later ones are sent', async () => {
   start()
   receiver.answer = response => {
     receiver.answer = undefined
@@ -191,7 +191,7 @@ test('a redirect is not followed, so that the headers of a request stay with the
   await other.close()
 })
 
-test('a dead receiver costs a bounded queue, which loses its oldest, and nothing more; when it is back it gets the rest', async () => {
+test('an offline receiver only fills a bounded queue, which loses its oldest entries; when it is back it gets the rest', async () => {
   const { port } = new URL(receiver.url)
   await receiver.close()
   start({ maxQueued: 100, maxConcurrent: 30 })
@@ -214,7 +214,7 @@ test('a dead receiver costs a bounded queue, which loses its oldest, and nothing
   expect(said.map(({ message }) => message)).toEqual(['The log export does not work.', 'The log export works again.'])
 })
 
-test('a receiver that never answers holds up neither the server nor its end', async () => {
+test('a receiver that never responds blocks neither the server nor its stop', async () => {
   start()
   receiver.answer = () => {
     /* It hangs. */
@@ -228,7 +228,7 @@ test('a receiver that never answers holds up neither the server nor its end', as
   expect(performance.now() - startedAtMs).toBeLessThan(4000 * slowdown())
 })
 
-test('what is queued is sent at the end, and to the new receiver when it changes', async () => {
+test('queued entries are sent at the stop, and to the new receiver after a change', async () => {
   const other = await startReceiver()
   start({ delayMs: 60_000 })
   say(2)

@@ -79,7 +79,7 @@ test('after a restart it continues in the same file, and restores its mode', asy
   expect(statSync(join(folder, 'board.log')).mode & 0o777).toBe(0o600)
 })
 
-test('an error is on its way to the disk at once, and so is everything when the process is about to end', async () => {
+test('an error is written immediately, and so are all entries when the process is about to end', async () => {
   // No later write is needed after a while.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   const whole = async (count: number) => {

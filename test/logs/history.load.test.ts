@@ -63,7 +63,7 @@ test('an entry is available immediately, and after a restart, with ascending ids
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('a queue that is full drops what comes, and says how much it was', async () => {
+test('a full queue drops new entries, and reports their number', async () => {
   const history = open({ maxQueued: 100 })
   fill(history, 350)
   expect([history.queued, history.dropped]).toEqual([100, 250])
@@ -73,7 +73,7 @@ test('a queue that is full drops what comes, and says how much it was', async ()
   ])
 })
 
-test('it never holds up others for long while it writes', async () => {
+test('a write never blocks others for long', async () => {
   const history = open()
   fill(history, 5000)
   let [maxMs, lastMs] = [0, performance.now()]
@@ -117,7 +117,7 @@ test('pruning deletes entries that are too old or too many, and keeps the newest
   expect(history.list(all).map(({ message }) => message)).toEqual(['Entry 999 newer'])
 })
 
-describe('a damaged file is set aside and a new one begun, with ids above the old ones', () => {
+describe('a damaged file is moved aside and a new one created, with higher ids', () => {
   const damage: Record<string, () => void> = {
     'that is not a database': () => writeFileSync(path, 'nonsense '.repeat(10_000)),
     'of another version': () => {

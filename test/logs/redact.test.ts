@@ -7,14 +7,14 @@ import { slowdown } from '../support/waiting/eventually.ts'
 
 const secret = 'Tr0ub4dor-canary'
 
-describe('a text loses', () => {
+describe('redaction removes from a text', () => {
   test.each<[string, string]>([
     ...tokenPrefixes.map((prefix): [string, string] => [`a token of the board, ${prefix}`, mint(prefix)]),
     ["a webhook's secret", 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     ["a provider's key", 'sk-ant-api03-abcdefghij'],
     ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'],
     ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
-  ])('%s, wherever it stands', (_, value) => {
+  ])('%s, at any place', (_, value) => {
     for (const text of [
       value,
       `before ${value} after`,
@@ -47,14 +47,14 @@ describe('a text loses', () => {
     `GET /api/oidc/callback?code=${secret}&state=x 302`,
     `/x?a=1&b=${secret}`,
     `{\\"password\\":\\"${secret}\\"}`,
-  ])('what %s says', text => {
+  ])('the value of %s', text => {
     expect(redact.text(text)).not.toContain(secret)
   })
 
-  test('nothing that only looks a little like it', () => {
+  test('no text that only looks similar', () => {
     for (const text of [
       'PATCH /api/projects/{projectId}/cards/{cardId}/move 200',
-      'The key of the door is under the mat',
+      'The key of the shed is under the mat',
       'tokens used: 1234',
       "ENOENT: no such file or directory, open '/home/ada/keys.txt'",
       'at file:///srv/board/cli/main.js:10:5',
@@ -64,7 +64,7 @@ describe('a text loses', () => {
   })
 })
 
-test('fields whose names say so lose their values, however deep, and the others keep theirs', () => {
+test('fields with secret names lose their values at any depth, and the others keep theirs', () => {
   const names = [
     'password',
     'newPassword',
@@ -107,7 +107,7 @@ test('fields whose names say so lose their values, however deep, and the others 
   })
 })
 
-test('what cannot be written is made so: endless objects, halves of characters, NUL, bytes, functions', () => {
+test('unserializable values are converted: endless objects, half characters, NUL, bytes, functions', () => {
   const endless: Record<string, unknown> = { name: 'x' }
   endless.self = endless
   const entry = toEntry('info', `a\0b\ud800${'x'.repeat(100_000)}`, {
@@ -124,7 +124,7 @@ test('what cannot be written is made so: endless objects, halves of characters, 
   expect(text.isWellFormed() && !text.includes('\\u0000') && !text.includes('\\ud800')).toBe(true)
 })
 
-test('it takes no time to look at the worst of texts', () => {
+test('the worst texts take no longer than others', () => {
   const worst = [
     'a-',
     'a.',
@@ -145,7 +145,7 @@ test('it takes no time to look at the worst of texts', () => {
   expect(performance.now() - startedAtMs).toBeLessThan(1000 * slowdown())
 })
 
-test("a password never comes through as the value of a secret's name", () => {
+test("a password is never shown as the value of a secret's name", () => {
   fc.assert(
     fc.property(
       fc

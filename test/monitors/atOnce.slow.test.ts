@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Notes when it begins and ends, and by itself how many run then. `meanwhile` is what it does in between. */
+/** Records its start, its end and the number of concurrent runs. `meanwhile` is its work in between. */
 const noting = (ledger: string, name: string, meanwhile: string) =>
   `echo "+ ${name}" >> ${ledger}; ${meanwhile}; echo "- ${name}" >> ${ledger}`
 const told = (ledger: string) =>
@@ -21,7 +21,7 @@ const told = (ledger: string) =>
         .map(line => line.split(' ') as ['+' | '-', string])
     : []
 
-it('at most eight run at once on a server, and each has its turn', async () => {
+it('at most eight run at once on a server, and each gets its turn', async () => {
   const ledger = join(board.folder('ledgers'), 'many')
   appendFileSync(ledger, '')
   const cards = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
@@ -44,7 +44,7 @@ it('at most eight run at once on a server, and each has its turn', async () => {
     expect((await board.until(id, 'its end', ({ status }) => status !== 'running')).status).toBe('ok')
 })
 
-it('somebody who asks for little waits for nobody who asks for much', async () => {
+it('a user with few monitors does not wait for one with many', async () => {
   const ledger = join(board.folder('ledgers'), 'fair')
   const greedy = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
   await Promise.all(
@@ -54,7 +54,7 @@ it('somebody who asks for little waits for nobody who asks for much', async () =
   const modest = await board.newCard(projectId)
   await board.create(modest, noting(ledger, 'modest', ':'), { cwd: path })
   await eventually('the modest one', () => told(ledger).some(([, name]) => name === 'modest'), 30_000)
-  // Those that ran already may have ended, and each of their places was given on but one.
+  // Earlier runs might have ended, and all of their slots but one were reused.
   const before = told(ledger)
     .slice(
       0,

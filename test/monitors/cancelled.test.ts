@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-it("what an agent has the board run pauses when a person cancels it, a person's own monitor does not; the next start lets it go on", async () => {
+it("an agent's monitor pauses when a user cancels the agent, and a user's own does not; the next start resumes it", async () => {
   const { projectId } = board
   const { id: cardId } = await board.start('watcher')
   const of = async (description: string) =>

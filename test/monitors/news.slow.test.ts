@@ -28,7 +28,7 @@ describe('events of monitors', () => {
     return { card: await board.newCard(projectId), projectId, path, told, statuses, close: live.close }
   }
 
-  it('is that one begins, that all is well or not any more, and that it ends; not each run', async () => {
+  it('are sent at its creation, for each change of its status, and at its end; not for each run', async () => {
     const { card, projectId, path, told, statuses, close } = await watched()
     const switched = join(path, 'broken')
     const id = await board.insert(card, `test ! -e ${switched} || { cat ${switched}; exit 4; }`, 0.2, {
@@ -78,7 +78,7 @@ describe('events of monitors', () => {
     close()
   })
 
-  it('counts a time-out and what could not be started as no better than a failure', async () => {
+  it('treat a timeout and a failed start like a failure', async () => {
     const { card, path, statuses, close } = await watched()
     const mode = join(path, 'mode')
     writeFileSync(mode, 'sleep 30')

@@ -69,7 +69,7 @@ const counts = async ({ ref }: Asking) => [
 ]
 
 describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
-  test('runs after a person allows it, and the question shows its whole command', async () => {
+  test('runs after a user allows it, and the question shows its complete command', async () => {
     const card = await cardWith(board)
     const { id, status, requestId, nextRunAt, proof } = await add(card, { description: 'Watch\nit \u202e' })
     expect({ status, requestId, nextRunAt }).toEqual({ status: 'pending', requestId: `monitor-${id}`, nextRunAt: null })
@@ -104,7 +104,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.agents.cancel(card.ref)
   })
 
-  test('ends as rejected when a person rejects it, and the agent learns the reason', async () => {
+  test('ends as rejected when a user rejects it, and the agent gets the reason', async () => {
     const card = await cardWith(board)
     const { id, requestId, proof } = await add(card)
     await answer(card, requestId, false, 'Use the script.')
@@ -120,7 +120,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.agents.cancel(card.ref)
   })
 
-  test('is one of several questions, which an answer must name', async () => {
+  test('is one of several questions, so an answer must name it', async () => {
     const card = await cardWith(board)
     const [first, second] = [await add(card), await add(card)]
     await expect(board.client.agents.approvePlan({ ...card.ref, approved: true })).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.agents.cancel(card.ref)
   })
 
-  test('can be answered after the end of its session, and takes its question with it when it is removed', async () => {
+  test('can be answered after the end of its session, and its question is removed with it', async () => {
     const card = await cardWith(board)
     const [kept, removed] = [await add(card), await add(card)]
     await board.client.agents.cancel(card.ref)
@@ -187,7 +187,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.agents.cancel(card.ref)
   })
 
-  test('runs at once if the project allows monitors, which only its admins set', async () => {
+  test('runs immediately if the project allows monitors, which only its admins can set', async () => {
     const card = await cardWith(board)
     const { key } = await board.client.keys.create({
       name: 'all',
@@ -206,7 +206,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.agents.cancel(card.ref)
   })
 
-  test('runs at once with a token that a person minted, and gets 403 with a token of no person and no session', async () => {
+  test('runs immediately with a token that a user created, and gets 403 with a token of no user and no session', async () => {
     const card = await cardWith(board)
     const { token } = await board.client.agents.token(card.ref)
     const own = await add({ ...card, token })
@@ -230,7 +230,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     expect(existsSync(proof)).toBe(true)
   })
 
-  test('notifies people once', async () => {
+  test('notifies users once', async () => {
     const { token } = await board.client.auth.setup({ email: 'ada@example.org', password: 'a long password' })
     const socket = await openSocket(board.url, token)
     const card = await cardWith(board)
@@ -247,7 +247,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
   })
 })
 
-test('a monitor of a session without a sandbox runs at once', async () => {
+test('a monitor of a session without a sandbox runs immediately', async () => {
   const open = await startAgentBoard(agents, { sandbox: 'off' })
   try {
     const card = await cardWith(open)

@@ -67,7 +67,7 @@ it('a row with a running status at the start of the server is corrected before t
   })
 })
 
-it('what was missed runs once at the start, and the rest of the schedule holds', async () => {
+it('a missed run is made up for once at the start, and the rest of the schedule is kept', async () => {
   const [card, ledgers] = [await board.newCard(), root]
   const make = async (name: string) =>
     (await board.create(card, `printf x >> ${join(ledgers, name)}`, { intervalSecs: 3600 })).id

@@ -30,7 +30,7 @@ async function ran(command: string, fields?: object): Promise<Monitor> {
 const lines = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [])
 
 describe('a run', () => {
-  it('that ends with 0 is ok', async () => {
+  it('that exits with 0 is ok', async () => {
     const before = Date.now()
     const monitor = await ran('echo well; echo said >&2; echo last')
     expect(monitor).toMatchObject({
@@ -46,7 +46,7 @@ describe('a run', () => {
     expect(Math.abs(Date.parse(monitor.nextRunAt!) - Date.parse(monitor.createdAt) - 60_000)).toBeLessThan(1000)
   })
 
-  it('that ends otherwise is failing, with its exit code', async () => {
+  it('that exits with another code is failing, with its exit code', async () => {
     expect(await ran('echo no; exit 3')).toMatchObject({
       status: 'failing',
       exitCode: 3,
@@ -71,7 +71,7 @@ describe('a run', () => {
     })
   })
 
-  it('that takes too long is ended with all that it started: timeout', async () => {
+  it('that exceeds its timeout is ended with all its processes: timeout', async () => {
     const mark = `timeout-${card.cardId}-${Date.now()}`
     const monitor = await ran(
       `setsid sh -c 'trap "" TERM; while :; do sleep 0.1; done' ${mark} & echo begun; sh -c 'sleep 100; :' ${mark}`,
@@ -86,7 +86,7 @@ describe('a run', () => {
     await untilGone(mark)
   })
 
-  it('keeps nothing running in the background, and does not wait for it', async () => {
+  it('leaves no process in the background, and does not wait for it', async () => {
     const mark = `background-${card.cardId}-${Date.now()}`
     const monitor = await ran(`(setsid sh -c 'sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark} & echo done`)
     expect(monitor).toMatchObject({ status: 'ok', output: 'done\n' })
@@ -119,7 +119,7 @@ describe('a run', () => {
     expect(slowestMs).toBeLessThan(500 * slowdown())
   })
 
-  it('knows its server, project and card, and no secret', async () => {
+  it('gets its server, project and card in its environment, and no secret', async () => {
     const { output } = await ran('env; cat /proc/$$/environ | tr "\\0" "\\n"')
     const env = Object.fromEntries(output.split('\n').map(line => line.split(/=(.*)/s)))
     expect(env).toMatchObject({
@@ -150,14 +150,14 @@ describe('a run', () => {
   })
 })
 
-describe('the folder is looked at again before each run', () => {
+describe('the folder is validated again before each run', () => {
   const at = (name: string) => {
     const folder = join(board.path, name)
     mkdirSync(folder, { recursive: true })
     return folder
   }
 
-  it('so that one which became a way out is not taken: error', async () => {
+  it('so that a folder that became a link outside is not used: error', async () => {
     const cwd = at('swapped')
     const ledger = join(board.folder('ledgers'), 'swapped')
     const id = await board.insert(card, `pwd >> ${ledger}`, 1, { cwd })

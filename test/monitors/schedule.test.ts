@@ -12,7 +12,7 @@ const monitor = (id: number, cardId = id, projectId = 1, intervalSecs = 10): Sch
 const running = (...those: Scheduled[]) => new Map(those.map(each => [each.id, each]))
 const idle = running()
 
-test('a monitor is due after its time, and then on the grid of its interval', () => {
+test('a monitor is due after its interval, and then on the grid of its interval', () => {
   const schedule = fresh()
   schedule.add(monitor(1), 500)
   expect([schedule.next(idle), schedule.untilNextMs(), schedule.inMs(1)]).toEqual([undefined, 500, 500])
@@ -23,7 +23,7 @@ test('a monitor is due after its time, and then on the grid of its interval', ()
   expect([schedule.next(idle), schedule.untilNextMs()]).toEqual([undefined, 9970])
 })
 
-test('what was missed is not made up for, and the grid stays', () => {
+test('missed runs are not made up for, and the grid stays', () => {
   const schedule = fresh()
   schedule.add(monitor(1), 0)
   nowMs += 34_000
@@ -36,13 +36,13 @@ test('what was missed is not made up for, and the grid stays', () => {
   expect(schedule.next(idle)?.id).toBe(1)
 })
 
-test('one that runs is not due', () => {
+test('a running one is not due', () => {
   const schedule = fresh()
   schedule.add(monitor(1), 0)
   expect(schedule.next(running(monitor(1)))).toBeUndefined()
 })
 
-test('of several the one that has waited longest has its turn', () => {
+test('of several the one that has waited longest gets its turn', () => {
   const schedule = fresh()
   for (const [id, inMs] of [
     [1, 30],
@@ -59,7 +59,7 @@ test('of several the one that has waited longest has its turn', () => {
   expect(order).toEqual([2, 3, 1])
 })
 
-test('a project that asks for much does not keep another one waiting, nor does a card', () => {
+test('a project with many monitors does not delay another one, and neither does a card', () => {
   const schedule = fresh()
   const greedy = Array.from({ length: 20 }, (_, at) => monitor(at + 1, 100 + at, 1))
   for (const each of greedy) schedule.add(each, 0)
@@ -74,7 +74,7 @@ test('a project that asks for much does not keep another one waiting, nor does a
   expect(cards.next(running(monitor(1, 100)))?.id).toBe(9)
 })
 
-test('one that is put off or forgotten waits', () => {
+test('a postponed or removed one waits', () => {
   const schedule = fresh()
   schedule.add(monitor(1), 0)
   schedule.postpone(1, 1000)

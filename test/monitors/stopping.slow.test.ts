@@ -23,7 +23,7 @@ async function going(card: ActiveCard): Promise<{ id: string; mark: string }> {
 }
 
 describe('a run is ended with all its descendants within 5 s, in any session', () => {
-  it.concurrent('when the monitor is deleted, which is answered at once', async () => {
+  it.concurrent('when the monitor is deleted, with an immediate response', async () => {
     const card = await board.newCard()
     const { id, mark } = await going(card)
     const before = performance.now()
@@ -33,7 +33,7 @@ describe('a run is ended with all its descendants within 5 s, in any session', (
     expect(await board.as(card.token).monitors.list(card.ref)).toEqual([])
   })
 
-  it.concurrent('when a person deletes it', async () => {
+  it.concurrent('when a user deletes it', async () => {
     const { id, mark } = await going(await board.newCard())
     await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
     await untilGone(mark)

@@ -26,7 +26,7 @@ test('a source with only inactive mutants behaves as before', () => {
   expect(run()).toBe('nothing was reported')
 })
 
-test('each mutant is another way to be wrong', () => {
+test('each mutant is a different mistake', () => {
   const { mutants } = mutate('a.ts', `(() => {${source}})()`)
   expect(mutants.map(({ was, is }) => `${was} -> ${is}`)).toEqual(
     expect.arrayContaining([
@@ -46,7 +46,7 @@ test('each mutant is another way to be wrong', () => {
   expect(new Set(mutants.map(({ id }) => id)).size).toBe(mutants.length)
 })
 
-test('every source can be read with all its mutants in it', () => {
+test('every source can be parsed with all its mutants in it', () => {
   for (const file of folders.flatMap(sourcesIn)) {
     const { code, mutants } = mutate(file, readFileSync(file, 'utf8'))
     expect(() => parseAst(code, { lang: 'ts' }), file).not.toThrow()
@@ -54,7 +54,7 @@ test('every source can be read with all its mutants in it', () => {
   }
 })
 
-test('options that cannot be are refused by name', () => {
+test('invalid options are rejected by name', () => {
   expect(() => readOptions(['--sample', '101'])).toThrow('--sample must be a number of at most 100.')
   expect(() => readOptions(['src/contract'])).toThrow('src/contract is not in src/domain, src/identity, src/store.')
   expect(() => readOptions(['src/store/none.ts'])).toThrow('src/store/none.ts is not there.')

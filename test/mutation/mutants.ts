@@ -2,7 +2,7 @@ import { parseAst } from 'vitest/node'
 import { changesOf, isNode, type Node } from './changes.ts'
 import { isSql, sqlChanges } from './sql.ts'
 
-/** One way in which a source may be wrong. `id` is the file and a number. */
+/** One possible mistake in a source. `id` is the file and a number. */
 export interface Mutant {
   id: string
   file: string
@@ -49,7 +49,7 @@ interface Writing {
   asleep(at: number, was: string, is: string): string
 }
 
-/** The text of a node with the mutants of it and of all in it. `choices` are what else may stand there. */
+/** The text of a node with its mutants and those of its children. `choices` are its possible replacements. */
 function emit(node: Node, writing: Writing, choices: readonly string[] = [], isInChain = false): string {
   const text = writing.source.slice(node.start, node.end)
   if (verbatim.test(node.type)) return text
@@ -59,7 +59,7 @@ function emit(node: Node, writing: Writing, choices: readonly string[] = [], isI
   return switches.length > 0 ? `(${switches.join('')}${inner})` : inner
 }
 
-/** SQL is changed where it stands, since it is made of parts. */
+/** Changes SQL in its template parts, because a statement is built from several. */
 function template(node: Node, writing: Writing): string {
   const [quasis, expressions] = [node.quasis as Array<{ value: { raw: string } }>, node.expressions as Node[]]
   const isStatement = isSql(writing.source.slice(node.start, node.end))

@@ -50,7 +50,7 @@ export async function findReach(sources: Sources, workers: number, tell: (text: 
   }
   const lane = await openLane(sources, { isolate: true, workers, onModule: keep })
   // A test file that fails might have had too little of a busy machine.
-  for (const how of ['to see what they reach', 'again, for they failed']) {
+  for (const how of ['to record their reach', 'again after a failure']) {
     const unknown = lane.files.filter(file => !isKnown(read(folder, file)))
     if (unknown.length === 0) break
     tell(`running ${unknown.length} of ${lane.files.length} test files once, ${how}`)

@@ -50,7 +50,7 @@ afterAll(async () => {
   await board.close()
 })
 
-test('assignees and watchers are reminded once when a card is nearly due, and once when that is past', async () => {
+test('assignees and watchers are reminded once shortly before the due date, and once after it', async () => {
   const { id } = await member!.client.cards.create({
     projectId,
     title: 'due',

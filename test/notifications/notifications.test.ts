@@ -243,7 +243,7 @@ test('a monitor that starts to fail causes a notification', async () => {
   })
 })
 
-test('a webhook URL gets it as well, signed with the secret that was shown', async () => {
+test('a webhook URL also receives it, signed with the secret that was shown', async () => {
   const { owner, member } = people
   const { webhookSecret } = await member.client.notifications.set({
     webhookUrl: `${receiver.url}/member`,
@@ -276,7 +276,7 @@ test('events during a pause of the notifier are notified once when it resumes', 
   expect(about(owner.socket, id)).toHaveLength(1)
 })
 
-test('who cannot see the project any more is not told of it', async () => {
+test('a user who loses access to the project is not notified', async () => {
   const { owner, member } = people
   const id = await newCard('Secret')
   const data = {
@@ -302,7 +302,7 @@ test('who cannot see the project any more is not told of it', async () => {
   await owner.client.members.add({ id: board.projectId, email: member.email, role: 'member' })
 })
 
-test('a client that reads nothing is not sent more and more', async () => {
+test('a client that does not read gets a limited number of messages', async () => {
   const { owner } = people
   const raw = await openRaw(board.url, `/api/ws?token=${owner.token}`)
   raw.socket.pause()

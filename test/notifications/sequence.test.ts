@@ -46,6 +46,6 @@ test.each([
   ['has sent newer events of a project', [50, 51], [50, 51]],
   ['has older events still to send', [3, 12], [3, 12]],
   ['stops following a project', [50, undefined], [50, 50]],
-])('the seq of notifications never goes back on a socket that %s', async (_, newest, expected) => {
+])('the seq of notifications never decreases on a socket that %s', async (_, newest, expected) => {
   expect(await seqsAfter(newest)).toEqual(expected)
 })

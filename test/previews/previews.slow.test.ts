@@ -56,7 +56,7 @@ const running = () => processesWith(`BOARD_URL=${board.url}\0`).filter(isAlive)
 const untilNothingRuns = () => eventually('the end of what the preview has started', () => running().length === 0)
 
 describe('a preview', () => {
-  test('serves the worktree of a card at its port until it is ended, and tells of each change', async () => {
+  test('serves the worktree of a card at its port until it is stopped, with an event for each change', async () => {
     const cardId = await openWorktree(serving())
     expect(await read(cardId)).toMatchObject({ status: 'off', url: null, port: null, output: '' })
     const begun = await start(cardId)
@@ -91,7 +91,7 @@ describe('a preview', () => {
     await untilNothingRuns()
   })
 
-  test('is refused where there is nothing to serve, and says what to do', async () => {
+  test('is rejected if there is nothing to serve, with the fix', async () => {
     board = await startAgentBoard(agents)
     const { id } = await newCard()
     const refused = (cardId: string) =>
@@ -123,7 +123,7 @@ describe('a preview', () => {
     await untilNothingRuns()
   })
 
-  test('serves a program that listens on IPv6 alone', async () => {
+  test('serves a program that listens on IPv6 only', async () => {
     const cardId = await openFolder(serving('::1'))
     await start(cardId)
     const { url, port } = await until(cardId, 'running')
@@ -131,7 +131,7 @@ describe('a preview', () => {
     expect(await text(cardId, '/six')).toContain('/six')
   })
 
-  test('that never listens stays starting, and prints no secret and no colours', async () => {
+  test('that never listens stays starting, and prints no secret and no colors', async () => {
     const secret = `svc_${'at'}_${'x'.repeat(30)}`
     const cardId = await openFolder(
       `printf '\\033[31mred\\033[0m API_KEY=abc123\\n'; echo ${secret}; seq 1 5000; sleep 600`,
@@ -195,7 +195,7 @@ describe('a preview', () => {
     await start(ids[20]!)
   })
 
-  test('uses no more than the project allows an agent', async () => {
+  test('is limited to the resources of an agent', async () => {
     const cardId = await openFolder('for n in 1 2 3 4 5 6 7 8 9; do sleep 600 & done; wait')
     await board.client.projects.update({ id: board.projectId, sandbox: { processes: 8 } })
     await start(cardId)
@@ -226,7 +226,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     await expect(fetch(url!)).rejects.toThrow()
   })
 
-  test('sees neither the data folder nor, without a network, what listens on this machine', async () => {
+  test('can access neither the data folder nor, without a network, the services of this machine', async () => {
     const other = createServer(socket => socket.end('outside')).listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port: outside } = other.address() as { port: number }
@@ -242,7 +242,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     other.close()
   })
 
-  test('with the whole network shares that of the machine', async () => {
+  test('with the full network shares that of the machine', async () => {
     const cardId = await openWorktree(serving(), require)
     await start(cardId)
     await until(cardId, 'running')
@@ -262,7 +262,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     await untilNothingRuns()
   })
 
-  test('says that its port is taken where the server cannot listen for it', async () => {
+  test('reports that its port is in use if the server cannot listen on it', async () => {
     const cardId = await openWorktree(serving(), require)
     await start(cardId)
     const { port } = await until(cardId, 'running')
@@ -278,7 +278,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     }
   })
 
-  test('passes on what stays open, and both of its ends', async () => {
+  test('forwards open connections, and both of their ends', async () => {
     const echo = `node -e "require('http').createServer().on('upgrade',(q,s)=>{s.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n');s.pipe(s)}).listen(+process.env.BOARD_PORT)"`
     const cardId = await openWorktree(echo, require)
     await network('listed')

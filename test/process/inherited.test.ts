@@ -11,7 +11,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 const root = mkdtempSync(join(tmpdir(), 'board-test-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-test('what a server was started with beyond its three descriptors goes to nothing that it starts', async () => {
+test('inherited descriptors of a server beyond its three are not passed to its child processes', async () => {
   const [dataDir, file] = [join(root, 'data'), join(root, 'lock')]
   writeFileSync(file, 'the lock of the script around the server')
   const held = openSync(file, 'r')

@@ -50,7 +50,7 @@ async function startAndKill(...scripts: string[]): Promise<Run[]> {
   const [line] = (await Promise.race([
     once(other.stdout, 'data'),
     exited.then(([code]) => {
-      throw new Error(`It ended by itself with ${code}.`)
+      throw new Error(`It exited with ${code}.`)
     }),
   ])) as [Buffer]
   other.kill('SIGKILL')
@@ -71,7 +71,7 @@ async function withBystander(work: (bystander: ChildProcess, startedAt: string) 
 
 const endless = 'while :; do sleep 0.1; done'
 
-test('what a killed server leaves is ended at the next start: what ignores the end of its stdin and TERM, and tools in sessions of their own', async () => {
+test('the next start ends the processes of a killed server: those that ignore TERM and the end of stdin, and tools in separate sessions', async () => {
   const runs = await startAndKill(
     endless,
     `trap "" TERM; ${endless}`,
@@ -89,7 +89,7 @@ test('what a killed server leaves is ended at the next start: what ignores the e
   expect(await endLeftovers(store.db)).toEqual({ runs: 0, processes: 0, remaining: 0 })
 })
 
-test('a server that was killed between the record and the start, or before the process was noted, leaves nothing either', async () => {
+test('a server that was killed between the record and the start, or before the pid was recorded, leaves no process either', async () => {
   const runs = await startAndKill(`trap "" TERM; ${endless}`)
   await store.db.transaction(async tx => {
     await setProcessRunPid(tx, runs[0]!.runId, 0, null)
@@ -100,7 +100,7 @@ test('a server that was killed between the record and the start, or before the p
   expect(await listProcessRuns(store.db)).toEqual([])
 })
 
-test('a process that has the pid of a run by now, and the processes of another boot, live on', () =>
+test('a process that now has the pid of a run, and the processes of another boot, continue', () =>
   withBystander(async (bystander, startedAt) => {
     await store.db.transaction(async tx => {
       await insertProcessRun(tx, { runId: 'reused', kind: 'agent', bootId })
@@ -113,7 +113,7 @@ test('a process that has the pid of a run by now, and the processes of another b
     expect(await listProcessRuns(store.db)).toEqual([])
   }))
 
-test('a run is known by its first process too, when that hides its environment', () =>
+test('a run is also identified by its first process, if that hides its environment', () =>
   withBystander(async (bystander, startedAt) => {
     await store.db.transaction(async tx => {
       await insertProcessRun(tx, { runId: 'hidden', kind: 'agent', bootId })
@@ -135,7 +135,7 @@ test('a server that an agent of the killed one started is not ended by its own s
   expect(living([run!])).toEqual([])
 })
 
-test('off Linux, where no environment can be read, what a killed server leaves is known by its first process', async () => {
+test('outside Linux, without access to environments, the processes of a killed server are identified by the first one', async () => {
   const [kept, other] = [parent, successor]
   const folder = join(store.folder, 'off-linux')
   await build({ ...bundling, outdir: folder, define: { 'process.platform': '"darwin"' } })
@@ -152,7 +152,7 @@ test('off Linux, where no environment can be read, what a killed server leaves i
   }
 })
 
-test('eight killed servers in a row leave nothing', async () => {
+test('eight killed servers in a row leave no processes', async () => {
   for (let round = 0; round < 8; round++) {
     const runs = await startAndKill(
       ...[endless, `trap "" TERM; ${endless}`, `setsid sh -c '${endless}' & cat`].slice(0, 1 + (round % 3)),

@@ -13,7 +13,7 @@ const readLines = async (chunks: ReadonlyArray<Buffer | string>, maxBytes = 100)
   return lines
 }
 
-test('of an output the last bytes are kept, in whole characters', async () => {
+test('the last bytes of an output are kept, in whole characters', async () => {
   const tail = createTail(10)
   expect(tail.text()).toBe('')
   tail.add(Buffer.from('hello'))
@@ -26,7 +26,7 @@ test('of an output the last bytes are kept, in whole characters', async () => {
   expect(tail.text()).toBe('üüüüa')
 })
 
-test('a tail takes an endless output in a bounded space', async () => {
+test('a tail stores an endless output in limited memory', async () => {
   const stream = Readable.from(
     (function* () {
       for (let index = 0; index < 20_000; index++) yield Buffer.from(`line ${index}\n`)
@@ -39,7 +39,7 @@ test('a tail takes an endless output in a bounded space', async () => {
   expect(tail.text()).toMatch(/line 19999\n$/)
 })
 
-test('lines come whole, however the bytes are cut', async () => {
+test('lines are complete, at any split of the bytes', async () => {
   const bytes = Buffer.from('one\r\ntwö\n\nlast')
   const expected = ['one', 'twö', '', 'last'].map(text => ({ text, isCut: false }))
   expect(await readLines([bytes])).toEqual(expected)
@@ -47,7 +47,7 @@ test('lines come whole, however the bytes are cut', async () => {
   expect(await readLines([])).toEqual([])
 })
 
-test('of a line that is too long the beginning is kept, and the next line is whole', async () => {
+test('the beginning of a line that is too long is kept, and the next line is complete', async () => {
   expect(await readLines(['x'.repeat(1000), 'y'.repeat(1000), '\nnext\n', 'ä'.repeat(60)], 99)).toEqual([
     { text: 'x'.repeat(99), isCut: true },
     { text: 'next', isCut: false },

@@ -20,7 +20,7 @@ const start = (command: readonly string[], options: Partial<SpawnOptions> = {}) 
 const records = () => listProcessRuns(store.db)
 afterEach(() => eventually('the records to go', async () => (await records()).length === 0))
 
-test("a program gets the environment that it is given and its run, and nothing of the server's", async () => {
+test('a program gets the given environment and its run, and no variables of the server', async () => {
   const child = await start(['env'])
   const variables = (await text(child.stdout)).trim().split('\n')
   expect(variables.sort()).toEqual([
@@ -31,7 +31,7 @@ test("a program gets the environment that it is given and its run, and nothing o
   expect(await child.exited).toEqual({ code: 0, signal: null })
 })
 
-test('a run is on record with its process while it lives, and not after', async () => {
+test('a run is recorded with its process while it lives, and not after', async () => {
   const child = await start(['cat'], { kind: 'terminal', runId: 'a-run' })
   expect(child.runId).toBe('a-run')
   const [row] = await eventually('the process to be noted', async () => {
@@ -48,7 +48,7 @@ test('a run is on record with its process while it lives, and not after', async 
   child.stdin.end()
 })
 
-test('a run whose first process has exited stays on record as long as something of it lives', async () => {
+test('a run whose first process has exited stays recorded while any of its processes lives', async () => {
   const child = await start(['sh', '-c', 'sleep 1000 >/dev/null 2>&1 & exit 3'])
   expect(await child.exited).toEqual({ code: 3, signal: null })
   expect((await records()).length).toBe(1)

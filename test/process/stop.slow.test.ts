@@ -35,7 +35,7 @@ async function run(script: string) {
 const sleeper = 'sh -c "while :; do sleep 0.2; done" $TAG'
 const quick = { graceMs: 50, termMs: 150 }
 
-test('a program that ends with its stdin is not sent a signal', async () => {
+test('a program that exits with its stdin gets no signal', async () => {
   const { child } = await run('cat; echo goodbye')
   const said = text(child.stdout)
   expect(await child.stop()).toBe(true)
@@ -66,7 +66,7 @@ const canBeUnreadable =
   spawnSync('perl', [unreadable, '0'], { timeout: 200, encoding: 'utf8' }).error?.message.includes('ETIMEDOUT') === true
 if (!canBeUnreadable) reportSkipped('A process without a readable environment', 'requires Perl and x86-64')
 
-test.skipIf(!canBeUnreadable)('a process that lost its parents ends although it is in the middle of exec', async () => {
+test.skipIf(!canBeUnreadable)('a process without parents ends although it is in the middle of exec', async () => {
   const { child, tag } = await run(`(setsid sh -c 'echo $$ > $TAG; exec perl ${unreadable} 1' &); cat`)
   const pid = await eventually('its pid', () =>
     existsSync(join(store.folder, tag)) ? Number(readFileSync(join(store.folder, tag), 'utf8')) : undefined,
@@ -91,7 +91,7 @@ const stubborn: Array<[string, string, number]> = [
   ['that has exited and left a tool', `setsid ${sleeper} >/dev/null 2>&1 &`, 1],
   ['that keeps forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
 ]
-test.each(stubborn)('nothing is left of a tree %s', async (_, script, least) => {
+test.each(stubborn)('no process of a tree %s is left', async (_, script, least) => {
   const { child, living } = await run(script)
   child.stdout.resume()
   await eventually('the tree to stand', () => living().length >= least)
@@ -100,7 +100,7 @@ test.each(stubborn)('nothing is left of a tree %s', async (_, script, least) => 
   expect(await listProcessRuns(store.db)).toEqual([])
 })
 
-test('stopping takes no longer than it says, and twice at once is one stop', async () => {
+test('stopping takes no longer than specified, and two concurrent stops are one', async () => {
   const { child } = await run(`trap "" TERM; ${sleeper}`)
   const startedAt = performance.now()
   const [first, second] = [child.stop(quick), child.stop({ graceMs: 60_000 })]
@@ -110,7 +110,7 @@ test('stopping takes no longer than it says, and twice at once is one stop', asy
   expect(await child.stop()).toBe(true)
 })
 
-test('processes of others live on: bystanders and those of another tree', async () => {
+test('processes of others continue: bystanders and those of another tree', async () => {
   const bystander = spawn('sleep', ['1000'], { stdio: 'ignore' })
   const other = await run(sleeper)
   const { child } = await run(sleeper)
@@ -124,7 +124,7 @@ test('processes of others live on: bystanders and those of another tree', async 
   }
 })
 
-test('off Linux, where no environment can be read, the tree is found by its parents and its group', async () => {
+test('outside Linux, without access to environments, the tree is found by its parents and its group', async () => {
   const stopper = join(store.folder, 'stopper.mjs')
   symlinkSync(resolve('node_modules'), join(store.folder, 'node_modules'))
   await build({
@@ -149,7 +149,7 @@ test('off Linux, where no environment can be read, the tree is found by its pare
 
 /** For longer runs by hand: BOARD_TEST_ROUNDS. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 20)
-test(`${rounds} random trees leave nothing`, async () => {
+test(`${rounds} random trees leave no processes`, async () => {
   const file = join(store.folder, 'tree.sh')
   writeFileSync(
     file,

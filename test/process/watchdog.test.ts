@@ -14,7 +14,7 @@ async function endTrees(...trees: Tree[]): Promise<void> {
   expect(await exited).toEqual([0, null])
 }
 
-test('the watchdog ends a session that its leader leads still, and none that has taken over the pid', async () => {
+test('the watchdog ends a session with its original leader, and none whose pid was reused', async () => {
   const sleeper = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true })
   const pid = sleeper.pid!
   const { startedAt } = (await listProcesses()).find(entry => entry.pid === pid)!

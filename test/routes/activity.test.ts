@@ -34,7 +34,7 @@ const since = async (ref: { projectId: string; cardId: string }) =>
     .map(({ action, changes }) => [action, ...changes.map(({ field, from, to }) => [field, from, to])])
 
 describe('the activity of a card', () => {
-  test('begins with its creation, by whom and when', async () => {
+  test('starts with its creation, by whom and when', async () => {
     const ref = await add('a')
     expect(await list(ref)).toEqual([
       {
@@ -126,7 +126,7 @@ describe('the activity of a card', () => {
     ])
   })
 
-  test('has comments without their texts, attachments and reviews', async () => {
+  test('includes comments without their texts, attachments and reviews', async () => {
     const ref = await add('a')
     const { comments, attachments, reviews } = board.client
     const { id: commentId } = await comments.create({ ...ref, body: 'secret one' })
@@ -146,7 +146,7 @@ describe('the activity of a card', () => {
     expect(JSON.stringify(await list(ref))).not.toContain('secret')
   })
 
-  test('tells keys, agents and requests that are repeated from their people', async () => {
+  test('distinguishes keys, agents and repeated requests from users', async () => {
     const made = await board.client.keys.create({
       name: 'deploy',
       scope: 'project',
@@ -183,7 +183,7 @@ describe('the activity of a card', () => {
     })
   })
 
-  test('has each card of a column that was cleared', async () => {
+  test('includes each card of a column that was cleared', async () => {
     const ref = await add('a')
     await board.client.columns.clear({ projectId, columnId: columns.backlog })
     await board.client.cards.restore(ref)
@@ -194,7 +194,7 @@ describe('the activity of a card', () => {
     ])
   })
 
-  test('is not written when the change is not', async () => {
+  test('is not written if the change fails', async () => {
     const ref = await add('a')
     await board.request('PATCH', `/api/projects/${projectId}/cards/${ref.cardId}`, {
       headers: { 'if-match': '"99"' },
@@ -203,7 +203,7 @@ describe('the activity of a card', () => {
     expect(await since(ref)).toEqual([])
   })
 
-  test('comes page by page, newest first', async () => {
+  test('is listed newest first, in pages', async () => {
     const ref = await add('0')
     for (const title of ['1', '2', '3', '4']) await board.client.cards.update({ ...ref, title })
     const titles: unknown[] = []
@@ -217,7 +217,7 @@ describe('the activity of a card', () => {
     expect(titles).toEqual([['4', '3'], ['2', '1'], ['Backlog']])
   })
 
-  test('is bounded, and gone with its card', async () => {
+  test('is limited, and deleted with its card', async () => {
     const ref = await add('a')
     const { db } = board.server.app
     const many = `INSERT INTO card_activity (card_id, at, actor_kind, actor_name, action, changes)

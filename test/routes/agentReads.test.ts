@@ -70,7 +70,7 @@ describe('a card that never ran', () => {
 })
 
 describe('sessions', () => {
-  it("are listed oldest first, the newest is the card's agent, and pre-sessions are none of them", async () => {
+  it("are listed oldest first, the newest is the card's agent, and pre-sessions are not included", async () => {
     const card = await newCard(board)
     const first = await newSession(board, card)
     await change(first, {
@@ -188,7 +188,7 @@ describe('sessions', () => {
     })
   })
 
-  it('are counted by agent and by the day on which they began, with the cost of those that tell it', async () => {
+  it('are counted by agent and by the day of their start, with the known costs', async () => {
     const card = await newCard(board)
     const [told, silent, other] = [
       await newSession(board, card),
@@ -231,7 +231,7 @@ describe('sessions', () => {
 })
 
 describe('messages', () => {
-  it('are those of the card or of one session, from or before a moment, at most as many as asked for', async () => {
+  it('are those of the card or of one session, from or before a time, up to the limit', async () => {
     const card = await newCard(board)
     const sessions = [await newSession(board, card), await newSession(board, card)]
     const { db } = board.server.app
@@ -280,7 +280,7 @@ describe('messages', () => {
 })
 
 describe('access', () => {
-  it("is the project's: a stranger and a card of another project find nothing", async () => {
+  it('is limited to the project: a stranger and a card of another project find nothing', async () => {
     const [card, other] = [await newCard(board), await newCard(board)]
     for (const rest of ['agent', 'agent/sessions', 'agent/history', 'agent/messages', 'diff'])
       expect([rest, ...codeOf(await get(pathOf({ projectId: card.projectId, cardId: other.cardId }, rest)))]).toEqual([
@@ -374,7 +374,7 @@ describe('providers', () => {
 })
 
 describe('slash commands', () => {
-  it('are those that agents announced and those that the project keeps, by name', async () => {
+  it("are those that agents announced and those in the project's files, by name", async () => {
     const card = await newCard(board)
     const write = (path: string, text: string) => {
       mkdirSync(dirname(join(card.path, path)), { recursive: true })
@@ -423,7 +423,7 @@ describe('slash commands', () => {
     ])
   })
 
-  it('are few, however many files there are', async () => {
+  it('are limited, regardless of the number of files', async () => {
     const card = await newCard(board)
     mkdirSync(join(card.path, '.claude/commands'), { recursive: true })
     for (let at = 0; at < 700; at++) writeFileSync(join(card.path, '.claude/commands', `c${at}.md`), 'x'.repeat(20_000))

@@ -68,7 +68,7 @@ const use = async (token: string) =>
   codeOf(await board.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'ping' } }))
 
 describe('minting a token', () => {
-  it('gives a token of the card for an hour, or for as long as is asked for up to twelve', async () => {
+  it('returns a token of the card for an hour, or for the requested time up to twelve hours', async () => {
     const card = await activeCard()
     const reply = await mint(card)
     expect(reply.status, reply.text).toBe(201)
@@ -82,7 +82,7 @@ describe('minting a token', () => {
       expect(codeOf(await mint(card, { ttlSecs }))).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('is refused unless the card is in active execution', async () => {
+  it('is rejected unless the card is in active execution', async () => {
     const { projectId, columns, token } = await activeCard()
     const client = board.as(token)
     const make = async (input: object) => ({
@@ -104,7 +104,7 @@ describe('minting a token', () => {
     expect(codeOf(await mint({ projectId, cardId: '999999' }))).toEqual([404, 'CARD_NOT_FOUND'])
   })
 
-  it('is for members: not for viewers, strangers, API keys or agents', async () => {
+  it('requires a member: viewers, strangers, API keys and agents are rejected', async () => {
     const card = await activeCard()
     expect((await mint(card, {}, people.member.token)).status).toBe(201)
     expect(codeOf(await mint(card, {}, people.viewer.token))).toEqual([403, 'FORBIDDEN'])
@@ -131,7 +131,7 @@ describe('minting a token', () => {
 })
 
 describe('a token', () => {
-  it('opens no route that asks who one is, but the tools and the one that tells of the token itself', async () => {
+  it('is rejected by routes that require an account, except the tools and the route of the token itself', async () => {
     const card = await activeCard()
     const agent = await tokenOf(card)
     const routes = Object.entries(contract).flatMap(([resource, named]) =>
@@ -189,7 +189,7 @@ describe('a token', () => {
       card => board.as(card.token).columns.clear({ projectId: card.projectId, columnId: card.columns.active }),
     ],
     ['goes with its project', card => board.as(card.token).projects.delete({ id: card.projectId })],
-  ])('ends at once when its card %s, and its socket within a second', async (_, end) => {
+  ])('is revoked immediately when its card %s, and its socket within a second', async (_, end) => {
     const card = await activeCard()
     const agent = await tokenOf(card)
     const live = await openSocket(board.url, agent)
@@ -198,7 +198,7 @@ describe('a token', () => {
     expect((await live.untilClosed(1500)).code).toBe(4001)
   })
 
-  it('stays while its card is changed, or moved within its column', async () => {
+  it('remains valid when its card is edited, or moved within its column', async () => {
     const card = await activeCard()
     const agent = await tokenOf(card)
     await board.as(card.token).cards.update({ ...card.ref, title: 'Renamed' })
@@ -206,7 +206,7 @@ describe('a token', () => {
     expect(await use(agent)).toEqual([200, undefined])
   })
 
-  it('ends after its time, and is forgotten a day later', async () => {
+  it('expires after its time, and is deleted a day later', async () => {
     const card = await activeCard()
     const agent = await tokenOf(card, { ttlSecs: 60 })
     const live = await openSocket(board.url, agent)
@@ -231,7 +231,7 @@ describe('a token', () => {
     expect(await count()).toBe(0)
   })
 
-  it('ends with the part in the project of the person who asked for it', async () => {
+  it('is revoked when its creator loses access to the project', async () => {
     const card = await activeCard()
     const agent = await tokenOf(card, {}, people.member.token)
     expect(await use(agent)).toEqual([200, undefined])
@@ -243,7 +243,7 @@ describe('a token', () => {
     expect(await use(agent)).toEqual([401, 'UNAUTHENTICATED'])
   })
 
-  it('of a session ends with the session, and others of the card go on', async () => {
+  it('of a session is revoked with the session, and others of the card continue', async () => {
     const card = await activeCard()
     const { db, identity } = board.server.app
     const session = await newSession(board, card)
@@ -259,7 +259,7 @@ describe('a token', () => {
     ])
   })
 
-  it("is what a route asks for that is an agent's own: of that card, and nothing else does", async () => {
+  it("is required by an agent's own routes: of that card, and no other credential", async () => {
     const [card, other] = [await activeCard(), await activeCard()]
     const realm = board.server.app
     const route = get('/api/projects/{projectId}/cards/{cardId}/own', {
@@ -278,7 +278,7 @@ describe('a token', () => {
       expect(await attempt(token)).toBe('AGENT_TOKEN_REQUIRED')
   })
 
-  it('follows no project over a socket', async () => {
+  it('cannot subscribe to a project over a socket', async () => {
     const card = await activeCard()
     const live = await openSocket(board.url, await tokenOf(card))
     live.send({ type: 'subscribe', payload: { projectId: card.projectId } })

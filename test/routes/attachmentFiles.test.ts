@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => uploads.board.close())
 
-test('parts of a file, and a file that the client has already', async () => {
+test('ranges of a file, and a file that the client has cached', async () => {
   await uploads.freshCard()
   const { id, sha256 } = (await uploads.upload('digits.txt', '0123456789')).body.data
   const range = async (value: string, extra: Record<string, string> = {}) => {
@@ -33,7 +33,7 @@ test('parts of a file, and a file that the client has already', async () => {
   expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, '10', ''])
 })
 
-test('deleting removes the file after the row, and the routes then know nothing of it', async () => {
+test('deleting removes the file after the row, and the routes then return 404', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk()
   const { id } = (await uploads.upload('a.txt', 'x')).body.data
@@ -49,7 +49,7 @@ test('deleting removes the file after the row, and the routes then know nothing 
   expect(await eventTypes()).toEqual(['attachment.created', 'attachment.deleted'])
 })
 
-test('files that several want to stay are there until the last of them lets go', async () => {
+test('a file with several holds exists until the last one is released', async () => {
   await uploads.freshCard()
   const { attachmentFiles, db } = uploads.board.server.app
   const { folder } = attachmentFiles
@@ -75,7 +75,7 @@ test('files that several want to stay are there until the last of them lets go',
   expect(existsSync(join(folder, storedAs))).toBe(false)
 })
 
-test('what ends before it is whole leaves nothing, and only a full disk is called one', async () => {
+test('an upload that ends early leaves no file, and only a full disk is reported as one', async () => {
   const folder = join(uploads.board.dataDir, 'attachments')
   const before = uploads.filesOnDisk()
   const ending = (error: Error) =>
@@ -97,7 +97,7 @@ test('what ends before it is whole leaves nothing, and only a full disk is calle
   expect(uploads.filesOnDisk()).toEqual(before)
 })
 
-test('a file that is gone from disk, cut short or replaced by a link is answered 404', async () => {
+test('a file that is missing on disk, truncated or replaced by a link returns 404', async () => {
   await uploads.freshCard()
   const stored = async () => {
     const before = new Set(uploads.filesOnDisk())
@@ -128,7 +128,7 @@ test('a file that is gone from disk, cut short or replaced by a link is answered
   await eventually('the link to go', () => !uploads.filesOnDisk().includes(basename(linked.file)))
 })
 
-test('attachments of a deleted card are hidden with it and come back with it', async () => {
+test('attachments of a deleted card are hidden with it and restored with it', async () => {
   await uploads.freshCard()
   const { id } = (await uploads.upload('a.txt', 'x')).body.data
   await uploads.board.client.cards.delete(uploads.card())
@@ -139,7 +139,7 @@ test('attachments of a deleted card are hidden with it and come back with it', a
   expect((await uploads.download(id)).status).toBe(200)
 })
 
-test('a card has at most 1,000 attachments, also when the last ones come at once', async () => {
+test('a card has at most 1,000 attachments, also with concurrent uploads', async () => {
   await uploads.freshCard()
   await uploads.board.server.app.db.transaction(async tx => {
     for (let index = 0; index < 998; index++)
@@ -156,7 +156,7 @@ test('a card has at most 1,000 attachments, also when the last ones come at once
   await eventually('the refused files to go', () => uploads.filesOnDisk().length === before + 2)
 })
 
-test('the same Idempotency-Key and file is attached once', async () => {
+test('a repeated Idempotency-Key and file is attached once', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk().length
   const again = (body: string, key = 'k1') =>
@@ -170,7 +170,7 @@ test('the same Idempotency-Key and file is attached once', async () => {
   await eventually('two files', () => uploads.filesOnDisk().length === before + 2)
 })
 
-test('the sweep deletes what no row stands for and nobody has touched for an hour', async () => {
+test('the sweep deletes files without a row that were unchanged for an hour', async () => {
   await uploads.freshCard()
   const { id } = (await uploads.upload('kept.txt', 'x')).body.data
   const folder = join(uploads.board.dataDir, 'attachments')
@@ -185,7 +185,7 @@ test('the sweep deletes what no row stands for and nobody has touched for an hou
   rmSync(join(folder, young))
 })
 
-test("files and their folder are for the server's account only", async () => {
+test("files and their folder are readable by the server's account only", async () => {
   await uploads.freshCard()
   await uploads.upload('a.txt', 'x')
   expect(statSync(join(uploads.board.dataDir, 'attachments')).mode & 0o777).toBe(0o700)
@@ -194,7 +194,7 @@ test("files and their folder are for the server's account only", async () => {
   ).toEqual(new Set([0o600]))
 })
 
-test('a folder that is gone is a failure that names nothing of the server', async () => {
+test('a missing folder is a failure that reveals no path of the server', async () => {
   await uploads.freshCard()
   const folder = join(uploads.board.dataDir, 'attachments')
   renameSync(folder, `${folder}.away`)

@@ -21,7 +21,7 @@ afterEach(() => {
   if (uploads.filesOnDisk().some(name => name.endsWith('.part'))) throw new Error('A half file is left.')
 })
 
-test('a file comes back byte for byte, with its hash, as a download that nothing opens or runs', async () => {
+test('a file is returned byte for byte, with its hash, as a download that browsers neither open nor run', async () => {
   await uploads.freshCard()
   const bytes = randomBytes(1_500_000)
   const { status, body } = await uploads.upload('data.bin', bytes)
@@ -48,7 +48,7 @@ test('a file comes back byte for byte, with its hash, as a download that nothing
   expect((await uploads.board.client.attachments.list(uploads.card())).map(({ id }) => id)).toEqual([body.data.id])
 })
 
-test('the typed client uploads and downloads, and an empty file is a file', async () => {
+test('the typed client uploads and downloads, also an empty file', async () => {
   await uploads.freshCard()
   const file = join(uploads.board.folder('up'), 'naïve "q".txt')
   writeFileSync(file, 'from the client\n')
@@ -84,7 +84,7 @@ test.each([
   [`${'日'.repeat(100)}.md`, `${'日'.repeat(84)}.md`],
   ['<script>alert(1)</script>.html', 'script>.html'],
   ['a;b,c%0d%0aX: y.txt', 'a;b,c%0d%0aX: y.txt'],
-])('the name %j is kept as %j, and never names a file on the server', async (sent, kept) => {
+])('the name %j is stored as %j, and never names a file on the server', async (sent, kept) => {
   await uploads.freshCard()
   const { status, body } = await uploads.upload(sent, 'x')
   expect([status, body.data?.filename]).toEqual([201, kept])
@@ -145,7 +145,7 @@ test('text gets a text type if its name ends like a source, script or configurat
   ])
 })
 
-test('a body that is not one file in the field file is refused, says why, and leaves nothing', async () => {
+test('a body that is not one file in the field file is rejected with the reason, and leaves no file', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk()
   const file = part('file', 'a.txt', 'x')
@@ -212,7 +212,7 @@ test('a body that is not one file in the field file is refused, says why, and le
   expect(await uploads.board.client.attachments.list(uploads.card())).toEqual([])
 })
 
-test('a body over which its parser would stand still for ever is refused at once', async () => {
+test('a body that would stall its parser is rejected immediately', async () => {
   await uploads.freshCard()
   const field = `--xyz\n\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r${'x'.repeat(20_000)}\n`
   const body = Buffer.concat([Buffer.from(field), part('file', 'a.txt', 'hello'), part('file', 'b.txt', 'y'), end])
@@ -223,7 +223,7 @@ test('a body over which its parser would stand still for ever is refused at once
   expect([201, 400]).toContain(status)
 })
 
-test('a body that was cut, swollen or bent anywhere is taken or refused at once', async () => {
+test('a body with any truncation, insertion or change is accepted or rejected immediately', async () => {
   await uploads.freshCard()
   const whole = Buffer.concat([
     part('note', undefined, 'x'),
@@ -284,7 +284,7 @@ test('a file can have exactly the maximum size and not a byte more, with or with
   expect(uploads.filesOnDisk().length).toBe(before + 1)
 })
 
-test('an upload that breaks off leaves nothing', async () => {
+test('an interrupted upload leaves no file', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk()
   const aborted = open({ 'content-length': '1000000' })
@@ -304,7 +304,7 @@ test('an upload that breaks off leaves nothing', async () => {
 test.each([
   ['stalls', ''],
   ['dribbles', 'x'],
-])('an upload that %s is given up', async (_, piece) => {
+])('an upload that %s is aborted', async (_, piece) => {
   const problem = new Promise<unknown>(resolve => {
     const server = createServer((request, response) => {
       receiveFile(request, {
@@ -337,7 +337,7 @@ test.each([
   expect(readdirSync(uploads.board.folder('stalled'))).toEqual([])
 })
 
-test('a large upload and a large download stay out of memory', async () => {
+test('a large upload and a large download are streamed', async () => {
   const big = await startBoard({ maxAttachmentBytes: 400 * 1024 * 1024 })
   const project = await big.client.projects.create({ name: 'P', path: big.folder('p') })
   const card = await big.client.cards.create({ projectId: project.id, title: 'Card' })

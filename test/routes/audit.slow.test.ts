@@ -52,7 +52,7 @@ const unaudited: Record<string, string[]> = {
 }
 
 describe('the contract', () => {
-  it('has every row that changes something audited, or listed with the reason why it is not', () => {
+  it('audits every row that changes something, or lists the reason why not', () => {
     const listed = Object.values(unaudited).flat().join(', ').split(', ')
     const changing = rows.filter(({ route }) => route.method !== 'GET').map(({ name }) => name)
     const audited = rows.filter(({ route }) => route.audited).map(({ name }) => name)
@@ -65,7 +65,7 @@ describe('the contract', () => {
     ])
   })
 
-  it('has no way to change the log', () => {
+  it('has no route that changes the log', () => {
     expect(rows.filter(({ route }) => route.path.startsWith('/api/audit')).map(({ route }) => route.method)).toEqual([
       'GET',
     ])
@@ -73,7 +73,7 @@ describe('the contract', () => {
 })
 
 describe('an entry', () => {
-  it('says who did what, on what, with which rights and from where', async () => {
+  it('states who did what to which object, with which rights and from where', async () => {
     const { id, token } = await board
       .as(root)
       .keys.create({ name: 'ci', scope: 'project', projectId, permissions: [...projectPermissions] })
@@ -189,7 +189,7 @@ describe('an entry', () => {
     ])
   })
 
-  it('is missing of what failed', async () => {
+  it('is not written for a failed request', async () => {
     const before = await lastId()
     const asked = [
       ['POST', '/api/keys', { name: 'x', scope: 'project', projectId: '999', permissions: ['cards.read'] }],
@@ -220,7 +220,7 @@ describe('an entry', () => {
 })
 
 describe('reading the log', () => {
-  it('is for a super_admin alone', async () => {
+  it('requires a super_admin', async () => {
     const { token } = await board.as().auth.register({ email: 'bob@example.org', password })
     const admin = await board.as().auth.register({ email: 'admin@example.org', password })
     await board.as(root).users.update({ id: admin.user.id, role: 'admin' })
@@ -233,7 +233,7 @@ describe('reading the log', () => {
       expect((await board.request('GET', '/api/audit', { token: each })).status).toBe(status)
   })
 
-  it('goes through all pages once, the newest first', async () => {
+  it('returns all pages once, the newest first', async () => {
     for (let number = 0; number < 7; number++) {
       nowMs += 1000
       await board.as(root).organizations.create({ name: `Page ${number}` })
@@ -267,8 +267,8 @@ describe('reading the log', () => {
   })
 })
 
-describe('sign-ins that fail', () => {
-  it('are one entry an address and minute, with how many there were and the account that was tried', async () => {
+describe('failed sign-ins', () => {
+  it('are one entry per address and minute, with their number and the account', async () => {
     nowMs += 120_000
     const before = await lastId()
     for (let attempt = 0; attempt < 8; attempt++)
@@ -294,7 +294,7 @@ describe('sign-ins that fail', () => {
     ])
   })
 
-  it('fill no disk, from however many addresses they come', async () => {
+  it('fill no disk, from any number of addresses', async () => {
     const proxied = await startBoard({ trustProxy: true, clock: () => new Date(nowMs) })
     try {
       await proxied.as().auth.setup({ email: 'root@example.org', password })
@@ -319,7 +319,7 @@ describe('sign-ins that fail', () => {
     }
   })
 
-  it('and all entries are forgotten after 400 days', async () => {
+  it('and all other entries are deleted after 400 days', async () => {
     const kept = await lastId()
     nowMs += 401 * 86_400_000
     await board.as().auth.login({ email: 'root@example.org', password })
@@ -331,7 +331,7 @@ describe('sign-ins that fail', () => {
 })
 
 describe.skipIf(onLibsqlServer)('a restore', () => {
-  it('keeps the entries that are newer than the backup, and adds itself', async () => {
+  it('keeps the entries that are newer than the backup, and adds one for itself', async () => {
     const token = (await board.as().auth.login({ email: 'root@example.org', password })).token
     const { filename } = await board.as(token).backups.create()
     const { id } = await board.as(token).organizations.create({ name: 'Later' })
@@ -350,7 +350,7 @@ describe.skipIf(onLibsqlServer)('a restore', () => {
     expect((await list()).slice(1)).toEqual([restored, ...others])
   })
 
-  it("keeps both logs where another board's backup is restored", async () => {
+  it("keeps both logs if another board's backup is restored", async () => {
     const other = await startBoard()
     try {
       await other.client.organizations.create({ name: 'Elsewhere' })

@@ -27,7 +27,7 @@ describe('a fresh server', () => {
     board = await start()
   })
 
-  it('says that it has no users', async () => {
+  it('reports that it has no users', async () => {
     expect((await board.request('GET', '/api/settings/auth-status', { token: null })).body.data).toEqual({
       authEnabled: true,
       oidcEnabled: false,
@@ -36,7 +36,7 @@ describe('a fresh server', () => {
     })
   })
 
-  it('takes the local token as super_admin', async () => {
+  it('accepts the local token as super_admin', async () => {
     expect(await board.client.auth.me()).toEqual({
       id: '0',
       email: '',
@@ -54,12 +54,12 @@ describe('a fresh server', () => {
     expect(codeOf(await post(board, 'register', bob))).toEqual([403, 'REGISTRATION_DISABLED'])
   })
 
-  it('refuses to end the local token', async () => {
+  it('refuses to revoke the local token', async () => {
     expect(codeOf(await board.request('POST', '/api/auth/logout'))).toEqual([409, 'CONFLICT'])
     expect((await board.client.auth.me()).id).toBe('0')
   })
 
-  it('asks for a token in the right form', async () => {
+  it('requires a token in the right format', async () => {
     for (const headers of [
       {},
       { authorization: board.token },
@@ -79,7 +79,7 @@ describe('a fresh server', () => {
     ).toBe(200)
   })
 
-  it('refuses a wrong checksum without a look-up', async () => {
+  it('rejects a wrong checksum without a lookup', async () => {
     const lookUp = vi.spyOn(board.server.app.db, 'get')
     const last = board.token.at(-1) === 'a' ? 'b' : 'a'
     for (const prefix of ['svc_st_', 'svc_ak_', 'svc_at_', 'svc_lt_'])
@@ -90,14 +90,14 @@ describe('a fresh server', () => {
     lookUp.mockRestore()
   })
 
-  it('knows no token of another server', async () => {
+  it('rejects tokens of another server', async () => {
     const other = await start()
     expect(codeOf(await board.request('GET', '/api/auth/me', { token: other.token }))).toEqual([401, 'UNAUTHENTICATED'])
   })
 })
 
 describe('setup', () => {
-  it('happens once, also when thirty ask at the same time', async () => {
+  it('succeeds once, also with thirty concurrent requests', async () => {
     const board = await start()
     const replies = await Promise.all(
       Array.from({ length: 30 }, (_, i) => post(board, 'setup', { ...ada, email: `ada${i}@example.org` })),
@@ -163,7 +163,7 @@ describe('setup', () => {
 describe('beyond loopback', () => {
   const far = { 'x-forwarded-for': '203.0.113.7' }
 
-  it('needs the setup code from any peer that is not on this machine', async () => {
+  it('requires the setup code from any peer that is not on this machine', async () => {
     const board = await start({ host: '0.0.0.0', trustProxy: true })
     const code = board.server.app.identity.setupCode()!
     expect(code).toMatch(/^([0-9a-f]{4}-){3}[0-9a-f]{4}$/)
@@ -181,7 +181,7 @@ describe('beyond loopback', () => {
     expect(codeOf(await post(board, 'register', bob, { headers: far }))).toEqual([403, 'REGISTRATION_DISABLED'])
   })
 
-  it('takes the code that the configuration gives, and slows down guessing', async () => {
+  it('accepts the code in the configuration, and throttles guesses', async () => {
     const board = await start({ host: '0.0.0.0', trustProxy: true, setupCode: 'open sesame' })
     for (let i = 0; i < 10; i++)
       expect(codeOf(await post(board, 'setup', { ...ada, setupCode: `guess ${i}` }, { headers: far }))).toEqual([
@@ -204,7 +204,7 @@ describe('beyond loopback', () => {
     ).toBe(201)
   })
 
-  it('needs no code on this machine', async () => {
+  it('requires no code on this machine', async () => {
     const board = await start({ host: '0.0.0.0' })
     expect((await post(board, 'setup', ada)).status).toBe(201)
   })
@@ -235,7 +235,7 @@ describe('with users', () => {
   const newPeer = () => ({ 'x-forwarded-for': `198.51.100.${++peers}` })
   const from = (peer: Record<string, string>, path: string, body: unknown) => post(board, path, body, { headers: peer })
 
-  it('registers a user, whose role is user, and signs them in', async () => {
+  it('registers a user with the role user, and signs in', async () => {
     const reply = await post(board, 'register', bob)
     expect(reply.status).toBe(201)
     expect(reply.body.data.user).toEqual({ id: expect.any(String), email: bob.email, displayName: 'bob', role: 'user' })
@@ -245,7 +245,7 @@ describe('with users', () => {
     })
   })
 
-  it('gives an email to one account only, in upper or lower case, also when many ask at once', async () => {
+  it('accepts an email for one account only, in upper or lower case, also concurrently', async () => {
     expect(codeOf(await from(newPeer(), 'register', { ...bob, email: 'BOB@example.org' }))).toEqual([
       409,
       'EMAIL_TAKEN',
@@ -269,7 +269,7 @@ describe('with users', () => {
     expect(reply.body.data.token).toMatch(/^svc_st_[0-9A-Za-z]{33}$/)
   })
 
-  it('answers a wrong password and an unknown account alike', async () => {
+  it('returns equal responses for a wrong password and an unknown account', async () => {
     const wrong = await from(newPeer(), 'login', { email: ada.email, password: 'wrong horse' })
     const unknown = await from(newPeer(), 'login', { email: 'nobody@example.org', password: 'wrong horse' })
     expect(codeOf(wrong)).toEqual([401, 'INVALID_CREDENTIALS'])
@@ -277,7 +277,7 @@ describe('with users', () => {
     expect(unknown.status).toBe(wrong.status)
   })
 
-  it('ends a token at logout, and no other one', async () => {
+  it('revokes a token at logout, and no other one', async () => {
     const { token } = (await from(newPeer(), 'login', { email: ada.email, password: ada.password })).body.data
     expect((await board.request('POST', '/api/auth/logout', { token })).status).toBe(204)
     expect(codeOf(await board.request('GET', '/api/auth/me', { token }))).toEqual([401, 'UNAUTHENTICATED'])
@@ -292,7 +292,7 @@ describe('with users', () => {
     expect(await board.as(adaToken).users.search({ q: '_' })).toEqual([])
   })
 
-  it('keeps a sign-in alive while it is used, and ends it 30 days after', async () => {
+  it('keeps a sign-in alive while it is used, and ends it 30 days after its last use', async () => {
     const { token } = (await from(newPeer(), 'login', { email: ada.email, password: ada.password })).body.data
     const expiryOf = () =>
       board.server.app.db
@@ -312,7 +312,7 @@ describe('with users', () => {
     expect(codeOf(await board.request('GET', '/api/auth/me', { token }))).toEqual([401, 'TOKEN_EXPIRED'])
   })
 
-  it('keeps no password and no token in the data folder in clear', async () => {
+  it('keeps no password and no token in plain text in the data folder', async () => {
     const { token } = (
       await post(
         board,
@@ -337,7 +337,7 @@ describe('with users', () => {
   })
 
   it('revokes the tokens of a deleted account', async () => {
-    const { token, user } = (await post(board, 'register', { email: 'hal@example.org', password: 'open the doors' }))
+    const { token, user } = (await post(board, 'register', { email: 'hal@example.org', password: 'a long password' }))
       .body.data
     const { key } = (
       await board.request('POST', '/api/keys', {

@@ -30,7 +30,7 @@ const me = (board: TestBoard, headers?: Record<string, string>) =>
   board.request('GET', '/api/auth/me', { token: null, headers })
 
 describe('the settings', () => {
-  it("are on from the start on loopback, and are a super_admin's to read and change", async () => {
+  it('enable authentication by default on loopback, and require a super_admin', async () => {
     const board = await start()
     expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({
       enabled: true,
@@ -50,7 +50,7 @@ describe('the settings', () => {
       expect(codeOf(await put(board, body))).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('switch registration off and on', async () => {
+  it('enable and disable registration', async () => {
     const board = await start()
     await board.as().auth.setup(ada)
     const register = (email: string) =>
@@ -112,7 +112,7 @@ describe('with authentication off', () => {
     expect(codeOf(await board.request('POST', '/api/auth/logout', { token: null }))).toEqual([409, 'CONFLICT'])
   })
 
-  it('a token still says who calls, and a wrong one is refused', async () => {
+  it('a token still identifies the caller, and a wrong one is rejected', async () => {
     const { token } = await board.as().auth.register({ email: 'bob@example.org', password: 'battery staple' })
     expect((await board.as(token).auth.me()).role).toBe('user')
     expect(codeOf(await board.request('GET', `/api/projects/${projectId}`, { token }))).toEqual([
@@ -124,20 +124,20 @@ describe('with authentication off', () => {
     expect(codeOf(await me(board, { authorization: '' }))).toEqual([401, 'UNAUTHENTICATED'])
   })
 
-  it('pages of others and requests that come through a proxy stay out', async () => {
+  it('foreign pages and requests through a proxy are rejected', async () => {
     expect(codeOf(await me(board, { origin: 'https://evil.example' }))).toEqual([403, 'ORIGIN_NOT_ALLOWED'])
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-host'])
       expect(codeOf(await me(board, { [name]: '203.0.113.7' })), name).toEqual([401, 'UNAUTHENTICATED'])
   })
 
-  it('external routes still want an API key', async () => {
+  it('external routes still require an API key', async () => {
     expect(codeOf(await board.request('GET', `/api/external/projects/${projectId}/stats`, { token: null }))).toEqual([
       401,
       'UNAUTHENTICATED',
     ])
   })
 
-  it('a socket without a token is open, and closed within a second when authentication is on again', async () => {
+  it('a socket without a token is open, and closed within a second after authentication is enabled again', async () => {
     const [open, wrong] = [await openSocket(board.url), await openSocket(board.url, '')]
     sockets.push(open, wrong)
     expect((await wrong.untilClosed()).code).toBe(4001)
@@ -158,7 +158,7 @@ describe('beyond loopback', () => {
     ['a proxy stands before it', { trustProxy: true }],
     ['it has a public address', { publicUrl: 'https://board.example.org' }],
     ['it answers to another name', { allowHosts: ['board.example.org'] }],
-  ])('authentication stays on while %s', async (_, config) => {
+  ])('authentication stays enabled while %s', async (_, config) => {
     const board = await start(config)
     const reply = await put(board, { enabled: false })
     expect([...codeOf(reply), reply.body.error.message]).toEqual([
@@ -169,7 +169,7 @@ describe('beyond loopback', () => {
     expect(codeOf(await me(board))).toEqual([401, 'UNAUTHENTICATED'])
   })
 
-  it('a server whose authentication is off does not start, and says why in one line', async () => {
+  it('a server with disabled authentication does not start, and reports why in one line', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'board-open-'))
     const board = await startBoard({ dataDir })
     await put(board, { enabled: false })

@@ -9,7 +9,7 @@ describe('a card that starts without a request for it', () => {
     automaticWays.filter((_, at) => at % 5 === 0),
     ['work'],
   )
-  test('starts by no request of an app with the scope work', () => {
+  test('is not started by any request of an app with the scope work', () => {
     expect(automaticWays.filter(way => answerTo(way, 'work') === 'starts').map(({ way }) => way)).toEqual([])
   })
 })

@@ -59,7 +59,7 @@ const upload = (bytes: Buffer, filename = 'sent.tar.gz') =>
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 describe('a backup', () => {
-  it('is one file, verified, that only this account can read', async () => {
+  it('is one verified file that only this account can read', async () => {
     const made = await board.client.backups.create()
     expect(made).toEqual({
       filename: expect.stringMatching(/^board-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\.tar\.gz$/),
@@ -102,7 +102,7 @@ describe('a backup', () => {
     expect(members[2]!.bytes.toString()).toBe('one')
   })
 
-  it('holds the sealing key only when that is asked for', async () => {
+  it('holds the sealing key only on request', async () => {
     const { filename, withKey } = await board.client.backups.create({ withKey: true })
     const members = await membersOf(await download(filename))
     expect([withKey, members.find(({ name }) => name === 'secret.key')?.bytes.toString()]).toEqual([true, `${key}\n`])
@@ -203,7 +203,7 @@ describe("a backup's name", () => {
     'board-2020-01-01T00-00-00.000Z.json',
     'board-2020-01-03T00-00-00.000Z.tar.gz',
     'board-2020-01-04T00-00-00.000Z.tar.gz',
-  ])('leads nowhere else: %s', async name => {
+  ])('cannot lead elsewhere: %s', async name => {
     for (const [method, path] of [
       ['GET', name],
       ['DELETE', name],
@@ -221,7 +221,7 @@ describe("a backup's name", () => {
 })
 
 describe('a download', () => {
-  it('is the file, as something that no browser opens, whole or from where one stopped', async () => {
+  it('returns the file, with headers that prevent opening it, completely or from an offset', async () => {
     const [first] = await board.client.backups.list()
     const reply = await fetch(`${board.url}/api/backups/${first!.filename}`, {
       headers: { authorization: `Bearer ${board.token}` },
@@ -278,7 +278,7 @@ describe('an upload', () => {
   })
 })
 
-it('what a server that died left half done is removed at the next start, and nothing else', async () => {
+it('a partial file of a stopped server is removed at the next start, and no other', async () => {
   const made = await board.client.backups.create()
   await board.server.stop()
   const kept = readdirSync(folder).sort()

@@ -470,14 +470,14 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   return fc.oneof(...kinds)
 }
 
-describe(`${rows.length * runs} requests that are nearly right (seed ${fuzzSeed})`, () => {
+describe(`${rows.length * runs} almost valid requests (seed ${fuzzSeed})`, () => {
   let shared: Seed
   beforeAll(async () => {
     shared = await seed(board)
   })
 
   it.each(rows)(
-    '$name answers with grace',
+    '$name responds without a failure',
     async row => {
       const from = row.route.method === 'GET' || paramsOf(row.route.path).length === 0 ? shared : await seed(board)
       await fc.assert(

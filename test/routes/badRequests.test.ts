@@ -48,7 +48,7 @@ async function write(...pieces: Array<string | Buffer>): Promise<string> {
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0)
 
 describe('a body', () => {
-  it.each(withBody)('of $name is refused when it is too large, broken, no UTF-8 or no JSON', async row => {
+  it.each(withBody)('of $name is rejected if it is too large, broken, not UTF-8 or not JSON', async row => {
     const large = `{"title":"${'x'.repeat(2 * 1024 * 1024)}"}`
     expect(codeOf(await send(row, large))).toEqual([413, 'BODY_TOO_LARGE'])
     for (const broken of ['{', '{"a":1,}', 'undefined', ' '])
@@ -118,7 +118,7 @@ describe('a body', () => {
     expect((await board.request('PATCH', `/api/projects/${from.projectId}`, { raw: '' })).status).toBe(200)
   })
 
-  it('that breaks off leaves nothing behind', async () => {
+  it('that is interrupted leaves nothing behind', async () => {
     const before = (await board.client.templates.list()).length
     const { hostname, port } = new URL(board.url)
     for (let i = 0; i < 20; i++) {
@@ -181,7 +181,7 @@ describe('a text', () => {
     ...texts(requestOf(row.route, exampleOf(row, from)).options.body, replace),
   ]
 
-  it.each(named)('of $name with NUL or a lone surrogate is refused by its name', async row => {
+  it.each(named)('of $name with NUL or a lone surrogate is rejected by its name', async row => {
     for (const odd of ['\0', '\ud800', 'x\udc00'])
       for (const { path, changed } of placesOf(row, text => text + odd)) {
         const { status, body } = await send(row, JSON.stringify(changed))
@@ -196,7 +196,7 @@ describe('a text', () => {
       }
   })
 
-  it('in a query too', async () => {
+  it('in a query also', async () => {
     for (const row of rows.filter(({ route }) => !sendsBody(route) && route.input)) {
       const { path } = requestOf(row.route, exampleOf(row, from))
       for (const [name] of new URLSearchParams(path.split('?')[1])) {
@@ -238,7 +238,7 @@ describe('a value', () => {
     expect(moved.body.error.details.map(({ path }: { path: string }) => path).sort()).toEqual(['columnId', 'position'])
   })
 
-  it('is never repeated by the message that refuses it', async () => {
+  it('is never repeated by the message that rejects it', async () => {
     for (const body of [
       { email: 'a@b', password: 'hunter2-hunter2', extra: 'secret-value' },
       { email: 'secret-value', password: 'x' },
@@ -344,7 +344,7 @@ describe('a request line and its headers', () => {
     'HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [0, 400, 404, 505]],
     'nothing but noise': [Buffer.from(Array.from({ length: 256 }, (_, i) => i)), [400]],
   }
-  it.each(Object.entries(odd))('with %s are refused or served, never with a 5xx', async (_, [bytes, statuses]) => {
+  it.each(Object.entries(odd))('with %s are rejected or served, never with a 5xx', async (_, [bytes, statuses]) => {
     const answer = await write(bytes)
     expect(statuses, answer.slice(0, 300)).toContain(statusOf(answer))
     expect((await board.request('GET', '/api/ready', { token: null })).status).toBe(200)

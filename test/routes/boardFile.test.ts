@@ -20,11 +20,11 @@ const found = async (content: string | Buffer) => {
   return (await board.client.projects.getWorktree({ id: projectId })).boardFile!
 }
 
-test('a version of board.json is the whole SHA-256 of what it says, so that no other file has the same', async () => {
+test('a version of board.json is the full SHA-256 of its content, so that no other file has the same', async () => {
   const { version, settings } = await found('{ "setup": "npm ci", "ports": 2 }')
   const sorted = Object.entries(settings!).toSorted(([one], [other]) => (one < other ? -1 : 1))
   expect(version).toBe(createHash('sha256').update(JSON.stringify(sorted)).digest('hex'))
-  // Half of it, as if another file had that half, too.
+  // Half of it, as if another file shared that half.
   await expect(
     board.client.projects.agreeToBoardFile({ id: projectId, version: version!.slice(0, 32) }),
   ).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -49,7 +49,7 @@ test.each<[string, string | Buffer, string]>([
   ['a command with NUL', '{"setup":"a\\u0000b"}', 'setup: must not contain the NUL character'],
   ['Latin-1', Buffer.from('{"setup":"\xff"}', 'latin1'), 'it is not UTF-8'],
   ['a list 65,536 deep', '['.repeat(65_536), 'it is not JSON'],
-])('board.json with %s is not used, and says why', async (_, content, problem) => {
+])('board.json with %s is not used, and the reason is reported', async (_, content, problem) => {
   expect(await found(content)).toEqual({ problem, version: null, settings: null, agreed: null })
 })
 
@@ -58,7 +58,7 @@ test('board.json can name copied files by each pattern that stays in the folder 
   expect((await found(JSON.stringify({ copiedFiles }))).settings!.copiedFiles).toEqual(copiedFiles)
 })
 
-test('board.json may begin with a byte order mark, and have exactly 64 KiB', async () => {
+test('board.json can start with a byte order mark, and have exactly 64 KiB', async () => {
   expect((await found('\ufeff{"setup":"npm ci"}')).settings!.setup).toBe('npm ci')
   expect((await found('{}'.padEnd(65_536))).problem).toBe(null)
   expect((await found('{}'.padEnd(65_537))).problem).toBe('it is larger than 64 KiB')
@@ -73,7 +73,7 @@ test.each([
   ['agreed to as well', () => agree(second)],
   ['read without an agreement', () => found(second)],
   ['deleted', () => (rmSync(file), board.client.projects.getWorktree({ id: projectId }))],
-])('a return to an agreed board.json requires an agreement again if the file was %s in between', async (_, change) => {
+])('a return to an approved board.json requires another approval if the file was %s in between', async (_, change) => {
   expect((await agree(first)).boardFile!.agreed).not.toBe(null)
   await change()
   expect(await isAgreed(first)).toBe(false)
@@ -83,14 +83,14 @@ test.each([
   expect(await isAgreed(second)).toBe(false)
 })
 
-test('an agreed board.json stays agreed if it is written otherwise, or cannot be used for a while', async () => {
+test('an approved board.json stays approved if its format changes, or if it is temporarily invalid', async () => {
   await agree(first)
   expect(await isAgreed('{"setup":"npm ci"}')).toBe(true)
   expect((await found('{ "setup": ')).problem).not.toBe(null)
   expect(await isAgreed(first)).toBe(true)
 })
 
-test('a return to an earlier agreed board.json requires no agreement while the base branch has exactly this version', async () => {
+test('a return to an earlier approved board.json requires no approval while the base branch has exactly this version', async () => {
   const folder = dirname(file)
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {

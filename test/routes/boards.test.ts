@@ -54,7 +54,7 @@ describe('a board', () => {
     expect(await names()).toBe('Board,Plain,Kanban,Plan, build, review,Empty,Own')
   })
 
-  it('stays when its template goes', async () => {
+  it('remains when its template is deleted', async () => {
     const { id } = await board.client.templates.create({
       name: 'Short',
       columns: [{ name: 'Only', columnType: 'done' }],
@@ -75,7 +75,7 @@ describe('a board', () => {
       await fails(board.client.boards.update({ projectId, boardId: first, name }), 400, 'VALIDATION_FAILED')
   })
 
-  it('goes with its columns and cards, also archived and deleted ones, and the boards behind it close up', async () => {
+  it('is deleted with its columns and cards, also archived and deleted ones, and the boards after it move up', async () => {
     const second = await create('Second')
     await create('Third')
     const columnId = (await board.client.columns.list({ projectId, boardId: second }))[0]!.id
@@ -100,7 +100,7 @@ describe('a board', () => {
     await fails(board.client.boards.delete({ projectId, boardId: second }), 409, 'LAST_BOARD')
   })
 
-  it('stays the last one also when two are deleted at once', async () => {
+  it('remains the last one also when two are deleted concurrently', async () => {
     const second = await create('Second')
     const replies = await Promise.all(
       [first, second].map(boardId => board.request('DELETE', `/api/projects/${projectId}/boards/${boardId}`)),
@@ -110,7 +110,7 @@ describe('a board', () => {
 })
 
 describe('the order of boards', () => {
-  it('is what reorder says, and makes the first one the default board', async () => {
+  it('is set by reorder, and makes the first one the default board', async () => {
     const [second, third] = [await create('Second'), await create('Third')]
     expect(
       (await board.client.boards.reorder({ projectId, ids: [third, first, second] })).map(({ id, position }) => [
@@ -126,7 +126,7 @@ describe('the order of boards', () => {
     expect((await board.client.cards.create({ projectId, title: 't' })).boardId).toBe(third)
   })
 
-  it('takes all ids exactly once', async () => {
+  it('requires all ids exactly once', async () => {
     const second = await create('Second')
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = (await board.client.boards.list({ projectId: other.id }))[0]!.id
@@ -147,7 +147,7 @@ describe('the order of boards', () => {
     expect(await names()).toBe('Board,Second')
   })
 
-  it('stays dense while twenty clients reorder, create and delete at once', async () => {
+  it('stays dense while twenty clients reorder, create and delete concurrently', async () => {
     const ids = [first, ...(await Promise.all(['A', 'B', 'C', 'D'].map(name => create(name))))]
     await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {

@@ -13,7 +13,7 @@ const ada = { email: 'ada@example.org', password: 'correct horse' }
 const redeem = (ticket: string) => board.as('').auth.redeemTicket({ ticket })
 const invalid = { status: 401, code: 'INVALID_CREDENTIALS' }
 
-test('a ticket is traded for a sign-in of its account, once', async () => {
+test('a ticket is exchanged once for a sign-in of its account', async () => {
   const { token, user } = await board.client.auth.setup(ada)
   const { ticket, expiresAt } = await board.as(token).auth.createTicket()
   expect(Date.parse(expiresAt) - now.getTime()).toBe(60_000)
@@ -23,7 +23,7 @@ test('a ticket is traded for a sign-in of its account, once', async () => {
   await expect(redeem(ticket)).rejects.toMatchObject(invalid)
 })
 
-test('a ticket is worth nothing after a minute, and when who asked for it has signed out', async () => {
+test('a ticket is invalid after a minute, and after its creator has signed out', async () => {
   const { token } = await board.client.auth.setup(ada)
   const late = await board.as(token).auth.createTicket()
   const left = await board.as(token).auth.createTicket()
@@ -34,13 +34,13 @@ test('a ticket is worth nothing after a minute, and when who asked for it has si
   await expect(redeem('svc_bt_none')).rejects.toMatchObject(invalid)
 })
 
-test('of a ticket the database holds neither the text nor the account in clear', async () => {
+test('the database holds neither the text nor the account of a ticket in plain text', async () => {
   const { token } = await board.client.auth.setup(ada)
   const { ticket } = await board.as(token).auth.createTicket()
   expect(board.stored()).not.toContain(ticket)
 })
 
-test('before there is an account the browser acts as the operator, over a restart of the server, until the first account or its sign-out', async () => {
+test('before there is an account the browser acts as the operator, across a restart, until the first account or its sign-out', async () => {
   const { token, user } = await redeem((await board.client.auth.createTicket()).ticket)
   const other = await redeem((await board.client.auth.createTicket()).ticket)
   expect(user).toMatchObject({ id: '0', role: 'super_admin', displayName: 'Local operator' })
@@ -57,7 +57,7 @@ test('before there is an account the browser acts as the operator, over a restar
   }
 })
 
-test('an API key makes no ticket', async () => {
+test('an API key cannot create a ticket', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'work', path: board.folder('work') })
   const { key } = await board.client.keys.create({
     scope: 'project',

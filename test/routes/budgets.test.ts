@@ -43,7 +43,7 @@ const budget = (more: object = {}) => ({
 })
 const list = (query: object = {}) => board.client.budgets.list(query)
 
-test('what was used before a budget was made counts from the start of its period, by days of UTC', async () => {
+test('usage before the creation of a budget counts from the start of its period, by days of UTC', async () => {
   for (const day of ['2026-02-28', '2026-03-01', '2026-03-31']) await book(day)
   const spent = async (more: object) => (await create(budget(more))).body.data
   expect(await spent({ limit: 2.5 })).toMatchObject({
@@ -67,7 +67,7 @@ test('what was used before a budget was made counts from the start of its period
   expect((await list({ cardId })).map(({ resetsAt }) => resetsAt)).toEqual(['2026-05-01T00:00:00.000Z'])
 })
 
-test('one budget of a unit and a period each; a limit suits its unit', async () => {
+test('one budget per unit and period; a limit must suit its unit', async () => {
   const [first] = await list({ projectId })
   const message = `Budget ${first!.id} has that unit and period already: $0.00 of $${first!.limit.toFixed(2)} this month. Change that one.`
   expect(await create(budget())).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT', message } } })
@@ -95,7 +95,7 @@ test('one budget of a unit and a period each; a limit suits its unit', async () 
   expect((await list({ projectId })).some(({ id }) => id === runs.id)).toBe(false)
 })
 
-test("a card's and a project's are its admins', an organization's its admins', a credential's its owner's", async () => {
+test('a budget of a card and a project requires its admins, one of an organization its admins, one of a credential its owner', async () => {
   const person = async (name: string) => {
     const { token } = await registerConfirmed(board, { email: `${name}@example.org`, password: 'a long password' })
     return { token, client: board.as(token), email: `${name}@example.org` }
@@ -128,7 +128,7 @@ test("a card's and a project's are its admins', an organization's its admins', a
   expect(actions).toEqual(expect.arrayContaining(['budgets.create', 'budgets.update', 'budgets.delete']))
 })
 
-test('usage by its groups, in a time, and as CSV that no spreadsheet computes', async () => {
+test('usage by group, for a period, and as CSV that no spreadsheet evaluates', async () => {
   await book('2026-03-02', {
     costUsd: 0,
     costUnknown: 1,

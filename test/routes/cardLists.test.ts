@@ -44,13 +44,13 @@ const refusal = async (query: string) => {
 }
 
 describe("the list of a project's cards", () => {
-  it('is by id, without archived and deleted cards and those of other projects', async () => {
+  it('is sorted by id, without archived and deleted cards and those of other projects', async () => {
     expect(await titles('')).toBe('abcdef')
     expect(await titles('archived=true')).toBe('g')
     expect(await titles('archived=false')).toBe('abcdef')
   })
 
-  it('may be of those that nobody has looked at', async () => {
+  it('can be filtered by unread cards', async () => {
     const { key } = await board.client.keys.create({
       name: 'ci',
       scope: 'project',
@@ -69,7 +69,7 @@ describe("the list of a project's cards", () => {
     await board.client.cards.delete({ projectId, cardId: id })
   })
 
-  it('may be of one board, one column or one status', async () => {
+  it('can be filtered by board, column or status', async () => {
     expect(await titles(`boardId=${otherBoard}`)).toBe('f')
     expect(await titles(`columnId=${active}`)).toBe('e')
     expect(await titles(`columnId=${active}&boardId=${otherBoard}`)).toBe('')
@@ -78,7 +78,7 @@ describe("the list of a project's cards", () => {
     expect(await refusal('status=asleep')).toEqual([400, 'VALIDATION_FAILED', 'status'])
   })
 
-  it('may be searched by a part of the labels or of the title, whose letters mean themselves', async () => {
+  it('can be searched by a part of the labels or of the title, literally', async () => {
     expect(await titles('label=bug')).toBe('ab')
     expect(await titles('label=100%25')).toBe('b')
     expect(await titles('label=_')).toBe('d')
@@ -87,7 +87,7 @@ describe("the list of a project's cards", () => {
     for (const letter of ['%25', '_', '%5C', '%5C%25']) expect(await titles(`search=${letter}`)).toBe('')
   })
 
-  it('comes in pages after the last id', async () => {
+  it('is returned in pages after the last id', async () => {
     expect(await titles('limit=2')).toBe('ab')
     expect(await titles(`limit=2&cursor=${ids.b}`)).toBe('cd')
     expect(await titles(`limit=3&cursor=${ids.d}`)).toBe('ef')
@@ -95,7 +95,7 @@ describe("the list of a project's cards", () => {
     expect(await titles('cursor=0')).toBe('abcdef')
   })
 
-  it('may be one column in order, from a place on', async () => {
+  it('can be one column in order, from an offset on', async () => {
     await board.client.cards.move({ projectId, cardId: ids.d!, columnId: backlog, position: 0 })
     expect(await titles(`columnId=${backlog}&offset=0`)).toBe('dabc')
     expect(await titles(`columnId=${backlog}&offset=1&limit=2`)).toBe('ab')
@@ -103,13 +103,13 @@ describe("the list of a project's cards", () => {
     expect(await refusal('offset=0')).toEqual([400, 'VALIDATION_FAILED', 'offset'])
   })
 
-  it('takes a limit above the maximum for the maximum, and refuses one below 1', async () => {
+  it('reduces a limit above the maximum, and rejects one below 1', async () => {
     expect(await titles('limit=999999999')).toBe('abcdef')
     for (const limit of ['0', '-1', '1.5', 'x', '', '1e3', ' 1', '0x10'])
       expect(await refusal(`limit=${limit}`), limit).toEqual([400, 'VALIDATION_FAILED', 'limit'])
   })
 
-  it('refuses fields that it does not know, and fields twice', async () => {
+  it('rejects unknown fields, and duplicate fields', async () => {
     expect(await refusal('colour=red')).toEqual([400, 'VALIDATION_FAILED', 'colour'])
     expect((await refusal('limit=1&limit=2')).slice(0, 2)).toEqual([400, 'VALIDATION_FAILED'])
     for (const id of ['0', '-1', 'x', '1.5'])
@@ -118,7 +118,7 @@ describe("the list of a project's cards", () => {
 })
 
 describe('routes without a project in the path', () => {
-  it('answer the card, and what state it is in', async () => {
+  it('return the card and its state', async () => {
     expect(await board.client.cards.getFlat({ id: ids.e! })).toEqual(
       await board.client.cards.get({ projectId, cardId: ids.e! }),
     )

@@ -30,7 +30,7 @@ const creator = async (cardId: string) => {
   return [item.creatorId, item.creatorName]
 }
 
-it('names who made a card, also with a key', async () => {
+it('names the creator of a card, also for a key', async () => {
   const { key } = await board
     .as(token)
     .keys.create({ name: 'k', scope: 'server', permissions: ['cards.create', 'pipelines.trigger'] })
@@ -42,11 +42,11 @@ it('names who made a card, also with a key', async () => {
   for (const id of [own.id, String(body.data.id)]) expect(await creator(id)).toEqual([userId, 'Anna Berg'])
 })
 
-it('gives the first account the cards that were made before it', async () => {
+it('passes cards from before the first account to that account', async () => {
   expect(await creator(before)).toEqual([userId, 'Anna Berg'])
 })
 
-it('names an agent as the maker of its cards', async () => {
+it('names an agent as the creator of its cards', async () => {
   const columns = await board.client.columns.list({ projectId })
   const columnId = columns.find(({ columnType }) => columnType === 'active')!.id
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'work', columnId, deferred: true })
@@ -67,7 +67,7 @@ it('names an agent as the maker of its cards', async () => {
   expect(await creator(made.id)).toEqual([null, 'Agent'])
 })
 
-it('keeps the name of who made a card when the account is gone', async () => {
+it("keeps the name of a card's creator after the account is deleted", async () => {
   const { user, generatedPassword: password } = await board
     .as(token)
     .users.create({ email: 'bo@example.org', name: 'Bo', role: 'admin' })
@@ -77,7 +77,7 @@ it('keeps the name of who made a card when the account is gone', async () => {
   expect((await creator(id))[1]).toBe('Bo')
 })
 
-it("counts a card's attachments in lists, and tells the number as it changes", async () => {
+it("counts a card's attachments in lists, and sends the changed number", async () => {
   const { id: cardId, version } = await board.client.cards.create({ projectId, title: 'with files' })
   const columnId = (await board.client.cards.get({ projectId, cardId })).columnId
   const counts = async () => {

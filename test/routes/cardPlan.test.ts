@@ -72,7 +72,7 @@ describe('the plan of a card', () => {
     })
   })
 
-  test('is empty where nothing was given, and a date is kept in UTC', async () => {
+  test('is empty by default, and a date is stored in UTC', async () => {
     const { id } = await add('one')
     expect(await read(id)).toMatchObject({ priority: 'normal', dueAt: null, estimate: null, assignees: [] })
     expect((await update(id, { dueAt: '2030-01-31T12:00:00+02:00' })).dueAt).toBe('2030-01-31T10:00:00.000Z')
@@ -103,7 +103,7 @@ describe('the plan of a card', () => {
 })
 
 describe('assignees', () => {
-  test('are those who belong to the project: its owner, its members and those of its organization', async () => {
+  test('must belong to the project: its owner, its members and those of its organization', async () => {
     expect(await ada.client.members.people({ projectId })).toEqual([
       { userId: ada.id, displayName: 'Ada' },
       { userId: bob.id, displayName: 'Bob' },
@@ -137,7 +137,7 @@ describe('assignees', () => {
     expect(await titles({ assigneeId: Number(bob.id) })).toEqual(['one'])
   })
 
-  test('have an account or are a name, each set on its own', async () => {
+  test('have an account or are a name, each set separately', async () => {
     const { id } = await add('one', { assigneeIds: [bob.id], assigneeNames: ['Zoe', 'Yan'] })
     const bobs = { userId: bob.id, displayName: 'Bob' }
     expect((await read(id)).assignees).toEqual([bobs, { name: 'Zoe' }, { name: 'Yan' }])
@@ -168,7 +168,7 @@ describe('assignees', () => {
 })
 
 describe('watching', () => {
-  test('begins with making a card and with being assigned to it, until one says otherwise', async () => {
+  test('starts with creating a card and with being assigned to it, until the user disables it', async () => {
     const { id } = await add('one', { assigneeIds: [bob.id] })
     expect(await read(id)).toMatchObject({ watching: true, watcherIds: [ada.id, bob.id] })
     expect(await read(id, bob)).toMatchObject({ watching: true })
@@ -199,7 +199,7 @@ describe('lists', () => {
       await add(title, { ...plan, assigneeIds: title === 'soon' ? [ada.id, bob.id] : title === 'high' ? [bob.id] : [] })
   })
 
-  test('are filtered by who, how urgent and by when', async () => {
+  test('are filtered by assignee, priority and due date', async () => {
     expect(await titles({ assigneeId: Number(bob.id) })).toEqual(['soon', 'high'])
     expect(await titles({ assigneeId: Number(ada.id) })).toEqual(['soon'])
     expect(await titles({ assigneeId: 'none' })).toEqual(['late', 'plain', 'later'])
@@ -228,14 +228,14 @@ describe('lists', () => {
     )
   })
 
-  test('begin with what changed last', async () => {
+  test('start with the last changed card', async () => {
     const [first] = await ada.client.cards.list({ projectId, limit: 1 })
     await new Promise(resolve => setTimeout(resolve, 5))
     await update(first!.id, { title: 'changed' })
     expect((await titles({ sort: '-updatedAt' }))[0]).toBe('changed')
   })
 
-  test('of one column go by place in the order of the board', async () => {
+  test('of one column are sorted by position on the board', async () => {
     const [first, second] = await ada.client.cards.list({ projectId })
     await ada.client.cards.move({ projectId, cardId: first!.id, columnId: first!.columnId, position: 3 })
     const columnId = Number(second!.columnId)
@@ -244,7 +244,7 @@ describe('lists', () => {
     expect(await titles({ columnId, sort: '-position', limit: 2 })).toEqual(['later', 'late'])
   })
 
-  test('go by offset where they are sorted, and by cursor where they go by id', async () => {
+  test('use an offset if they are sorted, and a cursor if they are ordered by id', async () => {
     expect(await problem(titles({ sort: 'priority', cursor: 1 }))).toMatchObject([{ path: 'cursor' }])
     expect(await problem(titles({ offset: 1 }))).toMatchObject([{ path: 'offset' }])
     expect(await problem(titles({ sort: 'title' as 'id' }))).toMatchObject([{ path: 'sort' }])
@@ -257,7 +257,7 @@ describe('lists', () => {
 })
 
 describe('external routes', () => {
-  test('show a plan with integer ids, take it, and filter by it', async () => {
+  test('show a plan with integer ids, accept it, and filter by it', async () => {
     const key = await ada.client.keys.create({
       name: 'k',
       scope: 'project',

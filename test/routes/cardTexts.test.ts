@@ -9,7 +9,7 @@ let projectId: string
 let columns: string[]
 let key: string
 
-/** Every character below the space, and others that a text of JSON, of SQL or of another encoding may trip over. */
+/** Every character below the space, and others that could break a text of JSON, of SQL or of another encoding. */
 const hostile = `${Array.from({ length: 31 }, (_, at) => String.fromCharCode(at + 1)).join('')}"\\/'%_é\u007f\u0080ÿ\u2028\u2029日本🙂</script>`
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function makeCards(): Promise<void> {
   })
 }
 
-describe('what the database writes as JSON', () => {
+describe('JSON that the database writes', () => {
   beforeAll(makeCards)
 
   it.each(['', '?archived=true'])('is in a list%s what the card itself says', async query => {
@@ -61,7 +61,7 @@ describe('what the database writes as JSON', () => {
     for (const item of listed) expect(item).toEqual(only(await detail(String(item.id)), item))
   })
 
-  it('is in an external card what the view of a card says', async () => {
+  it('in an external card equals the fields of the view of a card', async () => {
     for (const { id } of await items()) {
       const { status, headers, body } = await external('GET', `/${String(id)}`)
       expect(status).toBe(200)
@@ -78,7 +78,7 @@ describe('what the database writes as JSON', () => {
     }
   })
 
-  it('is the answer to a change, too', async () => {
+  it('is also the response to a change', async () => {
     const {
       body: { data: created },
     } = await external('POST', '', { title: hostile, prompt: hostile })
@@ -88,7 +88,7 @@ describe('what the database writes as JSON', () => {
     expect((await external('GET', `?cursor=${created.id - 1}`)).body.data.items).toEqual([item])
   })
 
-  it('is nothing for a card that external routes do not know', async () => {
+  it('is empty for a card that external routes cannot access', async () => {
     const { id } = await board.client.cards.create({
       projectId,
       title: 'Shell',
@@ -127,7 +127,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('of a failure does so, too', async () => {
+  it('of a failure does so also', async () => {
     const reply = await board.request('POST', '/api/cards', { body: { projectId, title: 'x', é日: 1 } })
     expect([reply.status, reply.headers.get('content-length')]).toEqual([400, String(Buffer.byteLength(reply.text))])
     expect(reply.body.error.details).toEqual([{ path: 'é日', message: 'is not a known field' }])

@@ -24,7 +24,7 @@ describe('If-Match', () => {
   const move = (ifMatch: string) =>
     board.request('PATCH', `${path}/move`, { body: { columnId }, headers: { 'if-match': ifMatch } })
 
-  it("lets a change pass whose version is the present one, which the answer's ETag tells", async () => {
+  it("accepts a change with the current version, which the response's ETag states", async () => {
     const etag = (await board.request('GET', path)).headers.get('etag')!
     expect(etag).toBe('"1"')
     const changed = await update(etag)
@@ -32,19 +32,19 @@ describe('If-Match', () => {
     expect((await move('"2"')).headers.get('etag')).toBe('"3"')
   })
 
-  it('refuses a change with another version, and changes nothing', async () => {
+  it('rejects a change with another version, and changes nothing', async () => {
     for (const ifMatch of ['"2"', '"0"', '1', '""', 'nonsense', '"1', '"2", "3"'])
       for (const change of [update, move])
         expect(codeOf(await change(ifMatch)), ifMatch).toEqual([412, 'VERSION_CONFLICT'])
     expect((await board.request('GET', path)).body.data).toMatchObject({ title: 'a', version: 1 })
   })
 
-  it('takes any version for *, and one of a list', async () => {
+  it('accepts any version for *, and one of a list', async () => {
     expect((await update('*')).status).toBe(200)
     expect((await update('"7", "2"')).status).toBe(200)
   })
 
-  it('lets one of many writers win that saw the same version', async () => {
+  it('lets one of many writers with the same version win', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
         board.request('PATCH', path, { body: { title: `t${i}` }, headers: { 'if-match': '"1"' } }),
@@ -53,7 +53,7 @@ describe('If-Match', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)])
   })
 
-  it('holds on the external move too', async () => {
+  it('applies to the external move also', async () => {
     const { key } = await board.client.keys.create({
       name: 'k',
       scope: 'project',
@@ -82,7 +82,7 @@ describe('Idempotency-Key', () => {
     })
   const cards = async () => (await board.client.cards.list({ projectId })).length
 
-  it('gives the same answer to the same request, and does it once', async () => {
+  it('gives equal requests the same response, and executes once', async () => {
     const key = newKey()
     const first = await create(key)
     await board.client.cards.update({ projectId, cardId: first.body.data.id, title: 'changed since' })
@@ -91,7 +91,7 @@ describe('Idempotency-Key', () => {
     expect(await cards()).toBe(2)
   })
 
-  it('counts two bodies that mean the same as the same', async () => {
+  it('treats two equivalent bodies as equal', async () => {
     const key = newKey()
     const first = await create(key, { prompt: '' })
     const again = await board.request('POST', '/api/cards', {
@@ -101,7 +101,7 @@ describe('Idempotency-Key', () => {
     expect(again.text).toBe(first.text)
   })
 
-  it('refuses another body with the same key', async () => {
+  it('rejects another body with the same key', async () => {
     const key = newKey()
     await create(key)
     expect(codeOf(await create(key, { title: 'twice' }))).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
@@ -116,7 +116,7 @@ describe('Idempotency-Key', () => {
     expect(await cards()).toBe(2)
   })
 
-  it('does once what comes twenty times at once, and refuses others that come with them', async () => {
+  it('executes twenty concurrent equal requests once, and rejects others with the key', async () => {
     const key = newKey()
     const replies = await Promise.all(Array.from({ length: 20 }, () => create(key)))
     expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).toHaveLength(1)
@@ -127,7 +127,7 @@ describe('Idempotency-Key', () => {
     expect(await cards()).toBe(3)
   })
 
-  it("tells a card's event once", async () => {
+  it("sends a card's event once", async () => {
     const { db } = board.server.app
     const told = async () =>
       (await db.get<{ n: number }>('SELECT count(*) AS n FROM events WHERE type = ? AND project_id = ?', [
@@ -160,7 +160,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  it('holds on the external create and for boards and projects too', async () => {
+  it('applies to the external create and to boards and projects also', async () => {
     const { key: token } = await board.client.keys.create({
       name: 'k',
       scope: 'project',

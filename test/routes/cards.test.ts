@@ -55,7 +55,7 @@ async function order(columnId: string): Promise<string> {
 }
 
 describe('creating', () => {
-  it("puts a card at the end of the default board's first column, with the usual settings", async () => {
+  it("adds a card at the end of the default board's first column, with the default settings", async () => {
     await create('first')
     const { id, createdAt, updatedAt, boardId, ...rest } = await create('second')
     expect(rest).toEqual({
@@ -145,7 +145,7 @@ describe('creating', () => {
     }
   })
 
-  it('takes ids as text or numbers, and a column of any board of the project', async () => {
+  it('accepts ids as text or numbers, and a column of any board of the project', async () => {
     const other = await board.client.boards.create({ projectId, name: 'Other' })
     const columnId = await firstColumn(other.id)
     const made = await board.request('POST', '/api/cards', {
@@ -159,7 +159,7 @@ describe('creating', () => {
     ])
   })
 
-  it('says in an active column that no agent can be started, unless the card is deferred', async () => {
+  it('reports in an active column that no agent can be started, unless the card is deferred', async () => {
     expect((await create('a', { columnId: active })).lastAgentAction).toEqual({
       type: 'not_started',
       at: expect.any(String),
@@ -175,7 +175,7 @@ describe('creating', () => {
     expect((await board.client.cards.list({ projectId })).length).toBe(0)
   })
 
-  it('bounds titles, prompts and labels', async () => {
+  it('limits titles, prompts and labels', async () => {
     for (const fields of [
       { title: '' },
       { title: 'x'.repeat(501) },
@@ -199,7 +199,7 @@ describe('creating', () => {
 describe('moving', () => {
   beforeEach(() => createAll('a', 'b', 'c', 'd'))
 
-  it('puts a card at a zero-based place of a column', async () => {
+  it('moves a card to a zero-based position of a column', async () => {
     await move('d', backlog, 0)
     expect(await order(backlog)).toBe('dabc')
     await move('d', backlog, 2)
@@ -209,14 +209,14 @@ describe('moving', () => {
     expect([await order(backlog), await order(active)]).toEqual(['bd', 'ca'])
   })
 
-  it('means the end by a place past it, or by none', async () => {
+  it('moves to the end with a position past it, or without one', async () => {
     expect((await move('a', backlog, 99)).position).toBe(3)
     expect((await move('b', backlog)).position).toBe(3)
     expect((await move('c', active, Number.MAX_SAFE_INTEGER)).position).toBe(0)
     expect([await order(backlog), await order(active)]).toEqual(['dab', 'c'])
   })
 
-  it('refuses a place that is negative or no whole number', async () => {
+  it('rejects a position that is negative or not a whole number', async () => {
     for (const position of [-1, 0.5, '0', null, true, 2 ** 53]) {
       const reply = await request('PATCH', `/${ids.a}/move`, { columnId: active, position })
       expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
@@ -233,7 +233,7 @@ describe('moving', () => {
     expect((await move('b', backlog, 2)).version).toBe(2)
   })
 
-  it('into an archive column archives, and out of it brings back', async () => {
+  it('into an archive column archives, and out of it restores', async () => {
     const archived = await move('a', archive, 0)
     expect([archived.archivedAt === null, archived.columnId]).toEqual([false, archive])
     expect((await board.client.cards.list({ projectId })).map(({ title }) => title)).toEqual(['b', 'c', 'd'])
@@ -241,7 +241,7 @@ describe('moving', () => {
     expect(await order(backlog)).toBe('bacd')
   })
 
-  it('goes to another board, but not to another project or to nowhere', async () => {
+  it('accepts another board, but not another project or a missing column', async () => {
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = (await board.client.columns.list({ projectId: other.id }))[0]!.id
     await fails(move('a', foreign), 409, 'COLUMN_IN_OTHER_PROJECT')
@@ -255,7 +255,7 @@ describe('moving', () => {
 describe('archiving, deleting and completing', () => {
   beforeEach(() => createAll('a', 'b', 'c'))
 
-  it('archive takes a card out of lists and places, and unarchive puts it at the end', async () => {
+  it('archive removes a card from lists and positions, and unarchive adds it at the end', async () => {
     const archived = await board.client.cards.archive(card('a'))
     expect([archived.position, archived.columnId, archived.archivedAt]).toEqual([null, backlog, expect.any(String)])
     expect((await board.client.cards.archive(card('a'))).version).toBe(archived.version)
@@ -265,7 +265,7 @@ describe('archiving, deleting and completing', () => {
     expect(await order(backlog)).toBe('bca')
   })
 
-  it("unarchive out of an archive column goes to the board's first other column", async () => {
+  it("unarchive from an archive column moves to the board's first other column", async () => {
     await move('a', archive)
     expect(await board.client.cards.unarchive(card('a'))).toMatchObject({
       columnId: backlog,
@@ -274,7 +274,7 @@ describe('archiving, deleting and completing', () => {
     })
   })
 
-  it('delete hides a card everywhere, and restore puts it at the end', async () => {
+  it('delete hides a card everywhere, and restore adds it at the end', async () => {
     await board.client.cards.delete(card('a'))
     expect(await order(backlog)).toBe('bc')
     for (const call of [
@@ -295,7 +295,7 @@ describe('archiving, deleting and completing', () => {
     await fails(board.client.cards.restore(card('a')), 404, 'CARD_NOT_FOUND')
   })
 
-  it('a card that was archived is archived still when it is restored', async () => {
+  it('an archived card is still archived when it is restored', async () => {
     await board.client.cards.archive(card('a'))
     await board.client.cards.delete(card('a'))
     expect(await board.client.cards.restore(card('a'))).toMatchObject({
@@ -305,7 +305,7 @@ describe('archiving, deleting and completing', () => {
     expect(await order(backlog)).toBe('bc')
   })
 
-  it('delete keeps work in a worktree unless it is forced to, and then saves a patch', async () => {
+  it('delete keeps work in a worktree unless it is forced, and then saves a patch', async () => {
     const git = (folder: string, ...args: string[]) =>
       execFileSync('git', ['-C', folder, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
         stdio: 'ignore',
@@ -331,7 +331,7 @@ describe('archiving, deleting and completing', () => {
     ).toContain('precious')
   })
 
-  it("complete moves a card to the board's first done column, whose absence is 404", async () => {
+  it("complete moves a card to the board's first done column, and without one returns 404", async () => {
     const reply = await request('POST', `/${ids.b}/complete`)
     expect([reply.status, reply.text]).toEqual([204, ''])
     expect([await order(backlog), await order(done)]).toEqual(['ac', 'b'])
@@ -370,13 +370,13 @@ describe('changing', () => {
     expect((await board.client.cards.update(card('a'))).version).toBe(3)
   })
 
-  it('switches auto mode by a boolean only', async () => {
+  it('accepts only a boolean for auto mode', async () => {
     expect((await board.client.cards.setAutoMode({ ...card('a'), enabled: true })).autoMode).toBe(true)
     for (const enabled of ['true', 1, null])
       expect((await request('PATCH', `/${ids.a}/auto-mode`, { enabled })).status).toBe(400)
   })
 
-  it("has a pipeline: the board's active columns at first, with their prompts", async () => {
+  it("has a pipeline: initially the board's active columns, with their prompts", async () => {
     await board.client.columns.update({ projectId, columnId: active, prompt: 'Work' })
     expect(await board.client.cards.getPipeline(card('a'))).toEqual({
       steps: [{ columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }],

@@ -43,7 +43,7 @@ describe('a limit', () => {
       expect(await code(edit('active', { wipLimit }))).toBe('VALIDATION_FAILED')
   })
 
-  test('is needed by a column that pulls, and kept while it does', async () => {
+  test('is required for a column that pulls, and cannot be removed while it does', async () => {
     const refused = await problemOf(edit('active', { pull: true }))
     expect(refused).toEqual({ code: 'VALIDATION_FAILED', message: 'wipLimit is required for a column that pulls' })
     expect(await edit('active', { pull: true, wipLimit: 1 })).toMatchObject({ pull: true, wipLimit: 1 })
@@ -55,7 +55,7 @@ describe('a limit', () => {
     expect(await board.client.columns.create({ ...made, pull: true, wipLimit: 2 })).toMatchObject({ wipLimit: 2 })
   })
 
-  test('is refused for archived cards, which do not count', async () => {
+  test('is rejected for archived cards, which do not count', async () => {
     expect(await problemOf(edit('archive', { wipLimit: 1 }))).toMatchObject({ code: 'VALIDATION_FAILED' })
   })
 
@@ -78,7 +78,7 @@ describe('a full column', () => {
     message: 'The column Done is full: its limit is 1, and it has 1. Take a card out of it, raise its limit, or force.',
   }
 
-  test('refuses every way in, without force', async () => {
+  test('rejects every route into it, without force', async () => {
     const [first, waiting, archived, deleted] = [await add('1'), await add('2'), await add('3'), await add('4')]
     await move(archived.id, 'done')
     await board.client.cards.archive(at(archived.id))
@@ -116,7 +116,7 @@ describe('a full column', () => {
     expect((await problemOf(add('more', { columnId: columns.done }))).message).toContain('its limit is 1, and it has 7')
   })
 
-  test('lets cards move within it and out of it, and takes one more when one has left', async () => {
+  test('allows moves within it and out of it, and accepts another card when one has left', async () => {
     const [first, second, third] = [await add('1'), await add('2'), await add('3')]
     for (const { id } of [first, second]) await move(id, 'active')
     await edit('active', { wipLimit: 2 })
@@ -134,14 +134,14 @@ describe('a full column', () => {
     expect(await code(board.client.cards.restore(at(second.id)))).toBe('COLUMN_FULL')
   })
 
-  test('counts no terminal cards, and refuses none', async () => {
+  test('does not count terminal cards, and rejects none', async () => {
     await edit('backlog', { wipLimit: 1 })
     await add('1')
     const terminal = { kind: 'terminal', command: 'true', columnId: columns.backlog } as const
     expect(await code(add('shell', terminal))).toBe('done')
   })
 
-  test('is never overfull, however many come at once', async () => {
+  test('is never exceeded by concurrent cards', async () => {
     const cards = await Promise.all(Array.from({ length: 12 }, (_, at) => add(`card ${at}`)))
     await edit('done', { wipLimit: 5 })
     const codes = await Promise.all(
@@ -153,7 +153,7 @@ describe('a full column', () => {
   })
 })
 
-test('a file keeps limits, also of columns with more cards, and pulls nothing where it comes in', async () => {
+test('a file keeps limits, also of columns with more cards, and its import pulls nothing', async () => {
   const document = minimalDocument(board.folder('imported'))
   Object.assign(document.columns[0], { wipLimit: 1 })
   Object.assign(document.columns[1], { wipLimit: 2, pull: true })

@@ -27,7 +27,7 @@ const problemOf = (promise: Promise<unknown>) =>
   )
 
 describe('where cards go after their pull requests', () => {
-  test('is set, kept by other changes, and taken away', async () => {
+  test('is set, kept by other changes, and removed', async () => {
     const set = await edit(active, { mergedColumnId: Number(done), closedColumnId: Number(backlog) })
     expect(set).toMatchObject({ mergedColumnId: done, closedColumnId: backlog })
     expect(await edit(active, { name: 'Work' })).toMatchObject({ mergedColumnId: done, closedColumnId: backlog })
@@ -39,7 +39,7 @@ describe('where cards go after their pull requests', () => {
     expect(await board.client.columns.create(made)).toMatchObject({ mergedColumnId: done, closedColumnId: null })
   })
 
-  test('is another column of the same board where no agents work', async () => {
+  test('is another column of the same board without agents', async () => {
     const others = await board.client.boards.create({ projectId, name: 'Other' })
     const elsewhere = (await board.client.columns.list({ projectId, boardId: others.id }))[0]!.id
     const project = await board.client.projects.create({ name: 'q', path: board.folder('q') })
@@ -54,14 +54,14 @@ describe('where cards go after their pull requests', () => {
     expect(await problemOf(edit(active, { mergedColumnId: 999_999 }))).toContain('COLUMN_NOT_FOUND')
   })
 
-  test('is forgotten with the column that is deleted', async () => {
+  test('is cleared when the column is deleted', async () => {
     const shipped = await board.client.columns.create({ projectId, boardId, name: 'Shipped', columnType: 'done' })
     await edit(active, { mergedColumnId: Number(shipped.id) })
     await board.client.columns.delete({ projectId, columnId: shipped.id })
     expect((await board.client.columns.list({ projectId }))[1]).toMatchObject({ mergedColumnId: null })
   })
 
-  test('goes along with an export, and stands in a file for columns of the same board', async () => {
+  test('is included in an export, and refers to columns of the same board in a file', async () => {
     await edit(backlog, { mergedColumnId: Number(done) })
     const { columns } = await exported(board, projectId)
     expect(columns[0]).toMatchObject({ mergedColumnId: columns[2].id, closedColumnId: null })

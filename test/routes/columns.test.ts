@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const fails = (promise: Promise<unknown>, status: number, code: string) =>
   expect(promise).rejects.toMatchObject({ status, code })
-it('a move into an archive column and out of it tells that the card is archived, and is not any more', async () => {
+it('a move into an archive column and out of it sends events that the card is archived, and no longer is', async () => {
   const moved = await card('moved')
   const shelves = await Promise.all(
     ['A', 'B'].map(name => board.client.columns.create({ projectId, boardId, name, columnType: 'archive' })),
@@ -52,7 +52,7 @@ it('a move into an archive column and out of it tells that the card is archived,
 })
 
 it.each([' ', '\t\n', '\u200b', '\u2060\ufeff \u00ad', '\u3164', '\u2800', '\u202e\u200d'])(
-  'a name or title of nothing that can be seen is refused: %j',
+  'an invisible name or title is rejected: %j',
   async blank => {
     const refused = async (made: Promise<unknown>, path: string) =>
       expect(made).rejects.toMatchObject({
@@ -82,7 +82,7 @@ const card = async (title: string, columnId = backlog) => ({
 })
 
 describe('a column', () => {
-  it('is put at the end of a board of the project', async () => {
+  it('is added at the end of a board of the project', async () => {
     expect(
       await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' }),
     ).toEqual({
@@ -118,7 +118,7 @@ describe('a column', () => {
     )
   })
 
-  it('is listed with its board, or with all boards one after the other', async () => {
+  it('is listed with its board, or with all boards in order', async () => {
     const { id: second } = await board.client.boards.create({ projectId, name: 'Second' })
     await board.client.boards.reorder({ projectId, ids: [second, boardId] })
     expect((await board.client.columns.list({ projectId })).map(column => column.boardId)).toEqual([
@@ -153,7 +153,7 @@ describe('a column', () => {
     ).toBe(400)
   })
 
-  it('is not deleted while it holds cards, and closes up the ones behind it when it is', async () => {
+  it('is not deleted while it holds cards, and closes the gap after its deletion', async () => {
     const ref = await card('a')
     await fails(board.client.columns.delete({ projectId, columnId: backlog }), 409, 'COLUMN_NOT_EMPTY')
     await board.client.cards.move({ ...ref, columnId: done })
@@ -162,7 +162,7 @@ describe('a column', () => {
     await fails(board.client.columns.delete({ projectId, columnId: backlog }), 404, 'COLUMN_NOT_FOUND')
   })
 
-  it('leaves its archived and deleted cards to another column when it goes', async () => {
+  it('leaves its archived and deleted cards to another column when it is deleted', async () => {
     const [archived, deleted] = [await card('archived', active), await card('deleted', active)]
     await board.client.cards.archive(archived)
     await board.client.cards.delete(deleted)
@@ -172,7 +172,7 @@ describe('a column', () => {
     expect(await board.client.cards.restore(deleted)).toMatchObject({ columnId: backlog, position: 1 })
   })
 
-  it('leaves them to one of its own board first, then to one of another', async () => {
+  it('leaves them to one of the same board first, then to one of another', async () => {
     const second = await board.client.boards.create({ projectId, name: 'Second' })
     const [first, next, last] = (await board.client.columns.list({ projectId, boardId: second.id })).map(
       ({ id }) => id,
@@ -189,7 +189,7 @@ describe('a column', () => {
     }
   })
 
-  it('stays while its archived cards would have no other column to go to', async () => {
+  it('is not deleted if its archived cards would have no other column', async () => {
     const archived = await card('archived')
     await board.client.cards.archive(archived)
     for (const columnId of [active, done]) await board.client.columns.delete({ projectId, columnId })
@@ -197,7 +197,7 @@ describe('a column', () => {
     expect((await board.client.cards.get(archived)).columnId).toBe(backlog)
   })
 
-  it('may be the last one of a board', async () => {
+  it('can be the last one of a board', async () => {
     for (const columnId of [backlog, active, done]) await board.client.columns.delete({ projectId, columnId })
     expect(await names()).toBe('')
     await fails(board.client.cards.create({ projectId, title: 'nowhere' }), 404, 'COLUMN_NOT_FOUND')
@@ -205,7 +205,7 @@ describe('a column', () => {
 })
 
 describe('clean-all', () => {
-  it('deletes all cards of a column, however many, and of no other; each can be restored', async () => {
+  it('deletes all cards of a column, of any number, and of no other; each can be restored', async () => {
     const titles = Array.from({ length: 450 }, (_, i) => `card ${i}`)
     for (let i = 0; i < 450; i += 50) await Promise.all(titles.slice(i, i + 50).map(title => card(title)))
     const kept = await card('kept', active)
@@ -216,7 +216,7 @@ describe('clean-all', () => {
     expect((await board.client.columns.list({ projectId })).map(({ cardCount }) => cardCount)).toEqual([0, 1, 0])
     expect((await board.client.projects.stats({ id: projectId })).total).toBe(1)
     const told = () => new Set(live.messages.filter(({ type }) => type === 'card.deleted').map(({ data }) => data.id))
-    await eventually('the news of each card', () => told().size >= 450)
+    await eventually('the event of each card', () => told().size >= 450)
     expect([told().size, told().has(one.id), told().has(kept.cardId)]).toEqual([450, true, false])
     live.close()
     expect(await board.client.cards.restore({ projectId, cardId: one.id })).toMatchObject({
@@ -227,7 +227,7 @@ describe('clean-all', () => {
     await board.client.columns.delete({ projectId, columnId: backlog })
   })
 
-  it('deletes what was archived from the column, too, also in an archive column', async () => {
+  it('also deletes cards archived from the column, even in an archive column', async () => {
     const [shelved, inArchive, elsewhere] = [
       await card('shelved'),
       await card('in archive'),
@@ -252,7 +252,7 @@ describe('clean-all', () => {
 })
 
 describe('the order of columns', () => {
-  it('is what reorder says', async () => {
+  it('is set by reorder', async () => {
     expect(
       (await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })).map(({ id, position }) => [
         id,
@@ -267,7 +267,7 @@ describe('the order of columns', () => {
     expect((await board.client.cards.create({ projectId, title: 't' })).columnId).toBe(done)
   })
 
-  it('takes all ids of one board exactly once', async () => {
+  it('requires all ids of one board exactly once', async () => {
     const { id: second } = await board.client.boards.create({ projectId, name: 'Second' })
     const there = (await board.client.columns.list({ projectId, boardId: second })).map(({ id }) => id)
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })

@@ -87,7 +87,7 @@ describe('comments on a card', () => {
     live.close()
   })
 
-  test('come newest first, page by page', async () => {
+  test('are listed newest first, in pages', async () => {
     for (const body of ['1', '2', '3', '4', '5']) await owner.client.comments.create({ ...card, body })
     const first = await owner.client.comments.list({ ...card, limit: 2 })
     const second = await owner.client.comments.list({ ...card, limit: 2, cursor: Number(first.nextCursor) })
@@ -101,7 +101,7 @@ describe('comments on a card', () => {
     expect((await owner.client.comments.list({ ...card, limit: 5 })).nextCursor).toBeNull()
   })
 
-  test('are changed by their author alone, and deleted by the author and who manages the project', async () => {
+  test('are changed by their author only, and deleted by the author and project admins', async () => {
     const [author, member, manager] = [await inProject('viewer'), await inProject('member'), await inProject('admin')]
     const write = async () => ({ ...card, commentId: (await author.client.comments.create({ ...card, body: 'a' })).id })
     const comment = await write()
@@ -117,7 +117,7 @@ describe('comments on a card', () => {
     expect(await code(author.client.comments.delete(comment))).toBe('COMMENT_NOT_FOUND')
   })
 
-  test('are not changed by the same text', async () => {
+  test('are not changed by an equal text', async () => {
     const { id } = await owner.client.comments.create({ ...card, body: 'a' })
     expect((await owner.client.comments.update({ ...card, commentId: id, body: 'a' })).editedAt).toBeNull()
   })
@@ -131,7 +131,7 @@ describe('comments on a card', () => {
     expect(await code(owner.client.comments.list({ projectId, cardId: '999999' }))).toBe('CARD_NOT_FOUND')
   })
 
-  test('are text that can be seen, of at most 64 KiB', async () => {
+  test('must be visible text, of at most 64 KiB', async () => {
     for (const body of ['', ' \n\u200b', 'a\0b', '\ud800', 'ü'.repeat(32_769)])
       expect(await code(owner.client.comments.create({ ...card, body }))).toBe('VALIDATION_FAILED')
     await owner.client.comments.create({ ...card, body: 'ü'.repeat(32_768) })
@@ -149,7 +149,7 @@ describe('comments on a card', () => {
     expect(await code(owner.client.comments.create({ ...card, body: 'one more' }))).toBe('CONFLICT')
   })
 
-  test('take an Idempotency-Key', async () => {
+  test('accept an Idempotency-Key', async () => {
     const send = () =>
       board.request('POST', `/api/projects/${projectId}/cards/${card.cardId}/comments`, {
         token: owner.token,
@@ -196,7 +196,7 @@ describe('comments on a card', () => {
     live.close()
   })
 
-  test('go with their card', async () => {
+  test('are deleted with their card', async () => {
     const { id: commentId } = await owner.client.comments.create({ ...card, body: 'a' })
     await owner.client.cards.delete(card)
     expect(await code(owner.client.comments.list(card))).toBe('CARD_NOT_FOUND')
@@ -237,7 +237,7 @@ describe('a mention', () => {
     for (const each of heard) each.live.close()
   })
 
-  test('of a card that one watches notifies, once, and not of one’s own', async () => {
+  test('of a watched card notifies once, and not for one’s own', async () => {
     const [watcher, mute, writer] = [await inProject('viewer'), await inProject('member'), await inProject('member')]
     await owner.client.cards.update({ ...card, assigneeIds: [Number(watcher.id), Number(mute.id)] })
     await mute.client.notifications.set({ commented: false })

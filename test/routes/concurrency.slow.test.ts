@@ -75,8 +75,8 @@ async function expectDense(): Promise<void> {
   expect(archived.filter(({ id, position }) => position !== null || shown.has(id))).toEqual([])
 }
 
-describe('two hundred requests at once', () => {
-  it('moves, creates, archives and deletes leave a column of several hundred cards dense and its places unique', async () => {
+describe('two hundred concurrent requests', () => {
+  it('that move, create, archive and delete leave a column of several hundred cards dense and its positions unique', async () => {
     await fill(300)
     const random = numbers(7)
     const victims = [...ids]
@@ -96,7 +96,7 @@ describe('two hundred requests at once', () => {
     await expectDense()
   })
 
-  it('all about the same cards and any column leave every column dense', async () => {
+  it('for the same cards and any column leave every column dense', async () => {
     await fill(40)
     const random = numbers(11)
     for (let round = 0; round < 2; round++) {
@@ -105,7 +105,7 @@ describe('two hundred requests at once', () => {
     }
   })
 
-  it('moving one card leave it in one place', async () => {
+  it('that move one card leave it in one position', async () => {
     await fill(5)
     const replies = await Promise.all(Array.from({ length: 200 }, (_, i) => move(ids[0]!, columns[i % 3]!, i % 5)))
     expect(replies.filter(({ status }) => status !== 200)).toEqual([])
@@ -124,7 +124,7 @@ describe('two hundred requests at once', () => {
     )
   })
 
-  it('from the external routes and the internal ones keep the same order', async () => {
+  it('to the external routes and the internal ones keep one order', async () => {
     await fill(60)
     const { key } = await board.client.keys.create({
       name: 'k',

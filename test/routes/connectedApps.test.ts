@@ -28,8 +28,8 @@ const cardsOf = (id: string) => `/api/projects/${id}/cards`
 const addCard = (token: string) =>
   board.request('POST', '/api/cards', { token, body: { projectId, title: 'Tiles' } }).then(each => each.status)
 
-describe('what apps read before they ask', () => {
-  it('is where to sign in, by the name under which the board was asked', async () => {
+describe('the metadata for apps', () => {
+  it('names the sign-in, under the requested host name', async () => {
     const { port } = new URL(board.url)
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
       const get = (path: string) => board.request('GET', path, { token: null, headers: { host } })
@@ -48,7 +48,7 @@ describe('what apps read before they ask', () => {
     }
   })
 
-  it('is named by a 401 of the tools, and of nothing else', async () => {
+  it('is referenced by a 401 of the tools, and of nothing else', async () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     const challenge = `Bearer resource_metadata="${board.url}/.well-known/oauth-protected-resource/api/mcp"`
     for (const token of [null, 'svc_ot_nonsense']) {
@@ -59,7 +59,7 @@ describe('what apps read before they ask', () => {
     expect([other.status, other.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   })
 
-  it('is the public address where there is one', async () => {
+  it('has the public address if there is one', async () => {
     const behind = await startBoard({ publicUrl: 'https://board.example.org/team/' })
     const { body } = await behind.request('GET', '/.well-known/oauth-authorization-server', { token: null })
     expect(body.issuer).toBe('https://board.example.org/team')
@@ -95,7 +95,7 @@ describe('a registered app', () => {
   })
 })
 
-describe('a person who is asked', () => {
+describe('a user who is asked for authorization', () => {
   it("sees the app's name, the redirect URI and the requested permissions", async () => {
     const app = await connectedApp(board, { client_name: 'Pro\u202ebe\u200b  two' })
     const request = await app.request({ scope: 'read work unheard-of' })
@@ -138,7 +138,7 @@ describe('a person who is asked', () => {
     expect([await addCard(body.access_token), await statusOf(body.access_token, '/api/keys')]).toEqual([201, 403])
   })
 
-  it('allows reading alone, or one project alone', async () => {
+  it('allows only reading, or only one project', async () => {
     const reader = await (await connectedApp(board)).connect(ada, { access: 'read' })
     expect(reader.scope).toBe('read')
     expect([await statusOf(reader.access_token, cardsOf(projectId)), await addCard(reader.access_token)]).toEqual([
@@ -164,7 +164,7 @@ describe('a person who is asked', () => {
     expect(await keyIds()).toEqual(before)
   })
 
-  it('finds it among the keys, revokes it at once, and cannot rotate it', async () => {
+  it('finds it among the keys, revokes it immediately, and cannot rotate it', async () => {
     const app = await connectedApp(board)
     const { access_token: token, refresh_token: refreshToken } = await app.connect(ada, { projectId })
     const key = (await board.as(ada).keys.list()).at(-1)!
@@ -184,7 +184,7 @@ describe('a person who is asked', () => {
     expect((await app.refresh(refreshToken)).body.error).toBe('invalid_grant')
   })
 
-  it('has one key for each app: what the app was allowed before ends', async () => {
+  it('has one key per app: the earlier authorization of the app ends', async () => {
     const app = await connectedApp(board)
     const first = await app.connect(ada)
     const second = await app.connect(ada, { access: 'read' })
@@ -209,7 +209,7 @@ describe('tokens', () => {
     ada = (await board.as().auth.login({ email: 'ada@example.org', password })).token
   })
 
-  it('are ended by the app: one alone, or all with the refresh token', async () => {
+  it('are revoked by the app: one, or all with the refresh token', async () => {
     const app = await connectedApp(board)
     const first = await app.connect(ada)
     const second: Tokens = (await app.refresh(first.refresh_token)).body
@@ -222,7 +222,7 @@ describe('tokens', () => {
     ])
   })
 
-  it('are kept as hashes alone', async () => {
+  it('are stored as hashes only', async () => {
     const app = await connectedApp(board)
     const code = await app.code(ada)
     const tokens: Tokens = (await app.trade(code)).body

@@ -13,7 +13,7 @@ afterAll(() => board.close())
 const request = () => `GET /api/projects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${board.token}\r\n\r\n`
 const open = () => connect({ port: Number(new URL(board.url).port), host: '127.0.0.1', noDelay: true })
 
-/** Asks again with each answer until nobody is left to be heard, and notes whose answers come. */
+/** Sends another request after each response until all clients were answered, and records the order of the responses. */
 function ask(socket: Socket, name: number, answered: number[], isEnough: () => boolean): void {
   socket.on('data', chunk => {
     if (!chunk.includes('HTTP/1.1 200')) return
@@ -22,12 +22,12 @@ function ask(socket: Socket, name: number, answered: number[], isEnough: () => b
     else socket.write(request())
   })
   socket.on('error', () => {
-    /* The server may have ended it. */
+    /* The server can have closed it. */
   })
   socket.write(request())
 }
 
-it('of clients that come at once, the last is heard before any other is for the third time', async () => {
+it('of concurrent clients, the last is answered before any other is for the third time', async () => {
   const count = 32
   const answered: number[] = []
   const isEnough = () => new Set(answered).size === count
@@ -37,7 +37,7 @@ it('of clients that come at once, the last is heard before any other is for the 
   expect(Math.max(...times)).toBeLessThan(4)
 })
 
-it('clients that come without end keep nobody from an answer', async () => {
+it('an endless stream of clients blocks none', async () => {
   const asking = open()
   await once(asking, 'connect')
   let isAnswered = false
@@ -49,7 +49,7 @@ it('clients that come without end keep nobody from an answer', async () => {
       others.add(other)
       other.on('connect', () => other.destroy()).on('close', () => others.delete(other))
       other.on('error', () => {
-        /* It is gone. */
+        /* It is closed. */
       })
     }
     setImmediate(come)

@@ -48,7 +48,7 @@ const onDisk = (dataDir = board.dataDir) =>
     .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     .join('\n')
 
-describe('keeping an API key', () => {
+describe('storing an API key', () => {
   it('shows its last four characters to its owner, and never more', async () => {
     const made = await request('POST', '/api/credentials', { name: 'Mine', provider: 'anthropic', apiKey })
     expect(made.status).toBe(201)
@@ -73,12 +73,12 @@ describe('keeping an API key', () => {
     for (const { text } of [made, read, list]) expect(text).not.toContain('canary')
   })
 
-  it('shows nothing of a key so short that four characters would be much of it', async () => {
+  it('shows nothing of a key that is too short for that', async () => {
     const { id } = await add({ apiKey: 'short-key' })
     expect((await request('GET', `/api/credentials/${id}`)).body.data.apiKey).toBe('…')
   })
 
-  it('wants a key, and an address for a provider that has none', async () => {
+  it('requires a key, and an address for a provider without a default', async () => {
     const wrong: Array<[Record<string, unknown>, string]> = [
       [{ provider: 'openai' }, 'apiKey'],
       [{ provider: 'custom', apiKey }, 'baseUrl'],
@@ -101,7 +101,7 @@ describe('keeping an API key', () => {
     }
   })
 
-  it('changes name and key, and wants the key again for another server', async () => {
+  it('changes name and key, and requires the key again for another server', async () => {
     const { id } = await add()
     const patch = (body: Record<string, unknown>) => request('PATCH', `/api/credentials/${id}`, body)
     expect((await patch({ name: 'Renamed' })).body.data).toMatchObject({ id, name: 'Renamed', provider: 'custom' })
@@ -121,7 +121,7 @@ describe('keeping an API key', () => {
     })
   })
 
-  it('answers the credentials of others like those that do not exist, to administrators too', async () => {
+  it('treats the credentials of others as missing, also for administrators', async () => {
     const { id } = await add()
     const projectId = await newProject(foreign)
     const { id: cardId } = await board.as(foreign).cards.create({ projectId, title: 'c' })
@@ -163,7 +163,7 @@ describe('verifying a key', () => {
     ['github', '/user', { authorization: `Bearer ${apiKey}` }],
     ['custom', '/models', { authorization: `Bearer ${apiKey}` }],
   ] as const
-  it.each(ways)('asks %s for %s', async (name, path, headers) => {
+  it.each(ways)('sends %s a request for %s', async (name, path, headers) => {
     const { id } = await add({ provider: name, baseUrl: `${provider.url}/` })
     provider.goodKey = apiKey
     expect(await verify(id)).toEqual({ valid: true, detail: null })
@@ -174,7 +174,7 @@ describe('verifying a key', () => {
     expect(detail).not.toContain('canary')
   })
 
-  it("asks a base URL that ends with the API's version once for it, and sends the credential's headers", async () => {
+  it("requests a base URL that ends with the API's version once, and sends the credential's headers", async () => {
     const { id } = await add({
       provider: 'openai',
       baseUrl: `${provider.url}/v1`,
@@ -191,7 +191,7 @@ describe('verifying a key', () => {
     expect([moved.status, moved.body.error.details[0].path]).toEqual([400, 'headers'])
   })
 
-  it('takes the refusal that each provider has for one', async () => {
+  it("recognizes each provider's rejection", async () => {
     const { id } = await add({ provider: 'google' })
     provider.on('/v1beta/models', (_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"API key not valid."}}')
@@ -211,7 +211,7 @@ describe('verifying a key', () => {
     await other.close()
   })
 
-  it('takes a page, an error and an endless answer for no proof', async () => {
+  it('does not accept a page, an error or an endless response as proof', async () => {
     const { id } = await add()
     provider.on('/models', (_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome')
@@ -242,14 +242,14 @@ describe('verifying a key', () => {
     expect(sent.bytes).toBeLessThan(16 * 1024 * 1024)
   })
 
-  it('says that a provider cannot be reached, and nothing of the key', async () => {
+  it('reports an unreachable provider, without the key', async () => {
     const closed = await startCredentialProvider()
     await closed.close()
     const { id } = await add({ baseUrl: closed.url })
     expect(await verify(id)).toEqual({ valid: false, detail: 'The provider could not be reached: ECONNREFUSED.' })
   })
 
-  it('waits ten seconds for an answer', async () => {
+  it('waits ten seconds for a response', async () => {
     const { id } = await add()
     provider.on('/models', () => {
       /* never */
@@ -264,7 +264,7 @@ describe('verifying a key', () => {
 })
 
 describe('choosing', () => {
-  it("gives a card its own credential, else its project's, else its organization's default", async () => {
+  it("gives a card its own credential, otherwise its project's, otherwise its organization's default", async () => {
     const { app } = board.server
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Crew' })
     const projectId = await newProject(own, { organizationId })
@@ -337,7 +337,7 @@ describe('choosing', () => {
   })
 })
 
-it('tells what agents have used, in all and by day', async () => {
+it('reports the usage of agents, in total and by day', async () => {
   const { id } = await add()
   const path = `/api/credentials/${id}/usage`
   expect((await request('GET', path)).body.data).toEqual({
@@ -370,6 +370,6 @@ it('tells what agents have used, in all and by day', async () => {
   })
 })
 
-it('leaves no key on disk in clear', () => {
+it('stores no key in plain text on disk', () => {
   expect(onDisk()).not.toContain('canary')
 })

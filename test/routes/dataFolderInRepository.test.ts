@@ -71,7 +71,7 @@ test('a new folder in the repository is neither created nor used', async () => {
   expect(readdirSync(repository)).not.toContain('new')
 })
 
-test('a change of the path of a project, and a further repository, are checked as well', async () => {
+test("a change of a project's path, and a further repository, are validated also", async () => {
   const { id } = await create(other)
   await expect(board.client.projects.update({ id, path: repository })).rejects.toMatchObject(refused)
   await expect(

@@ -105,7 +105,7 @@ it.each(['boards', 'scripts', 'webhooks'])(
   },
 )
 
-it('an export of a project or an organization that goes is 404', async () => {
+it('an export of a project or an organization that is deleted returns 404', async () => {
   const { id } = await board.client.projects.create({ name: 'Goes', path: board.folder('goes') })
   const project = await outrun(
     () => board.client.projects.delete({ id }),
@@ -120,7 +120,7 @@ it('an export of a project or an organization that goes is 404', async () => {
   expect([whole.status, whole.body.error.code]).toEqual([404, 'ORGANIZATION_NOT_FOUND'])
 })
 
-it.skipIf(onLibsqlServer)('a restore of a backup that goes is 404', async () => {
+it.skipIf(onLibsqlServer)('a restore of a backup that is deleted returns 404', async () => {
   const { filename } = await board.client.backups.create({})
   const { backups } = board.server.app
   const { runExclusive } = backups

@@ -74,7 +74,7 @@ describe('a card that waits for others', () => {
     expect((await read(waiting.id)).blocked).toBe(false)
   })
 
-  test('waits across boards of the project, and for no card of another one', async () => {
+  test('can wait across boards of the project, and for no card of another one', async () => {
     const other = await board.client.boards.create({ projectId, name: 'other' })
     const [backlog, , done] = await board.client.columns.list({ projectId, boardId: other.id })
     const a = await add('a', { columnId: backlog!.id })
@@ -88,7 +88,7 @@ describe('a card that waits for others', () => {
     expect(await code(add('refused', { discoveredFromId: '999999' }))).toBe('CARD_NOT_FOUND')
   })
 
-  test('refuses circles with their path, of blockers and of parts', async () => {
+  test('rejects cycles with their path, of blockers and of parts', async () => {
     const a = await add('a')
     const b = await add('b', { blockedBy: [a.id], parentId: a.id })
     const c = await add('c', { blockedBy: [b.id], parentId: b.id })

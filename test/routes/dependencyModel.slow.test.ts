@@ -53,7 +53,7 @@ let board: TestBoard
 beforeAll(async () => void (board = await startBoard()))
 afterAll(() => board.close())
 
-test('what is blocked, ready and a part follows from any order of moves, deletions and changes', async () => {
+test('blocked, ready and part states match the model after any order of moves, deletions and changes', async () => {
   const cardCount = 6
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async steps => {

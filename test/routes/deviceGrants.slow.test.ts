@@ -57,7 +57,7 @@ const onDisk = (dataDir = board.dataDir) =>
     .join('\n')
 
 describe('a device authorization', () => {
-  it('names a code and a page, waits, and ends with a sealed token that the provider takes', async () => {
+  it('returns a code and a page, waits, and ends with a sealed token that the provider accepts', async () => {
     const reply = await start({ name: 'Mine' })
     const { credentialId: id, ...shown } = reply.body.data
     expect(shown).toEqual({
@@ -83,7 +83,7 @@ describe('a device authorization', () => {
     for (const secret of ['canary', canaryDeviceCode]) expect(onDisk() + reply.text).not.toContain(secret)
   })
 
-  it('is asked after no faster than the provider allows, however often its status is read', async () => {
+  it('is polled no faster than the provider allows, regardless of status reads', async () => {
     const id = await begun()
     await eventually('three questions', async () => {
       await Promise.all(Array.from({ length: 20 }, () => statusOf(id)))
@@ -108,7 +108,7 @@ describe('a device authorization', () => {
     }
   })
 
-  it('takes no pace that is too fast, or too slow for a timer', async () => {
+  it('rejects intervals that are too fast, or too slow for a timer', async () => {
     for (const interval of [0.001, 1e12]) {
       provider.on('/device', (_, response) =>
         json(response, 200, {
@@ -129,7 +129,7 @@ describe('a device authorization', () => {
     expect(provider.asked('/token')).toEqual([])
   })
 
-  it('shows at most a hundred characters of a code, and asks for it every five seconds where no pace is named', async () => {
+  it('shows at most a hundred characters of a code, and polls every five seconds by default', async () => {
     provider.on('/device', (_, response) =>
       json(response, 200, {
         device_code: 'd',
@@ -149,7 +149,7 @@ describe('a device authorization', () => {
     ['access_denied', 'failed'],
     ['invalid_grant', 'failed'],
     ['expired_token', 'expired'],
-  ])('ends when the provider answers %s', async (error, status) => {
+  ])('ends if the provider responds with %s', async (error, status) => {
     provider.outcome = error
     const id = await begun()
     await becomes(id, status)
@@ -159,7 +159,7 @@ describe('a device authorization', () => {
     expect(provider.asked('/token')).toHaveLength(asked)
   })
 
-  it('expires with its time, without another question', async () => {
+  it('expires after its time, without another poll', async () => {
     const id = await begun()
     now += 900_000
     expect(await statusOf(id)).toBe('expired')
@@ -180,7 +180,7 @@ describe('a device authorization', () => {
     await before.close()
   })
 
-  it('is not asked after any more when the server stops, even in the middle of a question', async () => {
+  it('is not polled after the server stops, even in the middle of a poll', async () => {
     let isOpen = false
     provider.on('/token', (_, response) => {
       isOpen = true
@@ -198,7 +198,7 @@ describe('a device authorization', () => {
     await stopping.close()
   })
 
-  it('says after a restart with another key that it cannot go on', async ({ skip }) => {
+  it('reports after a restart with another key that it cannot continue', async ({ skip }) => {
     skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
     const before = await startBoard({ secretKey: '11'.repeat(32) })
     const id = await begun({}, before)
@@ -227,7 +227,7 @@ describe('a device authorization', () => {
 })
 
 describe('the providers', () => {
-  it('takes the errors that GitHub answers with status 200', async () => {
+  it('accepts the errors that GitHub sends with status 200', async () => {
     await provider.close()
     provider = await startCredentialProvider(200)
     const id = await begun({ provider: 'github' })
@@ -237,13 +237,13 @@ describe('the providers', () => {
     await becomes(id, 'complete')
   })
 
-  it("takes Google's verification_url", async () => {
+  it("accepts Google's verification_url", async () => {
     const { body } = await start({ provider: 'google' })
     expect(body.data.verificationUri).toBe(`${provider.url}/activate`)
     await board.client.credentials.delete({ id: body.data.credentialId })
   })
 
-  it("uses the server's client, but sends its secret to no address of a user's choice", async () => {
+  it("uses the server's client, but sends its secret to no address that a user chose", async () => {
     provider.outcome = tokens
     const id = await begun({ provider: 'github', clientId: undefined })
     await becomes(id, 'complete')
@@ -302,7 +302,7 @@ describe('the providers', () => {
 })
 
 describe('tokens and status of a device authorization', () => {
-  it('exchanges tokens that are old, once for all who ask, and keeps the new ones', async () => {
+  it('exchanges expired tokens once for concurrent requests, and stores the new ones', async () => {
     provider.outcome = tokens
     const id = await begun()
     await becomes(id, 'complete')
@@ -322,7 +322,7 @@ describe('tokens and status of a device authorization', () => {
     expect(onDisk()).not.toContain('canary')
   })
 
-  it('is not its status where it is an API key, nor another key or address', async () => {
+  it('is not the status of an API key, or of another key or address', async () => {
     const { id } = await board.client.credentials.create({
       name: 'k',
       provider: 'openai',
@@ -339,7 +339,7 @@ describe('tokens and status of a device authorization', () => {
     await board.client.credentials.delete({ id: grant })
   })
 
-  it('is more than ten at once', async () => {
+  it('is limited to ten at once', async () => {
     const replies = await Promise.all(Array.from({ length: 14 }, () => start()))
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(10)
     expect(replies.filter(({ status }) => status !== 200).map(codeOf)).toEqual(

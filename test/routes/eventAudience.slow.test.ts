@@ -180,7 +180,7 @@ const callers: Array<[string, () => Promise<string>]> = [
 ]
 
 test.each(callers)(
-  '%s hears of each type exactly what the routes let it read, live and afterwards',
+  '%s receives of each type exactly what the routes let it read, live and in replays',
   async (_, make) => {
     const token = await make()
     const since = await board.server.app.outbox.lastSeq()
@@ -227,7 +227,7 @@ test.each(callers)(
   },
 )
 
-test('a notification of a monitor, which names its command, is for keys that read monitors', async () => {
+test('a notification of a monitor, which names its command, is sent only to keys that read monitors', async () => {
   const { projectId } = place
   const { id: userId } = await board.client.auth.me()
   const tell = (kind: 'agentCompleted' | 'monitorFailing') =>
@@ -254,7 +254,7 @@ test('a notification of a monitor, which names its command, is for keys that rea
   expect(hearers.map(heard)).toEqual([['agentCompleted'], ['monitorFailing', 'agentCompleted']])
 })
 
-test('every type says what reading it takes', () => {
+test('every type declares the permission to read it', () => {
   expect(Object.keys(events).sort()).toEqual([...Object.keys(readers), 'notification'].sort())
   for (const type of Object.keys(events) as EventType[])
     if (type !== 'project.deleted') expect([type, eventSpec(type).permissions]).not.toEqual([type, []])
@@ -279,7 +279,7 @@ test('a subscriber with few rights gets past the events it cannot see, without a
   expect(live.messages.some(({ type }) => type === 'resync')).toBe(false)
 })
 
-test('what is deleted is not told afterwards, only that it was', async () => {
+test('events of deleted objects are not replayed, except their deletion', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'Past', path: board.folder('past') })
   const since = await board.server.app.outbox.lastSeq()
   const client: Client = board.client
@@ -473,7 +473,7 @@ const ways: Record<string, Way> = {
   },
 }
 
-test.each(Object.entries(ways))('%s hears nothing that is written after the answer', async (_, way) => {
+test.each(Object.entries(ways))('%s receives no events after the response', async (_, way) => {
   const { id: projectId } = await board.client.projects.create({ name: 'Flood', path: board.folder('flood') })
   const writing = flood(projectId)
   for (let round = 0; round < 3; round++) {

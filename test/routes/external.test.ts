@@ -78,7 +78,7 @@ describe('boards', () => {
 })
 
 describe('creating a card', () => {
-  it("leaves it deferred and unread in the default board's first column", async () => {
+  it("creates it deferred and unread in the default board's first column", async () => {
     const reply = await external('POST', '/cards', { title: 'First', prompt: 'Do it' })
     const { id, createdAt, updatedAt, ...card } = reply.body.data
     expect([reply.status, typeof id, updatedAt, reply.headers.get('etag')]).toEqual([201, 'number', createdAt, '"1"'])
@@ -125,14 +125,14 @@ describe('creating a card', () => {
     expect(await create('Third')).toMatchObject({ position: 1 })
   })
 
-  it('initialises the pipeline', async () => {
+  it('initializes the pipeline', async () => {
     const { id } = await create('a')
     expect(
       (await board.client.cards.getPipeline({ projectId, cardId: id })).steps.map(({ columnId }) => columnId),
     ).toEqual([String(active)])
   })
 
-  it('takes a column of the default board only', async () => {
+  it('accepts a column of the default board only', async () => {
     const other = await board.client.boards.create({ projectId, name: 'Other' })
     const columnId = Number((await board.client.columns.list({ projectId, boardId: other.id }))[0]!.id)
     expect(codeOf(await external('POST', '/cards', { title: 'x', columnId }))).toEqual([
@@ -151,7 +151,7 @@ describe('creating a card', () => {
     ])
   })
 
-  it('takes integer ids and known fields only', async () => {
+  it('accepts integer ids and known fields only', async () => {
     for (const body of [
       { title: 'x', columnId: String(backlog) },
       { title: 'x', columnId: 0 },
@@ -168,7 +168,7 @@ describe('creating a card', () => {
 })
 
 describe('listing cards', () => {
-  it('is by id, without the parts that a single card has in addition', async () => {
+  it('is sorted by id, without the fields of a single card', async () => {
     const first = await create('a')
     const { locks, sessions, ...item } = await create('b', { blockedBy: [first.id] })
     await move(first.id, backlog, 1)
@@ -182,7 +182,7 @@ describe('listing cards', () => {
     expect([locks, sessions]).toEqual([[], []])
   })
 
-  it('leaves out archived, deleted and other cards than kanban ones, which count nowhere', async () => {
+  it('omits archived, deleted and non-kanban cards, also from counts', async () => {
     const [, archived, deleted, inArchive] = [
       await create('a'),
       await create('b'),
@@ -265,7 +265,7 @@ describe('listing cards', () => {
       expect(codeOf(await external('GET', `/cards?${query}`)), query).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('comes in pages of 50, at most 100, whose cursor is the last id', async () => {
+  it('is returned in pages of 50, at most 100, with the last id as cursor', async () => {
     const made: number[] = []
     for (let i = 0; i < 105; i += 35)
       made.push(...(await Promise.all(Array.from({ length: 35 }, () => create('x')))).map(({ id }) => id as number))
@@ -288,7 +288,7 @@ describe('listing cards', () => {
 })
 
 describe('moving, archiving and cancelling', () => {
-  it('puts a card at the place, starts nothing and answers the card', async () => {
+  it('moves a card to the position, starts no agent and returns the card', async () => {
     const [a, b] = [await create('a', { columnId: active }), await create('b')]
     const reply = await move(b.id, active)
     expect([reply.status, reply.headers.get('etag')]).toEqual([200, '"2"'])
@@ -306,7 +306,7 @@ describe('moving, archiving and cancelling', () => {
     expect((await move(Number(started.id), active)).body.data).toMatchObject({ deferred: true, lastAgentAction: null })
   })
 
-  it('needs a column of the project and a place that is a whole number from 0', async () => {
+  it('requires a column of the project and a position that is a whole number from 0', async () => {
     const { id } = await create('a')
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = Number((await board.client.columns.list({ projectId: other.id }))[0]!.id)
@@ -329,21 +329,21 @@ describe('moving, archiving and cancelling', () => {
     expect((await external('GET', `/cards/${id}`)).body.data).toMatchObject({ columnId: backlog, version: 1 })
   })
 
-  it('archives once and for all who ask again', async () => {
+  it('archives once, also for repeated requests', async () => {
     const { id } = await create('a')
     for (let i = 0; i < 2; i++)
       expect((await external('POST', `/cards/${id}/archive`)).body).toEqual({ data: { ok: true } })
     expect((await board.client.cards.get({ projectId, cardId: id })).version).toBe(2)
   })
 
-  it('cancels no agent that does not run', async () => {
+  it('does not cancel an agent that is not running', async () => {
     const { id } = await create('a')
     expect(codeOf(await external('POST', `/cards/${id}/agent/cancel`))).toEqual([409, 'AGENT_NOT_RUNNING'])
   })
 })
 
 describe('the permissions of a key', () => {
-  it('is limited to its project, and ids are positive integers', async () => {
+  it('are limited to its project, and ids are positive integers', async () => {
     const { id } = await create('a')
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const scoped = (
@@ -364,7 +364,7 @@ describe('the permissions of a key', () => {
     }
   })
 
-  it('is 100 requests a minute, counted for each key, and says when to come back', async () => {
+  it('include 100 requests a minute, counted per key, with Retry-After', async () => {
     const limited = await startBoard()
     try {
       const { id } = await limited.client.projects.create({ name: 'Limited', path: limited.dataDir })

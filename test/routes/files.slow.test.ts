@@ -39,7 +39,7 @@ test("lists tracked files verbatim and relative to the project's folder, without
   expect((await files(below.id)).body).toEqual({ data: ['ünïcode "name".txt'] })
 })
 
-test('a folder without a repository, with a broken or a new one, or a missing folder is 409', async () => {
+test('a folder without a repository, with a broken or a new one, or a missing folder returns 409', async () => {
   const plain = its.folder('plain')
   const { id } = await its.board.client.projects.create({ name: 'Plain', path: plain })
   const refused = async () => (await files(id)).body.error?.code
@@ -53,7 +53,7 @@ test('a folder without a repository, with a broken or a new one, or a missing fo
   expect(await refused()).toBe('NOT_A_GIT_REPOSITORY')
 })
 
-test('variables of Git that the server was started with do not lead elsewhere', async () => {
+test("Git variables in the server's environment have no effect", async () => {
   process.env.GIT_DIR = '/nowhere'
   try {
     expect((await files()).status).toBe(200)
@@ -77,7 +77,7 @@ test('a worktree of another repository, a folder inside of one, and a plain fold
   expect(await attach(its.worktree)).toBe(undefined)
 })
 
-test('a worktree whose .git was removed or bent is not believed', async () => {
+test('a worktree whose .git was removed or changed is not trusted', async () => {
   const card = await its.card()
   const held = readFileSync(join(its.worktree, '.git'), 'utf8')
   rmSync(join(its.worktree, '.git'))
@@ -98,7 +98,7 @@ test('a worktree replaced by a link is neither clean nor read', async () => {
   rmSync(its.worktree)
 })
 
-test('programs that a worktree or its repository plants are never run', async () => {
+test('planted programs of a worktree or its repository never run', async () => {
   const sentinel = join(its.folder('sentinel'), 'ran')
   const program = join(its.worktree, 'program.sh')
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${sentinel}'\ncat\n`, { mode: 0o755 })

@@ -68,7 +68,7 @@ const file = (name: string, content: string | Buffer = ''): string => {
 }
 
 describe('browsing', () => {
-  test('shows the folders first, then the rest by name, with type, size, time, and which are repositories', async () => {
+  test('lists folders first, then the rest by name, with type, size and time, and marks repositories', async () => {
     mkdirSync(join(own, 'listed', 'b-folder'), { recursive: true })
     mkdirSync(join(own, 'listed', 'a-repository', '.git'), { recursive: true })
     file('listed/z.txt', '12345')
@@ -109,7 +109,7 @@ describe('browsing', () => {
     expect((await as('super').browse({ path: home })).parent).toBeNull()
   })
 
-  test('shows ten thousand entries and no more, while others are answered', async () => {
+  test('lists at most ten thousand entries, while others are answered', async () => {
     const folder = join(own, 'thousands')
     mkdirSync(folder)
     for (let number = 0; number < 10_000; number++)
@@ -153,7 +153,7 @@ describe('browsing', () => {
 })
 
 describe('reading', () => {
-  test('gives text with its size and type', async () => {
+  test('returns text with its size and type', async () => {
     expect(await as('ada').read({ path: join(own, 'README.md') })).toEqual({
       path: join(own, 'README.md'),
       size: 12,
@@ -190,7 +190,7 @@ describe('reading', () => {
 
   // With so many bytes before the text, the first chunk ends between two characters, or within one of two, three or four bytes.
   test.each([1, 2, 3, 8, 18, 19, 20])(
-    'gives large text in parts that cut no character, and that put together are the file (%i bytes before it)',
+    'returns large text in parts that split no character, and together are the file (%i bytes before it)',
     async before => {
       const text = 'x'.repeat(before) + '€uro ünd 日本 🙂 '.repeat(90_000)
       const path = file('large.txt', text)
@@ -208,7 +208,7 @@ describe('reading', () => {
     },
   )
 
-  test('gives a part of a file of many gigabytes as quickly as of a small one', async () => {
+  test('returns a part of a file of many gigabytes as quickly as of a small one', async () => {
     const path = file('huge.bin', 'start')
     truncateSync(path, 50 * 1024 ** 3)
     const startedAtMs = performance.now()
@@ -222,7 +222,7 @@ describe('reading', () => {
     unlinkSync(path)
   })
 
-  test('is for files, and browsing for folders', async () => {
+  test('requires a file, and browsing a folder', async () => {
     expect([await code('read', own), await code('browse', join(own, 'README.md'))]).toEqual([
       'VALIDATION_FAILED',
       'VALIDATION_FAILED',
@@ -279,7 +279,7 @@ describe('the roots', () => {
     ).toBe(400)
   })
 
-  test('do not tell what exists outside of them, by a path or by a link', async () => {
+  test('do not reveal what exists outside, by a path or by a link', async () => {
     const answer = async (path: string, who: Who = 'ada') =>
       (await get('read', path, who)).text + (await get('browse', path, who)).text
     const [nothing, there] = [join(root, 'outside', 'nothing'), join(root, 'outside', 'secret.txt')]
@@ -344,7 +344,7 @@ describe('the roots', () => {
     expect(await code('read', join(named, 'README.md'), 'nobody')).toBe('PATH_OUTSIDE_ROOTS')
   })
 
-  test("never show the server's data folder, by no name", async () => {
+  test("never show the server's data folder, under any name", async () => {
     expect(readdirSync(join(home, 'board-data'))).toContain('config.json')
     symlinkSync('board-data', join(home, 'alias'))
     expect(await names(home, 'super')).toEqual(['code', 'alias'])
@@ -368,7 +368,7 @@ describe('the roots', () => {
     await board.as(tokens.ada).projects.delete({ id: inside.id })
   })
 
-  test('hold while links are swapped in under a reader', async () => {
+  test('hold while links are swapped during a read', async () => {
     const [steady, swapped] = [join(own, 'race'), join(own, 'race-away')]
     mkdirSync(steady)
     writeFileSync(join(steady, 'secret.txt'), 'this is fine')
@@ -407,7 +407,7 @@ describe('the roots', () => {
   })
 })
 
-test('a file that grows while it is read, and one without a name any more, break nothing', async () => {
+test('a file that grows during the read, and a deleted open one, are read safely', async () => {
   const path = file('growing.log', 'x\n')
   const read = Array.from({ length: 20 }, async () => {
     appendFileSync(path, 'more\n'.repeat(10_000))

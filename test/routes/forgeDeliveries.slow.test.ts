@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('a delivery has the forge asked at once, if it is signed, once each', async () => {
+test('a signed delivery polls the forge immediately, once each', async () => {
   const { forge, projectId } = board
   const card = await board.opened()
   await board.untilPull(card, 'the first look', ({ pushedCommit }) => pushedCommit !== null)
@@ -37,7 +37,7 @@ test('a delivery has the forge asked at once, if it is signed, once each', async
   expect(new Set(await forge.deliver(deliveries))).toEqual(new Set([401]))
 })
 
-test('a delivery to a project without a secret, or too long to be read, is refused', async () => {
+test('a delivery to a project without a secret, or too long to be read, is rejected', async () => {
   const { id } = await board.client.projects.create({ name: 'Other', path: board.folder('other') })
   const deliver = (projectId: string, body: string, headers: Record<string, string>) =>
     fetch(`${board.url}/api/forge-webhooks/${projectId}`, { method: 'POST', body, headers })

@@ -70,7 +70,7 @@ describe('Host', () => {
         expect(await get(board, { host }), host).toEqual(answered)
   })
 
-  it('is refused when it is foreign or looks like one of ours', async () => {
+  it('is rejected if it is foreign or a lookalike', async () => {
     for (const host of [
       'evil.example',
       `evil.example:${port}`,
@@ -96,12 +96,12 @@ describe('Host', () => {
       expect(await get(board, { host }), host).toEqual(refusedHost)
   })
 
-  it('is asked for before anything else, on every path', async () => {
+  it('is checked before anything else, on every path', async () => {
     for (const path of ['/', '/api/auth/me', '/api/nothing', '/api/external/projects/1/cards'])
       expect(await get(board, { host: 'evil.example' }, path), path).toEqual(refusedHost)
   })
 
-  it('stays refused however often it comes, also after allowed ones', async () => {
+  it('stays rejected on repetition, also after allowed ones', async () => {
     for (let i = 0; i < 3; i++) {
       expect(await get(board, { host: `localhost:${port}` })).toEqual(answered)
       expect(await get(board, { host: 'evil.example' })).toEqual(refusedHost)
@@ -121,13 +121,13 @@ describe('a probe', () => {
     },
   )
 
-  it('of another path needs the Host of the server', async () => {
+  it('of another path requires the Host of the server', async () => {
     for (const path of ['/', '/metrics', '/api/health/x', '/api/settings/auth-status'])
       for (const host of ['10.99.1.2:4400', undefined])
         expect(await probe(board, path, host), path).toMatch(/^HTTP\/1\.[01] 403 /)
   })
 
-  it('with the origin of another page is refused', async () => {
+  it('with the origin of another page is rejected', async () => {
     expect(await get(board, { host: 'board.lan', origin: 'https://evil.example' }, '/api/health')).toEqual(
       refusedOrigin,
     )
@@ -157,7 +157,7 @@ describe('Origin', () => {
       expect(await ask(`http://${name}:${port}`), name).toEqual(answered)
   })
 
-  it('is refused when it is foreign, null, on another port or a look-alike', async () => {
+  it('is rejected if it is foreign, null, on another port or a lookalike', async () => {
     for (const origin of [
       'https://evil.example',
       'null',
@@ -181,11 +181,11 @@ describe('Origin', () => {
       expect(await ask(origin), origin).toEqual(refusedOrigin)
   })
 
-  it('of this machine does not open a Host beyond it', async () => {
+  it('of this machine does not allow a Host beyond it', async () => {
     expect(await ask(`http://localhost:${port}`, `board.lan:${port}`)).toEqual(refusedOrigin)
   })
 
-  it('is asked for on writes too, with a right token', async () => {
+  it('is also required on writes with a valid token', async () => {
     const reply = await board.request('POST', '/api/projects', {
       body: { name: 'p', path: '/' },
       headers: { origin: 'https://evil.example' },

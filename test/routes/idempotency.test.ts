@@ -48,7 +48,7 @@ describe('an Idempotency-Key', () => {
   )
 
   test.each(creates.filter(row => !offers(row)).map(row => [row.name, row] as const))(
-    'is not offered for %s, and nothing of its answer is kept',
+    'is not offered for %s, and its response is not stored',
     async (_, row) => {
       const { first, second, kept } = await askTwice(row)
       expect(kept).toBe(0)
@@ -58,7 +58,7 @@ describe('an Idempotency-Key', () => {
     },
   )
 
-  it('is not offered where nothing is created', () => {
+  it('is not offered for requests that create nothing', () => {
     expect(rows.filter(row => row.route.status !== 201 && offers(row)).map(({ name }) => name)).toEqual([])
   })
 

@@ -55,7 +55,7 @@ const seen = async (id: string, { client }: Person) =>
 const unknown = [404, 'INVITATION_NOT_FOUND']
 
 describe('an invitation', () => {
-  it('is answered with a link that is shown this once and good for 14 days', async () => {
+  it('returns a link that is shown once and valid for 14 days', async () => {
     const [id, email] = [await newProject(), addressOf('New')]
     const { token, link, createdAt, expiresAt, ...invited } = await inviteTo(id, email, 'viewer')
     expect(invited).toEqual({ userId: null, email, displayName: null, role: 'viewer', pending: true })
@@ -126,7 +126,7 @@ describe('an invitation', () => {
     expect((await root.client.users.list({ search: email })).total).toBe(0)
   })
 
-  it('opens no registration that is closed', async () => {
+  it('does not allow registration if it is closed', async () => {
     const { token: invitation } = await inviteTo(await newProject())
     await root.client.auth.setSettings({ enabled: true, registrationEnabled: false })
     const reply = await request(
@@ -179,7 +179,7 @@ describe('an invitation', () => {
     expect(await seen(id, await register(addressOf('new'), token))).toEqual(['admin'])
   })
 
-  it('is accepted by people alone, and its token opens nothing else', async () => {
+  it('can be accepted only by accounts, and its token has no other use', async () => {
     const id = await newProject()
     const { token } = await inviteTo(id)
     const { key } = await root.client.keys.create({ name: 'k', scope: 'server', permissions: ['projects.read'] })
@@ -216,7 +216,7 @@ describe('an invitation', () => {
     expect((await invite()).status).toBe(201)
   })
 
-  it('and a registration at once leave a member or an open invitation, never both', async () => {
+  it('and a concurrent registration leave a member or an open invitation, never both', async () => {
     for (let round = 0; round < 4; round++) {
       const [id, email] = [await newProject(), addressOf('race')]
       const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email }).then(({ status }) => status)

@@ -140,7 +140,7 @@ const sample = Object.fromEntries(
   [...kinds, 'templateId', 'path', 'worktree'].map(name => [name, '1']),
 ) as unknown as Seed
 
-describe('what belongs to others is answered byte for byte like what does not exist', () => {
+describe('responses for objects of others equal those for missing objects, byte for byte', () => {
   const naming = rows.filter(
     row =>
       row.route.who.kind !== 'public' &&
@@ -178,7 +178,7 @@ describe('what belongs to others is answered byte for byte like what does not ex
   )
 })
 
-it('without a token nothing tells what exists', async () => {
+it('without a token no response reveals what exists', async () => {
   for (const row of rows.filter(({ route }) => route.who.kind !== 'public' && route.who.kind !== 'local')) {
     const { path, options } = requestOf(row.route, exampleOf(row, foreign))
     const other = requestOf(row.route, exampleOf(row, { ...foreign, ...nothing }))

@@ -47,11 +47,11 @@ it.each<[string, v.GenericSchema, unknown]>([
     ),
     'x',
   ],
-])('"%s" is said', (said, schema, value) => {
+])('"%s" is the message', (said, schema, value) => {
   expect(field(schema, value)).toEqual([said])
 })
 
-it('a field that is missing, one that nobody knows, and the kinds of a message are named', () => {
+it('a missing field, an unknown one, and the kinds of a message are named', () => {
   expect(saidOf(v.strictObject({ a: v.string() }), {})).toEqual(['is required'])
   expect(saidOf(v.object({ a: v.string() }), {})).toEqual(['is required'])
   expect(saidOf(v.strictObject({}), { a: 1 })).toEqual(['is not a known field'])
@@ -59,7 +59,7 @@ it('a field that is missing, one that nobody knows, and the kinds of a message a
     expect(saidOf(ClientMessage, { type })).toEqual(['must be subscribe, unsubscribe or ping'])
 })
 
-it('no field of any route is refused in the words of a program', () => {
+it('no message for a field of any route uses terms of a program', () => {
   const nonsense = [
     null,
     true,

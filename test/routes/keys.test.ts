@@ -68,7 +68,7 @@ describe('creating a key', () => {
     expect(list.text).not.toContain(key)
   })
 
-  it('takes an expiry within 366 days, as a time or in days', async () => {
+  it('accepts an expiry within 366 days, as a time or in days', async () => {
     expect((await newKey({ expiresInDays: 1 })).expiresAt).toBe(new Date(now + dayMs).toISOString())
     expect((await newKey({ expiresInDays: 366 })).expiresAt).toBe(new Date(now + 366 * dayMs).toISOString())
     expect((await newKey({ expiresAt: new Date(now + 366 * dayMs).toISOString() })).expiresAt).toBe(
@@ -88,7 +88,7 @@ describe('creating a key', () => {
       expect(codeOf(await create(body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('refuses what does not fit together', async () => {
+  it('rejects contradictory fields', async () => {
     for (const body of [
       { permissions: [] },
       { permissions: ['everything'] },
@@ -102,7 +102,7 @@ describe('creating a key', () => {
       expect(codeOf(await create(body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it('holds server permissions only when a super_admin gives them, for the whole server', async () => {
+  it('accepts server permissions only from a super_admin, for the whole server', async () => {
     const permissions = ['backups.read', 'cards.read']
     const refused = await create({ permissions })
     expect([codeOf(refused), refused.body.error.message]).toEqual([
@@ -124,14 +124,14 @@ describe('creating a key', () => {
     )
   })
 
-  it('answers a project of others like one that does not exist', async () => {
+  it('treats a project of others as missing', async () => {
     const others = await create({ scope: 'project', projectId: foreignProject })
     const none = await create({ scope: 'project', projectId: '999999' })
     expect(codeOf(others)).toEqual([404, 'PROJECT_NOT_FOUND'])
     expect(others.text).toBe(none.text)
   })
 
-  it('answers an organization of others like one that does not exist', async () => {
+  it('treats an organization of others as missing', async () => {
     const { id } = await board.as(foreign).organizations.create({ name: 'Theirs' })
     const others = await create({ scope: 'organization', organizationId: id })
     const none = await create({ scope: 'organization', organizationId: '999999' })
@@ -142,7 +142,7 @@ describe('creating a key', () => {
 })
 
 describe('using a key', () => {
-  it('needs the permission of the route', async () => {
+  it('requires the permission of the route', async () => {
     const reader = await newKey({ permissions: ['cards.read'] })
     const writer = await newKey({ permissions: ['cards.create'] })
     expect((await stats(reader.key)).status).toBe(200)
@@ -152,7 +152,7 @@ describe('using a key', () => {
     expect((await addCard((await newKey({ permissions: ['pipelines.trigger'] })).key)).status).toBe(201)
   })
 
-  it('reaches the projects of its scope only, and the rest looks like nothing', async () => {
+  it('reaches the projects of its scope only, and others look missing', async () => {
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Ours' })
     const shared = (
       await board.as(own).projects.create({ name: 'shared', path: board.folder('shared'), organizationId })
@@ -170,7 +170,7 @@ describe('using a key', () => {
     expect((await stats(project.key, otherOwnProject)).text).toBe((await stats(project.key, '999999')).text)
   })
 
-  it('opens no route of accounts, keys or administration, with any permission', async () => {
+  it('has no access to routes of accounts, keys or administration, with any permission', async () => {
     const { key, id } = await newKey({ permissions: [...projectPermissions] })
     for (const [method, path, body] of [
       ['GET', '/api/keys'],
@@ -186,7 +186,7 @@ describe('using a key', () => {
     expect((await stats(key)).status).toBe(200)
   })
 
-  it('tells with any permission what it is, and of nothing else', async () => {
+  it('returns its own details with any permission, and nothing else', async () => {
     const { key, name, expiresAt } = await newKey({ scope: 'project', projectId: ownProject })
     expect(await board.as(key).auth.me()).toEqual({
       ...(await board.as(own).auth.me()),
@@ -203,7 +203,7 @@ describe('using a key', () => {
     })
   })
 
-  it('opens a client route whose permission it carries', async () => {
+  it('has access to a client route with its permission', async () => {
     const { key } = await newKey({ permissions: ['boards.read'] })
     expect((await board.request('GET', `/api/projects/${ownProject}/boards`, { token: key })).status).toBe(200)
     expect(codeOf(await board.request('GET', `/api/projects/${ownProject}`, { token: key }))).toEqual([
@@ -212,7 +212,7 @@ describe('using a key', () => {
     ])
   })
 
-  it('is the only way to the external routes', async () => {
+  it('is required for the external routes', async () => {
     expect(codeOf(await stats(own))).toEqual([401, 'UNAUTHENTICATED'])
     expect(codeOf(await board.request('GET', `/api/external/projects/${ownProject}/stats`, { token: null }))).toEqual([
       401,
@@ -220,7 +220,7 @@ describe('using a key', () => {
     ])
   })
 
-  it('notes when it was last used, at most once a minute', async () => {
+  it('records its last use, at most once a minute', async () => {
     const [watched, other] = [await newKey(), await newKey()]
     const lastUsedAt = async ({ id }: { id: string }) => (await board.as(own).keys.get({ id })).lastUsedAt
     const usedAt = new Date(now).toISOString()
@@ -236,7 +236,7 @@ describe('using a key', () => {
     await eventually('the use a minute later', async () => (await lastUsedAt(watched)) === new Date(now).toISOString())
   })
 
-  it('notes its use also when the server stops right after it', async () => {
+  it('records its use also if the server stops right after it', async () => {
     const first = await startBoard()
     const { id: projectId } = await first.client.projects.create({ name: 'p', path: first.folder('p') })
     const { id, key } = await first.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
@@ -258,13 +258,13 @@ describe('a key ends', () => {
     expect(codeOf(await stats(key))).toEqual([401, 'TOKEN_EXPIRED'])
   })
 
-  it('when it is revoked, on the next request, and is gone from the list', async () => {
+  it('when it is revoked, on the next request, and disappears from the list', async () => {
     const { key, id } = await newKey()
     const ended: unknown[] = []
     const stop = board.server.app.identity.onRevoked(each => ended.push(each))
     expect((await stats(key)).status).toBe(200)
     expect((await request('DELETE', `/api/keys/${id}`)).status).toBe(204)
-    // On a shared database a daemon hears its own revocations again.
+    // On a shared database a daemon receives its own revocations also.
     expect(onLibsqlServer ? ended.slice(0, 1) : ended).toEqual([{ keyId: Number(id) }])
     stop()
     expect(codeOf(await stats(key))).toEqual([401, 'UNAUTHENTICATED'])
@@ -272,7 +272,7 @@ describe('a key ends', () => {
     expect(codeOf(await request('DELETE', `/api/keys/${id}`))).toEqual([404, 'KEY_NOT_FOUND'])
   })
 
-  it('at once when it is rotated without grace', async () => {
+  it('immediately when it is rotated without grace', async () => {
     const old = await newKey({ name: 'rotated', permissions: ['cards.read'], expiresInDays: 7 })
     const reply = await request('POST', `/api/keys/${old.id}/rotate`, {})
     expect(reply.status).toBe(201)
@@ -294,7 +294,7 @@ describe('a key ends', () => {
     expect(codeOf(await request('POST', `/api/keys/${old.id}/rotate`, {}))).toEqual([409, 'CONFLICT'])
   })
 
-  it('after the grace when it is rotated with one, but not later than it would have', async () => {
+  it('after the grace when it is rotated with one, but not later than its own expiry', async () => {
     const old = await newKey({ expiresInDays: 1 })
     const { key } = (await request('POST', `/api/keys/${old.id}/rotate`, { graceSecs: 60 })).body.data
     now += 59_999
@@ -307,7 +307,7 @@ describe('a key ends', () => {
     expect((await board.as(own).keys.get({ id: brief.id })).expiresAt).toBe(brief.expiresAt)
   })
 
-  it('when its owner may no longer see the project', async () => {
+  it('when its owner loses access to the project', async () => {
     const project = (await board.as(foreign).projects.create({ name: 'lent', path: board.folder('lent') })).id
     const me = await board.as(own).auth.me()
     const member = (sql: string) =>
@@ -324,7 +324,7 @@ describe('a key ends', () => {
 })
 
 describe('the keys of others', () => {
-  it('look like none, to a super_admin too', async () => {
+  it('are treated as missing, also for a super_admin', async () => {
     const { id, key } = await newKey({}, foreign)
     const none = await request('GET', '/api/keys/999999')
     for (const token of [own, board.token]) {

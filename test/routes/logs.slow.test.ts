@@ -26,7 +26,7 @@ const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<
   board.server.app.logs.log(level, message, fields)
 
 describe('the log reports', () => {
-  test('that the server has started, and of changes with their caller and route', async () => {
+  test('the start of the server, and changes with their caller and route', async () => {
     expect((await list({ search: 'started' }))[0]).toMatchObject({
       level: 'info',
       source: 'server',
@@ -42,7 +42,7 @@ describe('the log reports', () => {
     })
   })
 
-  test('of jobs that take long or fail, and not of those that went well', async () => {
+  test('jobs that are slow or fail, and not successful ones', async () => {
     const { webhooks } = board.server.app
     const { sendDue } = webhooks
     const entryOf = async (message: string) =>
@@ -66,12 +66,12 @@ describe('the log reports', () => {
       if (level === 'info') expect(fields?.ms).toBeGreaterThanOrEqual(1000)
   })
 
-  test('not of reads that went well', async () => {
+  test('no successful reads', async () => {
     await board.client.projects.get({ id: projectId })
     expect(await messages({ search: '"GET"' })).toEqual([])
   })
 
-  test('of failures with their code and address, by route and not by path', async () => {
+  test('failures with their code and address, by route and not by path', async () => {
     await board.request('GET', '/api/projects/99999?token=x')
     await board.request('GET', '/nowhere/at/all?x=1')
     const [nowhere, unknown] = await list({ search: '404' })
@@ -84,7 +84,7 @@ describe('the log reports', () => {
     expect(JSON.stringify(await list())).not.toMatch(/99999|nowhere|token=/)
   })
 
-  test('of failed sign-ins as warnings, without the address of the account or the password', async () => {
+  test('failed sign-ins as warnings, without the address of the account or the password', async () => {
     await board.request('POST', '/api/auth/login', {
       token: null,
       body: { email: 'eve@example.org', password: 'canary-password' },
@@ -97,7 +97,7 @@ describe('the log reports', () => {
     expect(JSON.stringify(await list())).not.toMatch(/eve@|canary-password/)
   })
 
-  test('of errors with their stack', async () => {
+  test('errors with their stack', async () => {
     const { db } = board.server.app
     const { get } = db
     db.get = () => {
@@ -121,7 +121,7 @@ describe('the log reports', () => {
 })
 
 describe('the list', () => {
-  test('has the newest first, and pages by id in both ways', async () => {
+  test('starts with the newest, with pages by id in both directions', async () => {
     for (let number = 0; number < 250; number++) log('info', `Paged entry ${number}`)
     const newest = await list({ search: 'paged' })
     expect(newest.map(({ message }) => message)).toEqual(
@@ -164,7 +164,7 @@ describe('the list', () => {
       expect(await messages({ search }), search).toEqual([])
   })
 
-  test('takes nothing in a search for an operator or for SQL', async () => {
+  test('treats no text of a search as an operator or SQL', async () => {
     log('info', 'Hostile search')
     const hostile = [
       '"',
@@ -208,7 +208,7 @@ describe('the list', () => {
     expect(await messages({ search: 'hostile*' })).toContain('Hostile search')
   })
 
-  test('finds what there is in thousands of entries within milliseconds', async () => {
+  test('finds entries among thousands within milliseconds', async () => {
     for (let number = 0; number < 4000; number++) log('info', `Bulk entry ${number} of many`)
     await eventually('them to be written', () => board.server.app.logs.figures().database.queued === 0)
     const startedAtMs = performance.now()
@@ -261,7 +261,7 @@ describe('the export', () => {
     expect(receiver.requests.at(-1)!.headers).not.toHaveProperty('x-tenant')
   })
 
-  test('gives header values to no other address', async () => {
+  test('sends header values to no other address', async () => {
     expect(await put({ endpoint: 'http://127.0.0.1:9' })).toBe(
       'headers.authorization must be given again for an endpoint elsewhere',
     )
@@ -307,7 +307,7 @@ describe('the export', () => {
     expect(await board.client.logs.getExport()).toEqual(before)
   })
 
-  test('sends what happens from then on, whole and without a loop, until it is switched off', async () => {
+  test('sends later entries completely and without a loop, until it is disabled', async () => {
     receiver.requests.length = 0
     await set({ enabled: true })
     log('warn', 'Exported warning', { status: 503, source: 'http' })

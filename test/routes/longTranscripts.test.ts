@@ -39,7 +39,7 @@ const countMessages = async ({ id }: TranscriptSession): Promise<number> =>
     [id],
   ))!.total
 
-/** How many messages are left each time when somebody else has written something. */
+/** How many messages remain after each purge step with a write of another client. */
 async function leftMeanwhile(session: TranscriptSession, work: () => Promise<unknown>): Promise<number[]> {
   const left: number[] = []
   let isDone = false
@@ -69,7 +69,7 @@ it.each(['project', 'board'] as const)('a %s with long transcripts is deleted wh
   expect(await countMessages(session)).toBe(0)
 })
 
-it('nothing is purged for a board that stays because it is the only one', async () => {
+it('nothing is purged for a board that remains because it is the only one', async () => {
   const card = await newCard(board)
   const { client } = board
   const { id: boardId } = (await client.boards.list({ projectId: card.projectId }))[0]!
@@ -80,7 +80,7 @@ it('nothing is purged for a board that stays because it is the only one', async 
   expect(await countMessages(session)).toBe(messages)
 })
 
-it('of the last two boards that are deleted at once one stays, with what its agents said', async () => {
+it('of the last two boards that are deleted concurrently one remains, with its transcripts', async () => {
   const { client } = board
   const card = await newCard(board)
   const { projectId } = card
@@ -95,7 +95,7 @@ it('of the last two boards that are deleted at once one stays, with what its age
   expect(await countMessages(session)).toBe(messages)
 })
 
-it('only what ended sessions of cards that are gone have said is purged', async () => {
+it('only transcripts of ended sessions of deleted cards are purged', async () => {
   const { db } = board.server.app
   const [gone, kept] = [await newCard(board), await newCard(board)]
   const [ended, other] = [await longSession(gone), await longSession(kept)]

@@ -59,7 +59,7 @@ const send = (
 ): Promise<Reply> => board.request('POST', '/api/mcp', { token: card.token, body, ...options })
 
 describe('an agent', () => {
-  it("finds the board's tools, which name neither project nor card that it must", async () => {
+  it("finds the board's tools, whose input requires neither its project nor its card", async () => {
     const client = await connect(card.token)
     expect(client.getServerVersion()).toMatchObject({ name: 'board' })
     expect(client.getInstructions()).toContain('get_card')
@@ -137,7 +137,7 @@ describe('an agent', () => {
     live.close()
   })
 
-  it('plans cards, and lists them in the order in which they should be done, page by page', async () => {
+  it('plans cards, and lists them in their intended order, in pages', async () => {
     const { token } = await activeCard()
     const client = await connect(token)
     const plan = { priority: 'high', dueAt: '2030-01-31T12:00:00.000Z', estimate: 2 }
@@ -156,7 +156,7 @@ describe('an agent', () => {
     expect(await titles({ dueBefore: '2031-01-01T00:00:00Z', assigneeId: 'none' })).toEqual([['High'], null])
   })
 
-  it('creates cards that wait for a person, on the default board', async () => {
+  it('creates cards that wait for a user, on the default board', async () => {
     const client = await connect(card.token)
     const created = await use(client, 'create_card', {
       title: 'Fix the meter',
@@ -233,7 +233,7 @@ describe('an agent', () => {
     expect(await failure(client, 'add_comment', { body: ' ' })).toBe('VALIDATION_FAILED')
   })
 
-  it("adds, lists and deletes monitors of its card, and no other one's", async () => {
+  it('adds, lists and deletes monitors of its card, and of no other', async () => {
     const [client, other] = [await connect(card.token), await connect((await activeCard()).token)]
     const added = await use(client, 'add_monitor', {
       command: 'true',
@@ -286,7 +286,7 @@ describe('an agent', () => {
     await expect(call(client, 'no_such_tool')).rejects.toThrow(/no tool/)
   })
 
-  it('is shut out as soon as its card leaves the active column', async () => {
+  it('loses access as soon as its card leaves the active column', async () => {
     const own = await activeCard()
     const client = await connect(own.token)
     await board.client.cards.move({ projectId: own.projectId, cardId: own.cardId, columnId: own.columns.done })
@@ -309,7 +309,7 @@ describe('the endpoint', () => {
     expect((await send(ping, { token: null })).status).toBe(401)
   })
 
-  it('answers JSON without a session, 202 to notifications, and 405 to who wants a stream', async () => {
+  it('returns JSON without a session, 202 for notifications, and 405 for a stream', async () => {
     const initialize = {
       jsonrpc: '2.0',
       id: 'a',
@@ -332,7 +332,7 @@ describe('the endpoint', () => {
       expect((await board.request(method, '/api/mcp', { token: card.token })).status).toBe(405)
   })
 
-  it('takes null for what a client omits', async () => {
+  it('accepts null for fields that a client omits', async () => {
     const params = { name: 'get_card', arguments: null }
     const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     expect(JSON.parse(body.result.content[0].text).title).toBe('My card')
@@ -341,7 +341,7 @@ describe('the endpoint', () => {
     )
   })
 
-  it('answers a batch in its order, and one call of it', async () => {
+  it('answers a batch in its order, and only one call of it', async () => {
     const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
     const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'get_card' } })
     const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }

@@ -48,7 +48,7 @@ describe('resources', () => {
     expect((await reader.listResourceTemplates()).resourceTemplates.map(({ name }) => name)).toEqual(['cards', 'card'])
   })
 
-  it('are read as JSON, in which a hostile text is a value and every character can be seen', async () => {
+  it('are read as JSON, in which a hostile text is a value and every character is visible', async () => {
     const client = await connect(owner)
     const text = textOf(await client.readResource({ uri: uri(`/${card.cardId}`) }))
     expect(JSON.parse(text)).toMatchObject({ id: card.cardId, title: 'Roof', prompt: hostile })
@@ -64,7 +64,7 @@ describe('resources', () => {
     await expect(client.readResource({ uri: uri(rest) })).rejects.toMatchObject({ code: -32_002 })
   })
 
-  it('are closed to a key without the permission', async () => {
+  it('are not available to a key without the permission', async () => {
     const client = await connect(await keyOf('cards.read'))
     await expect(client.readResource({ uri: uri(`/${card.cardId}/diff`) })).rejects.toMatchObject({ code: -32_002 })
   })
@@ -78,7 +78,7 @@ describe('prompts', () => {
     expect(await names(await connect(await keyOf('cards.read', 'agents.read')))).toEqual(['what_waits'])
   })
 
-  it('carry what others wrote as resources, and not in their own words', async () => {
+  it('contain the texts of others as resources, and not inline', async () => {
     const client = await connect(owner)
     const { messages } = await client.getPrompt({
       name: 'plan_work',
@@ -99,7 +99,7 @@ describe('prompts', () => {
     await expect((await connect(owner)).getPrompt({ name, arguments: given })).rejects.toThrow(message)
   })
 
-  it('are not there for an agent on a card, and neither are resources', async () => {
+  it('are not available to an agent on a card, and neither are resources', async () => {
     const { columns } = { columns: await board.as(owner).columns.list({ projectId: card.projectId }) }
     const active = columns.find(({ columnType }) => columnType === 'active')!
     const { id: cardId } = await board
@@ -111,7 +111,7 @@ describe('prompts', () => {
   })
 })
 
-describe('what others read of the tools', () => {
+describe('the published description of the tools', () => {
   /** The fields of the registry's published schema (2025-12-11) that this server uses. */
   const ServerFile = v.strictObject({
     $schema: v.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
@@ -131,13 +131,13 @@ describe('what others read of the tools', () => {
     ),
   })
 
-  it("is server.json in the registry's form, with the program's version and a variable for each brace", () => {
+  it("is server.json in the registry's format, with the program's version and a variable for each brace", () => {
     const { remotes } = v.parse(ServerFile, JSON.parse(readFileSync('docs/server.json', 'utf8')))
     for (const { url, variables } of remotes)
       expect([...url.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(variables))
   })
 
-  it('is docs/mcp.md, which names tools, prompts and addresses that there are', async () => {
+  it('is docs/mcp.md, which names existing tools, prompts and addresses', async () => {
     const text = readFileSync('docs/mcp.md', 'utf8')
     const client = await connect(owner)
     const known = [...(await client.listTools()).tools, ...(await client.listPrompts()).prompts].map(({ name }) => name)

@@ -61,7 +61,7 @@ it("the protocol's own client signs in, works, renews its tokens, and signs in a
   await second.client.close()
 })
 
-it('a person who refuses leaves it without a token', async () => {
+it('a user who refuses leaves it without a token', async () => {
   const program = new Program()
   expect(await auth(program, { serverUrl: serverUrl() })).toBe('REDIRECT')
   const answer = await decide(program, false)

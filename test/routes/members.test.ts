@@ -52,7 +52,7 @@ const seen = async (id: string, { client }: Person) =>
   (await client.projects.list()).filter(project => project.id === id).map(({ role }) => role)
 
 describe('members', () => {
-  it('are added by their address, with the role member unless another is given, and see the project at once', async () => {
+  it('are added by their address, with the role member by default, and see the project immediately', async () => {
     const [id, one, two] = [await newProject(), await person('Zed'), await person('Abe')]
     expect(codeOf(await request('GET', `/api/projects/${id}`, one))).toEqual([404, 'PROJECT_NOT_FOUND'])
     expect(await owner.client.members.add({ id, email: one.email.toUpperCase() })).toEqual({
@@ -74,7 +74,7 @@ describe('members', () => {
     expect([await seen(id, one), await seen(id, two)]).toEqual([['member'], ['viewer']])
   })
 
-  it('are each there once, and the owner is none of them', async () => {
+  it('are listed once each, and the owner is not among them', async () => {
     const [id, one] = [await newProject(), await person()]
     const add = (email: string) => () => request('POST', `/api/projects/${id}/members`, owner, { email })
     const replies = await atOnce(
@@ -95,7 +95,7 @@ describe('members', () => {
     expect(await membersOf(id)).toEqual([[one.email, 'member', false]])
   })
 
-  it('have their role changed by admins, which the next request feels', async () => {
+  it('can get another role from admins, which applies with the next request', async () => {
     const [id, one] = [await newProject(), await person()]
     await owner.client.members.add({ id, email: one.email, role: 'viewer' })
     const create = () => request('POST', '/api/cards', one, { projectId: id, title: 'T' })
@@ -169,7 +169,7 @@ describe('members', () => {
     expect(live.seqs()).toEqual([])
   })
 
-  it('have accepted the project once they open it, until it moves to another folder or they are removed', async () => {
+  it('have accepted the project once they open it, until its folder changes or they are removed', async () => {
     const [id, one] = [await newProject(), await person()]
     await owner.client.members.add({ id, email: one.email, role: 'admin' })
     const accepted = async () => [
@@ -211,7 +211,7 @@ describe('members', () => {
     expect((await root.client.projects.get({ id })).accepted).toBe(false)
   })
 
-  it('keep what an organization gives them when their own membership ends', async () => {
+  it('keep the access of an organization when their own membership ends', async () => {
     const one = await person()
     const organization = await owner.client.organizations.create({ name: 'O' })
     const { id } = await owner.client.projects.create({
@@ -232,7 +232,7 @@ describe('members', () => {
     expect(await seen(id, one)).toEqual([])
   })
 
-  it('are managed by no API key', async () => {
+  it('cannot be managed with an API key', async () => {
     const id = await newProject()
     const { key } = await owner.client.keys.create({
       name: 'k',

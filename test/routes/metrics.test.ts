@@ -34,7 +34,7 @@ test('requests are counted by route, method and status, never by values in their
     )
 })
 
-test('sockets, events, agents, monitors, webhooks and the database have figures', async () => {
+test('sockets, events, agents, monitors, webhooks and the database have metrics', async () => {
   const live = await follow(board.url, board.token, projectId)
   await board.client.cards.create({ projectId, title: 'Told' })
   await live.message('card.created')

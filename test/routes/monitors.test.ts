@@ -124,7 +124,7 @@ describe('a monitor', () => {
     ])
   })
 
-  it('of another card or project is none: MONITOR_NOT_FOUND', async () => {
+  it('of another card or project is not found: MONITOR_NOT_FOUND', async () => {
     const [card, other, { projectId }] = [await board.newCard(), await board.newCard(), await board.newProject()]
     const { id } = await board.create(other, 'true')
     expect(codeOf(await board.request('DELETE', `${pathOf(card)}/${id}`, { token: card.token }))).toEqual([
@@ -146,7 +146,7 @@ describe('a monitor', () => {
     ])
   })
 
-  it('is hidden with its deleted card, and back with it', async () => {
+  it('is hidden with its deleted card, and restored with it', async () => {
     const card = await board.newCard()
     const { id } = await board.create(card, 'true')
     const listed = async () =>
@@ -163,7 +163,7 @@ describe('a monitor', () => {
 })
 
 describe("the routes of a card's monitors", () => {
-  it('answer an agent token of that card, and nothing else: AGENT_TOKEN_REQUIRED', async () => {
+  it('accept an agent token of that card, and no other credential: AGENT_TOKEN_REQUIRED', async () => {
     const [card, other] = [await board.newCard(), await board.newCard()]
     const { projectId } = await board.newProject()
     const { id } = await board.create(card, 'true')
@@ -188,7 +188,7 @@ describe("the routes of a card's monitors", () => {
     expect(await board.as(card.token).monitors.list(card.ref)).toHaveLength(1)
   })
 
-  it('end with the token, when its card leaves active execution', async () => {
+  it('reject the token when its card leaves active execution', async () => {
     const card = await board.newCard()
     await board.client.cards.move({ ...card.ref, columnId: board.columns.done })
     expect(codeOf(await post(card, good))).toEqual([401, 'UNAUTHENTICATED'])
@@ -344,7 +344,7 @@ describe('each field has its own error', () => {
       expect([cwd, ...codeOf(await post(card, { ...good, cwd }))]).toEqual([cwd, 201, undefined])
   })
 
-  it('VALIDATION_FAILED names what a monitor does not have', async () => {
+  it('VALIDATION_FAILED names unknown fields', async () => {
     const reply = await post(card, { ...good, comand: 'x', every: 1 })
     expect(codeOf(reply)).toEqual([400, 'VALIDATION_FAILED'])
     expect(reply.body.error.details).toEqual([
@@ -355,7 +355,7 @@ describe('each field has its own error', () => {
   })
 })
 
-it('a card never has more than eight monitors, however many are asked for at once', async () => {
+it('a card never has more than eight monitors, for any number of concurrent requests', async () => {
   const card = await board.newCard()
   const replies = await Promise.all(Array.from({ length: 20 }, () => post(card, good)))
   expect(replies.filter(({ status }) => status === 201)).toHaveLength(8)

@@ -21,7 +21,7 @@ const attach = async (
   (await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody(filename))).body.data
     .id
 
-test("a project's attachments come newest first, in pages, without those of deleted cards and of other projects", async () => {
+test("a project's attachments are listed newest first, in pages, without those of deleted cards and of other projects", async () => {
   const card = await newCard(board)
   const { projectId } = card
   const other = { projectId, cardId: (await board.client.cards.create({ projectId, title: 'Other' })).id }
@@ -47,7 +47,7 @@ test("a project's attachments come newest first, in pages, without those of dele
   })
 })
 
-test("a project's pre-sessions come newest first, in pages, without other sessions", async () => {
+test("a project's pre-sessions are listed newest first, in pages, without other sessions", async () => {
   const card = await newCard(board)
   const { projectId } = card
   const first = await newSession(board, card, { purpose: 'pre', status: 'completed' })
@@ -72,7 +72,7 @@ test("a project's pre-sessions come newest first, in pages, without other sessio
   })
 })
 
-test('what is behind thousands of others comes with a later page, so that no page costs more than the next', async () => {
+test('an old entry is on a later page, so that no page costs more than the next', async () => {
   const card = await newCard(board)
   const { projectId } = card
   const attachment = await attach(card, 'old.txt')

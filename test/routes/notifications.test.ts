@@ -51,14 +51,14 @@ test('an update changes only the named settings, and the first user inherits the
   expect(await board.as(token).notifications.get()).toEqual({ ...defaults, sound: false, webhookUrl: url })
 })
 
-test('each account has its own', async () => {
+test('each account has its own settings', async () => {
   const [bob, eve] = [await register('bob'), await register('eve')]
   await bob.notifications.set({ desktop: false, webhookUrl: url })
   expect(await eve.notifications.get()).toEqual(defaults)
   expect(await bob.notifications.get()).toEqual({ ...defaults, desktop: false, webhookUrl: url })
 })
 
-test('a URL gets a secret when it is set first or changed, which is shown in that one answer', async () => {
+test('a URL gets a secret when it is first set or changed, which is shown in that response only', async () => {
   const mine = await register('signed')
   const first = await mine.notifications.set({ webhookUrl: url })
   expect(first.webhookSecret).toMatch(/^whsec_[\w+/]{32,}=*$/)
@@ -81,7 +81,7 @@ test.each([
   ['a long URL', { webhookUrl: `https://example.org/${'x'.repeat(2000)}` }, 'webhookUrl'],
   ['a word for a switch', { sound: 'yes' }, 'sound'],
   ['an unknown switch', { smell: true }, 'smell'],
-])("%s is refused by the field's name, and nothing is changed", async (_, body, field) => {
+])("%s is rejected by the field's name, and nothing is changed", async (_, body, field) => {
   const before = await board.client.notifications.get()
   const reply = await board.request('PUT', path, { body: { desktop: false, ...body } })
   expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
@@ -100,13 +100,13 @@ test.each([
   'http://169.254.169.254/latest',
   'http://localhost/',
   'https://inside.example.org/',
-])('%s leads inside and is refused, with the rest of the change', async webhookUrl => {
+])('%s leads inside and is rejected, with the rest of the change', async webhookUrl => {
   const reply = await guarded.request('PUT', path, { body: { webhookUrl, sound: false } })
   expect([reply.status, reply.body.error.code]).toEqual([400, 'WEBHOOK_TARGET_REFUSED'])
   expect(await guarded.client.notifications.get()).toEqual(defaults)
 })
 
-test('an account that is deleted leaves nothing behind', async () => {
+test('a deleted account leaves no settings', async () => {
   const admin = board.client
   const { id } = (await admin.auth.register({ email: 'gone@example.org', password: 'a long password' })).user
   await board

@@ -29,7 +29,7 @@ const begin = (query: Record<string, string> = {}, headers: Record<string, strin
 const challenge = 'c'.repeat(43)
 
 describe('the settings', () => {
-  it('say the redirect URI and never the secret', async () => {
+  it('return the redirect URI and never the secret', async () => {
     const read = await board.request('GET', '/api/settings/oidc')
     expect(read.body.data).toEqual({
       configured: true,
@@ -45,7 +45,7 @@ describe('the settings', () => {
     expect((await board.client.auth.status()).oidcEnabled).toBe(true)
   })
 
-  it("are a super_admin's", async () => {
+  it('require a super_admin', async () => {
     const user = await board.client.auth.register({ email: 'plain@example.org', password: 'battery staple 2' })
     for (const [method, path] of [
       ['GET', '/api/settings/oidc'],
@@ -58,7 +58,7 @@ describe('the settings', () => {
     }
   })
 
-  it('take an issuer without TLS on this machine only', async () => {
+  it('accept an issuer without TLS on this machine only', async () => {
     for (const issuerUrl of [
       'http://example.org',
       'http://127.0.0.1.example.org',
@@ -79,7 +79,7 @@ describe('the settings', () => {
     expect((await board.client.oidc.get()).issuerUrl).toBe(provider.issuer)
   })
 
-  it('can be tried, and removed', async () => {
+  it('can be tested, and removed', async () => {
     expect(await board.client.oidc.test()).toEqual({ ok: true, issuer: provider.issuer, error: null })
     await board.client.oidc.delete()
     expect(await board.client.oidc.get()).toMatchObject({ configured: false, issuerUrl: null, clientId: null })
@@ -94,7 +94,7 @@ describe('the settings', () => {
   })
 })
 
-describe('a sign-in begins only', () => {
+describe('a sign-in starts only', () => {
   it('for a listener on this machine', async () => {
     const elsewhere = [
       '//evil.example',
@@ -140,13 +140,13 @@ describe('a sign-in begins only', () => {
     }
   })
 
-  it('where no foreign page led the browser to it', async () => {
+  it('if no foreign page led the browser to it', async () => {
     for (const site of ['cross-site', 'same-site'])
       expect(codeOf(await begin({ loopback, challenge }, { 'sec-fetch-site': site }))).toEqual([403, 'FORBIDDEN'])
     expect((await begin({ loopback, challenge }, { 'sec-fetch-site': 'none' })).status).toBe(302)
   })
 
-  it('under the address that the provider sends the browser back to', async () => {
+  it('at the address to which the provider redirects the browser', async () => {
     const byName = board.url.replace('127.0.0.1', 'localhost')
     const reply = await fetch(`${byName}/api/oidc/login?${new URLSearchParams({ loopback, challenge })}`, {
       redirect: 'manual',
@@ -155,7 +155,7 @@ describe('a sign-in begins only', () => {
     expect((await new Browser().signIn(`${byName}/api/oidc/login`, 'ada')).status).toBe(200)
   })
 
-  it('with PKCE, a state and a nonce, and a cookie for the callback alone', async () => {
+  it('with PKCE, a state and a nonce, and a cookie for the callback only', async () => {
     const { headers } = await begin()
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(
@@ -203,7 +203,7 @@ describe('a server behind a proxy', () => {
 })
 
 describe('a provider', () => {
-  it('that calls itself otherwise is refused', async () => {
+  it('with another issuer in its metadata is rejected', async () => {
     await sso.configure({ issuerUrl: provider.issuer.replace('127.0.0.1', 'localhost') })
     expect(await board.client.oidc.test()).toEqual({
       ok: false,
@@ -271,7 +271,7 @@ describe('a provider', () => {
     await sso.configure()
   })
 
-  it('that many ask at once is asked for its metadata once', async () => {
+  it('is asked for its metadata once for concurrent requests', async () => {
     await sso.configure()
     provider.asked.length = 0
     const replies = await Promise.all(Array.from({ length: 20 }, () => begin()))

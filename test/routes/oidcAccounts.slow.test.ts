@@ -98,14 +98,14 @@ describe('a user who signs in', () => {
     ])
   })
 
-  it('needs no open registration', async () => {
+  it('does not need open registration', async () => {
     await board.client.auth.setSettings({ enabled: true, registrationEnabled: false })
     people.set('new', { email: 'new@example.org', email_verified: true })
     expect((await sso.tokenOf('new')).user.role).toBe('user')
     await board.client.auth.setSettings({ enabled: true, registrationEnabled: true })
   })
 
-  it('takes the memberships that the verified address was invited to', async () => {
+  it('gets the memberships of the invitations to the verified address', async () => {
     const { id } = await board.client.projects.create({ name: 'Invited', path: board.folder('invited') })
     await board.client.members.add({ id, email: 'guest@example.org', role: 'viewer' })
     people.set('guest', { email: 'guest@example.org', email_verified: false })
@@ -129,7 +129,7 @@ describe('a user who signs in', () => {
     expect(shown.setCookies).toEqual(['board_oidc=; Path=/api/oidc/callback; Max-Age=0; HttpOnly; SameSite=Lax'])
   })
 
-  it('with an odd subject or address is refused', async () => {
+  it('with an invalid subject or address is rejected', async () => {
     people.set('odd', { email: 'no address', email_verified: true })
     expect((await sso.refusalOf('odd'))[1]).toContain('not valid')
     people.set('zoë', { email: 'zoe@example.org', email_verified: true })
@@ -298,7 +298,7 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('known')).user.id).toBe(user.id)
   })
 
-  it('that was registered and is the only super_admin is not ended by a sign-in', async () => {
+  it('that was registered and is the only super_admin is not deleted by a sign-in', async () => {
     const { user } = await board.client.auth.register({ email: 'only@example.org', password: 'battery staple 3' })
     const root = (await board.client.auth.me()).id!
     await board.client.users.update({ id: user.id, role: 'super_admin' })
@@ -317,12 +317,12 @@ async function active(client: Client, projectId: string): Promise<string> {
   return (await client.cards.create({ projectId, columnId: column.id, title: 'Active', deferred: true })).id
 }
 
-describe('a single sign-on that is bounded', () => {
+describe('a restricted single sign-on', () => {
   const outside = 'Addresses of your domain may not sign in to this server. Ask its administrator.'
   const noGroup = 'You are in no group that may sign in to this server. Ask its administrator.'
   afterEach(() => sso.configure({ allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }))
 
-  it('to domains lets in their verified addresses only, also of accounts that were linked before', async () => {
+  it('to domains accepts their verified addresses only, also of accounts that were linked before', async () => {
     people.set('early', { email: 'early@other.example', email_verified: true })
     await sso.tokenOf('early')
     await sso.configure({ allowedDomains: ['Example.org'] })
@@ -344,7 +344,7 @@ describe('a single sign-on that is bounded', () => {
     expect((await board.client.users.list({ search: 'evil.example' })).total).toBe(0)
   })
 
-  it('to groups lets in who is in one of them, by the claim that is named', async () => {
+  it('to groups accepts members of one of them, by the configured claim', async () => {
     await sso.configure({ allowedGroups: ['engineers', 'ops'], groupsClaim: 'groups' })
     people.set('eng', { email: 'eng@example.org', email_verified: true, groups: ['staff', 'engineers'] })
     expect((await sso.tokenOf('eng')).user.email).toBe('eng@example.org')
@@ -371,7 +371,7 @@ describe('a single sign-on that is bounded', () => {
   })
 })
 
-it('a provider that puts the address into the ID token, signs with ECDSA and takes the secret in the body is understood', async () => {
+it('accepts a provider that puts the address into the ID token, signs with ECDSA and reads the secret in the body', async () => {
   const key = {
     ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
     use: 'sig',

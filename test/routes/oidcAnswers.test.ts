@@ -35,7 +35,7 @@ const expectUnknown = (shown: Shown) =>
     said: true,
   })
 
-describe('an answer of the provider is refused', () => {
+describe('a response of the provider is rejected', () => {
   it('with another state', async () => {
     const { shown } = await sso.signInFor(
       'ada',
@@ -55,7 +55,7 @@ describe('an answer of the provider is refused', () => {
     ])
   })
 
-  it('with a code that was made for another verifier', async () => {
+  it('with a code for another verifier', async () => {
     const change = (url: URL) => {
       if (url.searchParams.has('code_challenge')) url.searchParams.set('code_challenge', 'a'.repeat(43))
     }
@@ -93,7 +93,7 @@ describe('an answer of the provider is refused', () => {
     ).toBe('OIDC_REFUSED')
   })
 
-  it('in a browser that did not begin the sign-in', async () => {
+  it('in a browser that did not start the sign-in', async () => {
     expectUnknown(await new Browser().open((await sso.signInFor('ada', { stopAt: isCallback })).shown.url))
     const other = new Browser()
     await other.open(`${board.url}/api/oidc/login`, { stopAt: () => true })
@@ -108,7 +108,7 @@ describe('an answer of the provider is refused', () => {
     expectUnknown(await browser.open(shown.url))
   })
 
-  it('when the settings have changed meanwhile', async () => {
+  it('if the settings have changed in between', async () => {
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     await sso.configure()
@@ -116,7 +116,7 @@ describe('an answer of the provider is refused', () => {
     expect(new URL(ended.url).searchParams.get('message')).toContain('have changed meanwhile')
   })
 
-  it('when somebody declines, without a word of the answer', async () => {
+  it('if the user declines, without text of the response', async () => {
     const decline = (query: URLSearchParams) => {
       query.delete('code')
       query.set('error', 'access_denied')
@@ -134,7 +134,7 @@ describe('an answer of the provider is refused', () => {
     expect({ status: page.status, planted: page.body.includes('planted') }).toEqual({ status: 403, planted: false })
   })
 
-  it('in the usual form for who wants no page', async () => {
+  it('in the usual format for clients without a page', async () => {
     for (const query of ['?code=x&state=y', '', '?error=access_denied'])
       expect(codeOf(await board.request('GET', `/api/oidc/callback${query}`, { token: null }))).toEqual([
         400,
@@ -147,7 +147,7 @@ describe('a one-time code', () => {
   const exchange = (code: string | null, verifier: string) =>
     board.request('POST', '/api/oidc/exchange', { token: null, body: { code, verifier } })
 
-  it('is good once, and only with its verifier', async () => {
+  it('is valid once, and only with its verifier', async () => {
     const { goTo, verifier } = await sso.signInFor('ada')
     const code = goTo.searchParams.get('code')
     expect([...goTo.searchParams.keys()]).toEqual(['code'])
@@ -161,14 +161,14 @@ describe('a one-time code', () => {
       ])
   })
 
-  it('is over after a minute', async ({ skip }) => {
+  it('expires after a minute', async ({ skip }) => {
     skip(onLibsqlServer, "A libSQL server's own clock decides.")
     const { goTo, verifier } = await sso.signInFor('ada')
     sso.setAhead(minuteMs + 1000)
     expect(codeOf(await exchange(goTo.searchParams.get('code'), verifier))).toEqual([401, 'INVALID_CREDENTIALS'])
   })
 
-  it('is worth nothing once the account is gone', async () => {
+  it('is invalid once the account is deleted', async () => {
     sso.provider.people.set('gone', { email: 'gone@example.org', email_verified: true })
     const { user } = await sso.tokenOf('gone')
     const { goTo, verifier } = await sso.signInFor('gone')

@@ -35,7 +35,7 @@ test('every row of the contract is an operation with its parameters, and no two 
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('every reference leads somewhere, and the error table is in the envelope', () => {
+test('every reference is valid, and the error table is in the envelope', () => {
   const references = JSON.stringify(document)
     .match(/"#\/components\/[^"]+"/g)!
     .map(text => JSON.parse(text) as string)
@@ -52,7 +52,7 @@ test('every reference leads somewhere, and the error table is in the envelope', 
   })
 })
 
-test('it says who may call, with which permission of a key', () => {
+test('it declares the allowed callers, and the required permission of a key', () => {
   expect(document.paths['/api/health']!.get!.security).toEqual([])
   expect(document.paths['/api/projects']!.post!.security).toEqual([{ signIn: [] }])
   expect(document.paths['/api/projects']!.get!.security).toEqual([{ signIn: [] }, { apiKey: ['projects.read'] }])
@@ -101,7 +101,7 @@ test('query parameters are plain numbers and booleans, and the upload is a multi
   })
 })
 
-test('the pages need no network, run nothing and escape what they show', async () => {
+test('the pages need no network, run no scripts and escape their content', async () => {
   for (const path of ['/api/docs']) {
     const page = await board.request('GET', path, { token: null })
     expect(page.status).toBe(200)
@@ -114,7 +114,7 @@ test('the pages need no network, run nothing and escape what they show', async (
   expect(docs).toContain('a card&#39;s attachments')
 })
 
-test('health and readiness answer without a sign-in, and readiness has really written', async () => {
+test('health and readiness answer without a sign-in, and readiness performs a write', async () => {
   expect((await board.request('GET', '/api/health', { token: null })).body).toEqual({
     data: { status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) },
   })
@@ -133,7 +133,7 @@ test('health and readiness answer without a sign-in, and readiness has really wr
   )
 })
 
-test("the socket's path without an upgrade is answered like a route that is not there", async () => {
+test("the socket's path without an upgrade is answered like a missing route", async () => {
   expect(await board.request('GET', '/api/ws', { token: null })).toMatchObject({
     status: 404,
     body: { error: { code: 'NOT_FOUND' } },

@@ -53,7 +53,7 @@ test("an account that registered another user's address gets no access by being 
   expect(await boss.client.organizations.addMember({ id, email })).toMatchObject({ userId: squatter.id })
 })
 
-test('admins add people who have an account, as members unless another role is given', async () => {
+test('admins add users who have an account, as members by default', async () => {
   const [id, one, two] = [await newOrganization(), await person('Zed'), await person('Abe')]
   expect(codeOf(await request('GET', `/${id}`, one))).toEqual([404, 'ORGANIZATION_NOT_FOUND'])
   expect(await boss.client.organizations.addMember({ id, email: one.email.toUpperCase() })).toEqual({
@@ -90,7 +90,7 @@ test('admins add people who have an account, as members unless another role is g
   ).toEqual([201, 409, 409])
 })
 
-test('an organization is answered to strangers like one that does not exist, on every route', async () => {
+test('an organization looks missing to strangers, on every route', async () => {
   const [one, stranger] = [await person(), await person()]
   const id = await newOrganization(one)
   const routes = [
@@ -157,7 +157,7 @@ test("a removed member loses the organization's projects at the next request", a
   expect(await look()).toBe(404)
 })
 
-test('the last admin neither leaves nor is removed or demoted, by an administrator of the server neither', async () => {
+test('the last admin can neither leave nor be removed or demoted, not even by an administrator of the server', async () => {
   const one = await person()
   const id = await newOrganization(one)
   for (const who of [boss, root]) {
@@ -175,7 +175,7 @@ test('the last admin neither leaves nor is removed or demoted, by an administrat
   expect(await rolesIn(id)).toEqual({ [boss.id]: 'member', [one.id]: 'admin' })
 })
 
-test('two admins who remove or demote each other at once leave one', async () => {
+test('two admins who remove or demote each other concurrently leave one', async () => {
   const one = await person()
   for (const [method, body] of [
     ['DELETE', undefined],
@@ -201,7 +201,7 @@ test('an administrator of the server manages every organization without belongin
   expect(codeOf(await request('DELETE', `/${id}/members/${root.id}`, root))).toEqual([404, 'MEMBER_NOT_FOUND'])
 })
 
-test('a member is checked before anything happens', async () => {
+test('a member is validated before any change', async () => {
   const id = await newOrganization()
   for (const body of [
     {},
@@ -216,7 +216,7 @@ test('a member is checked before anything happens', async () => {
   ])
 })
 
-test("an export names an organization's people by address, and those of no other one", async () => {
+test("an export lists an organization's members by address, and those of no other one", async () => {
   const [mine, stranger] = [await person('Mine'), await person('Stranger')]
   const [id] = [await newOrganization(mine), await newOrganization(stranger)]
   const { organizationMembers } = (

@@ -55,7 +55,7 @@ test('the creator of an organization is its admin, renames it and deletes it', a
   expect(await own.organizations.list()).toEqual([])
 })
 
-test('to others an organization is answered like one that does not exist', async () => {
+test('to others an organization looks missing', async () => {
   const { id } = await own.organizations.create({ name: 'Secret' })
   expect(await foreign.organizations.list()).toEqual([])
   for (const [method, body] of [
@@ -91,7 +91,7 @@ test('a member can see it but not change it; another admin can change it', async
   await foreign.organizations.delete({ id })
 })
 
-test('an administrator of the server manages every organization and lists only those he or she belongs to', async () => {
+test('an administrator of the server manages every organization and lists only his or her own', async () => {
   const { id } = await own.organizations.create({ name: 'Theirs' })
   expect(await root.organizations.list()).toEqual([])
   expect(await root.organizations.get({ id })).toMatchObject({ name: 'Theirs' })
@@ -111,7 +111,7 @@ test('an organization with projects cannot be deleted', async () => {
   expect(await own.projects.get({ id: project.id })).toMatchObject({ organizationId: null })
 })
 
-test('keys of a deleted organization end with it', async () => {
+test('keys of a deleted organization are revoked with it', async () => {
   const { id } = await own.organizations.create({ name: 'Short' })
   const { key } = await own.keys.create({
     name: 'K',

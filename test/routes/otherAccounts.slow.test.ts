@@ -39,7 +39,7 @@ const askOne = async (account: 'other' | 'own', board: TestBoard, request: RawRe
 const closedWith4001 = /^\x88[^]\x0f\xa1/
 
 describe.runIf(hasOtherAccount())('another account of the machine', () => {
-  it('is not let in where authentication is off: not by a route, a socket or the tools of agents', async () => {
+  it('is rejected if authentication is disabled: by routes, the socket and the tools of agents', async () => {
     const board = await start()
     await board.client.auth.setSettings({ enabled: false })
     const requests = [me, tools, figures, socket]
@@ -85,7 +85,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     expect((await board.client.auth.status()).hasUsers).toBe(false)
   })
 
-  it('creates it with the code that a server was given', async () => {
+  it('creates it with the configured code of a server', async () => {
     const board = await start({ setupCode: 'open sesame' })
     expect(outcome(await askOne('other', board, setup))).toEqual([403, 'SETUP_CODE_REQUIRED'])
     expect((await askOne('other', board, { ...setup, body: { ...ada, setupCode: 'open sesame' } })).status).toBe(201)
@@ -119,8 +119,8 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
   })
 })
 
-describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => {
-  it('is a stranger, though its processes have the account of the server', async () => {
+describe.runIf(hasBubblewrap())("a sandbox on the machine's network", () => {
+  it('is a stranger, although its processes have the account of the server', async () => {
     const board = await start()
     await board.client.auth.setSettings({ enabled: false })
     const requests = [me, tools, figures, socket]
@@ -131,7 +131,7 @@ describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => 
     expect(sandboxed[3]!.rest).toMatch(closedWith4001)
   })
 
-  it('is let in with a token', async () => {
+  it('is accepted with a token', async () => {
     const board = await start()
     const authorization = `Bearer ${board.token}`
     const [answered] = await requestAs('sandboxed', board.url, [{ ...me, headers: { authorization } }])
@@ -139,7 +139,7 @@ describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => 
   })
 })
 
-describe('a request that says it was passed on', () => {
+describe('a request with forwarding headers', () => {
   it.each([
     'x-forwarded-for',
     'x-forwarded-proto',
@@ -174,7 +174,7 @@ describe('where accounts cannot be distinguished', () => {
     expect((await second.client.auth.setup(ada)).user.role).toBe('super_admin')
   })
 
-  it('authentication that is off opens nothing without a token', async () => {
+  it('disabled authentication gives no access without a token', async () => {
     const board = await start(nowhere)
     await board.client.auth.setSettings({ enabled: false })
     expect((await requestAs('own', board.url, [me, figures, tools])).map(outcome)).toEqual(
@@ -226,7 +226,7 @@ describe("the kernel's table", () => {
       ],
     ],
     ['none', 401, []],
-  ])('says of %s who it is: %i', async (_, status, entries) => {
+  ])('attributes %s to: %i', async (_, status, entries) => {
     const socketTables = mkdtempSync(join(tmpdir(), 'board-tables-'))
     folders.push(socketTables)
     writeFileSync(join(socketTables, 'tcp'), head)

@@ -57,7 +57,7 @@ test('the page can load from and connect to its own server only, and cannot eval
   expect(await get('/', { 'if-none-match': String(headers.etag) })).toMatchObject({ status: 304 })
 })
 
-test('every part of it is kept for ever, and comes packed for who takes that', async () => {
+test('every file of it is cached permanently, and compressed for clients that accept it', async () => {
   const paths = await assets()
   expect(paths.length).toBeGreaterThan(4)
   for (const path of paths) {
@@ -99,13 +99,13 @@ test('a path that is not a file of the page returns 404, in any encoding', async
     expect((await get(`/assets/${name}`)).status, name).toBe(404)
 })
 
-test('a board without a built page says that there is none', async () => {
+test('a board without a built page reports that', async () => {
   const bare = await startBoard({ webRoot: undefined })
   expect((await bare.request('GET', '/')).status).toBe(404)
   await bare.close()
 })
 
-test('HEAD tells the length and sends nothing', async () => {
+test('HEAD returns the length and no body', async () => {
   const { status, headers, bytes } = await get('/', {}, 'HEAD')
   expect([status, bytes.length, Number(headers['content-length']) > 300]).toEqual([200, 0, true])
 })

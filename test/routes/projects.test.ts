@@ -94,7 +94,7 @@ describe('creating a project', () => {
     ])
   })
 
-  it('needs an absolute path of a folder that exists', async () => {
+  it('requires an absolute path of an existing folder', async () => {
     const file = join(board.folder('paths'), 'file')
     writeFileSync(file, '')
     for (const path of ['relative', './here', '~', '..', relative(process.cwd(), board.dataDir)])
@@ -161,7 +161,7 @@ describe('a project', () => {
     expect((await board.as(own).projects.update({ id })).name).toBe('Renamed')
   })
 
-  it('remembers when the caller opened it', async () => {
+  it('records when the caller opened it', async () => {
     const { id } = await create('Opened')
     expect((await board.request('PATCH', `/api/projects/${id}/last-opened`, { token: own })).status).toBe(204)
     expect((await board.as(own).projects.get({ id })).lastOpenedAt).toMatch(/^\d{4}-.*Z$/)
@@ -199,7 +199,7 @@ describe('a project', () => {
     })
   })
 
-  it('goes with everything in it, and its folder stays', async () => {
+  it('is deleted with everything in it, and its folder remains', async () => {
     const path = board.folder('stays')
     const { id: projectId } = await create('Gone', { path })
     const { id: cardId } = await board.as(own).cards.create({ projectId, title: 't' })

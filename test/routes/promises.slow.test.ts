@@ -33,7 +33,7 @@ function send(
   return on.request(row.route.method, path, { ...options, token, headers: { ...options.headers, ...headers } })
 }
 
-/** On seeds of its own, for a request that may change something. */
+/** Creates a separate seed for a request that can change something. */
 async function freshSeed({ name }: Row): Promise<Seed> {
   const fresh = await seed(board)
   await preparations[name]?.(board, fresh)
@@ -47,7 +47,7 @@ const writes = rows.filter(({ route, name }) => route.method !== 'GET' && !serve
 
 describe('an Idempotency-Key', () => {
   const cases = writes.map(row => [row.name, row] as const)
-  test.each(cases)('%s honours it or does not, as promised', async (_, row) => {
+  test.each(cases)('%s honors it or not, as promised', async (_, row) => {
     const fresh = await freshSeed(row)
     const [key, input] = [newKey(), exampleOf(row, fresh)]
     const ask = () => send(row, input, { token: tokenFor(row, fresh), headers: { 'idempotency-key': key } })
@@ -74,7 +74,7 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('If-Match', () => {
-  test.each(writes.map(row => [row.name, row] as const))('%s honours it or does not, as promised', async (_, row) => {
+  test.each(writes.map(row => [row.name, row] as const))('%s honors it or not, as promised', async (_, row) => {
     const fresh = await freshSeed(row)
     const refused = await send(row, exampleOf(row, fresh), {
       token: tokenFor(row, fresh),
@@ -92,12 +92,12 @@ describe('If-Match', () => {
   })
 })
 
-describe('a parameter that names nothing', () => {
+describe('a parameter with an unknown id', () => {
   // Who cannot sign does not learn what there is.
   const cases = rows
     .filter(({ route }) => !route.signed)
     .flatMap(row => paramsOf(row.route.path).map(param => [row.name, param, row] as const))
-  test.each(cases)('%s {%s} is answered with the promised code', async (name, param, row) => {
+  test.each(cases)('%s {%s} returns the promised code', async (name, param, row) => {
     const { description } = promises.operationOf(row).parameters.find(each => each.name === param)!
     const [promised] = description!.split(' ')
     expect(promises.codesOf(row, 404)).toContain(promised)
@@ -136,7 +136,7 @@ describe('a limit', () => {
       .key
   }
 
-  it('is promised by its sentence and by 429', () => {
+  it('is declared by its sentence and by 429', () => {
     for (const row of rows)
       expect([row.name, promises.operationOf(row).description.includes('Limited: ')]).toEqual([
         row.name,
@@ -154,7 +154,7 @@ describe('a limit', () => {
     expectLimited(await send(row, input, { on: limited, token }))
   })
 
-  it('of requests holds for no row that does not promise it', async () => {
+  it('of requests applies to no row that does not declare it', async () => {
     const token = await newApiKey()
     const external = limitedBy('apiKey').find(({ name }) => name === 'external.boards')!
     for (let sent = 0; sent <= perMinute; sent++) await send(external, there as never, { on: limited, token })
@@ -166,7 +166,7 @@ describe('a limit', () => {
   })
 
   test.each(limitedBy('transfers').map(row => [row.name, row] as const))(
-    'of transfers holds for %s',
+    'of transfers applies to %s',
     async (_, row) => {
       expectLimited(await send(row, exampleOf(row, there), { on: limited, token: limited.token }))
     },

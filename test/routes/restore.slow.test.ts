@@ -58,7 +58,7 @@ describe('a restore', () => {
     )
   })
 
-  it('leaves nothing of the earlier database open that could harm the new one', async () => {
+  it('leaves no open handle of the earlier database that could harm the new one', async () => {
     for (let round = 0; round < 3; round++) {
       const filename = await back()
       await newCard(`round ${round}`)
@@ -76,7 +76,7 @@ describe('a restore', () => {
     expect(hashOfBoard(board.dataDir)).toBe(before)
   })
 
-  it("ends every sign-in but the caller's, and neither keys nor the local token", async () => {
+  it("ends every sign-in except the caller's, and neither keys nor the local token", async () => {
     const root = await signIn()
     const { key } = await board.as(root).keys.create({ name: 'k', scope: 'server', permissions: ['backups.read'] })
     const filename = await back()
@@ -87,7 +87,7 @@ describe('a restore', () => {
     expect((await board.request('GET', '/api/backups', { token: mine })).status).toBe(200)
   })
 
-  it("ends the caller's sign-in too when the account is not in the backup", async () => {
+  it("also ends the caller's sign-in if the account is not in the backup", async () => {
     const filename = await back()
     const { user, generatedPassword } = await board.client.users.create({
       email: 'late@example.org',
@@ -135,7 +135,7 @@ describe('a restore', () => {
     again.close()
   })
 
-  it('is done once at a time', async () => {
+  it('runs once at a time', async () => {
     const filename = await back()
     const answers = (await Promise.all([restore(filename), restore(filename), restore(filename)])).map(
       ({ status, body }) => [status, body.error?.code],
@@ -148,7 +148,7 @@ describe('a restore', () => {
       ]).toContainEqual([status, code])
   })
 
-  it('loses no write that was acknowledged, turns others away with Retry-After, and always answers for its health', async () => {
+  it('loses no acknowledged write, rejects others with Retry-After, and always answers health requests', async () => {
     const filename = await back()
     const acknowledged: string[] = []
     const answers: Reply[] = []

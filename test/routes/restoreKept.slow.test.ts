@@ -29,7 +29,7 @@ afterAll(async () => {
 const back = async () => (await board.client.backups.create()).filename
 const restore = (filename: string) => board.request('POST', `/api/backups/${filename}/restore`)
 
-it("a restore puts the backup's sealing key in place, and keeps the one that it replaces", async () => {
+it("a restore installs the backup's sealing key, and keeps the one that it replaces", async () => {
   const keyFile = join(board.dataDir, 'secret.key')
   await board.client.credentials.create({ name: 'c', provider: 'openai', apiKey: 'sk-some-0123456789' })
   const first = readFileSync(keyFile, 'utf8')
@@ -47,7 +47,7 @@ it("a restore puts the backup's sealing key in place, and keeps the one that it 
 })
 
 describe('nothing changes', () => {
-  it('when the attachments are on another disk', async () => {
+  it('if the attachments are on another disk', async () => {
     const filename = await back()
     const [folder, elsewhere] = [join(board.dataDir, 'attachments'), join(board.folder('elsewhere'), 'attachments')]
     renameSync(folder, elsewhere)
@@ -62,7 +62,7 @@ describe('nothing changes', () => {
     expect(readdirSync(board.dataDir).filter(name => /^(restor|replaced|damaged)/.test(name))).toEqual([])
   })
 
-  it('when authentication is off in the backup and others can reach the server', async () => {
+  it('if authentication is disabled in the backup and others can reach the server', async () => {
     await board.as(board.token).auth.setSettings({ enabled: false })
     const filename = await back()
     await board.as(board.token).auth.setSettings({ enabled: true })

@@ -102,7 +102,7 @@ async function shared(one: Person, role: 'admin' | 'member'): Promise<{ organiza
 }
 
 describe("the end of an organization's membership", () => {
-  it('is felt by the next request of the account and of its keys, and by their sockets within a second', async () => {
+  it('applies to the next request of the account and of its keys, and to their sockets within a second', async () => {
     const one = await person()
     const { organizationId, projectId } = await shared(one, 'member')
     const { key } = await newKey(one, ['cards.read'], { scope: 'organization', organizationId })
@@ -121,7 +121,7 @@ describe("the end of an organization's membership", () => {
     await expectDeaf(projectId, ...live)
   })
 
-  it('is felt alike when the project leaves the organization', async () => {
+  it('applies likewise when the project leaves the organization', async () => {
     const one = await person()
     const { projectId } = await shared(one, 'admin')
     const live = await opened(follow(board.url, one.token, projectId))
@@ -133,7 +133,7 @@ describe("the end of an organization's membership", () => {
 })
 
 describe('a smaller role', () => {
-  it('in an organization takes the managing away at the next request, and leaves the sight', async () => {
+  it('in an organization ends management at the next request, and keeps read access', async () => {
     const one = await person()
     const { organizationId, projectId } = await shared(one, 'admin')
     const { key } = await newKey(one, ['boards.write'])
@@ -152,7 +152,7 @@ describe('a smaller role', () => {
     await expectHearing(projectId, live)
   })
 
-  it("in a project is felt by the next request of the account's keys too", async () => {
+  it("in a project applies to the next request of the account's keys also", async () => {
     const [one, { id: projectId }] = [
       await person(),
       await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
@@ -170,7 +170,7 @@ describe('a smaller role', () => {
     expect([(await create()).status, codeOf(await manage())]).toEqual([201, forbidden])
   })
 
-  it("on the server takes foreign projects from the account's keys, and their sockets feel it within a second", async () => {
+  it("on the server ends access of the account's keys to foreign projects, and of their sockets within a second", async () => {
     const [admin, { id: projectId }] = [
       await person(),
       await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
@@ -188,7 +188,7 @@ describe('a smaller role', () => {
   })
 })
 
-it('a greater role is felt by the next request, and by an open socket within a second', async () => {
+it('a greater role applies to the next request, and to an open socket within a second', async () => {
   const [one, { id: projectId }] = [
     await person(),
     await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
@@ -206,7 +206,7 @@ it('a greater role is felt by the next request, and by an open socket within a s
   await expectHearing(projectId, live)
 })
 
-describe('a key that is rotated', () => {
+describe('a rotated key', () => {
   it('closes its sockets within a second, and none of the new key', async () => {
     const { id, key } = await newKey(owner, ['cards.read'])
     const old = await opened(openSocket(board.url, key))
@@ -217,7 +217,7 @@ describe('a key that is rotated', () => {
     await fresh.message('pong')
   })
 
-  it('closes them within a second after the grace that it was given', async () => {
+  it('closes them within a second after its grace', async () => {
     const { id, key } = await newKey(owner, ['cards.read'])
     const live = await opened(openSocket(board.url, key))
     await owner.client.keys.rotate({ id, graceSecs: 60 })
@@ -229,7 +229,7 @@ describe('a key that is rotated', () => {
   })
 })
 
-describe('a password that is reset', () => {
+describe('a password reset', () => {
   it("ends every sign-in of the account, also of the administrator who resets it, and no other account's", async () => {
     const admin = await person()
     await root.client.users.update({ id: admin.id, role: 'admin' })
@@ -245,8 +245,8 @@ describe('a password that is reset', () => {
   })
 })
 
-describe('an account that is deleted', () => {
-  it('leaves the sockets of those who share its projects, which pass on', async () => {
+describe('a deleted account', () => {
+  it('keeps the sockets of other members of its projects, which get new owners', async () => {
     const [gone, one] = [await person(), await person()]
     const { id: projectId } = await gone.client.projects.create({ name: 'P', path: board.folder('p') })
     await gone.client.members.add({ id: projectId, email: one.email, role: 'viewer' })

@@ -117,7 +117,7 @@ describe('a schedule', () => {
       'template.title must have at most',
     ],
     ['an overlap that is none', { overlap: 'wait' }, 'overlap must be skip, queue or add'],
-  ])('%s is refused with its rule', async (_, fields, message) => {
+  ])('%s is rejected with its rule', async (_, fields, message) => {
     const { status, body } = await board.request('POST', `/api/projects/${projectId}/schedules`, {
       body: { name: 'Bad', cron: '0 9 * * *', template: { title: 'Bad' }, ...fields },
     })
@@ -166,7 +166,7 @@ describe('a run', () => {
     })
   })
 
-  test('keeps the phase of an interval over downtime', async () => {
+  test('keeps the phase of an interval across downtime', async () => {
     nowMs = start
     const { id, nextRunAt } = await make({ everySecs: 3600, overlap: 'add' })
     await goTo(at(nextRunAt!) + 20_000)
@@ -303,7 +303,7 @@ describe('the rights of a run', () => {
     return { id: made.id, client: board.as(made.key) }
   }
 
-  test('are those that its maker has then: who has lost them loses the schedule', async () => {
+  test('are the current ones of its owner: a user without them loses the schedule', async () => {
     nowMs = start
     const { id: userId, client } = await member()
     const { id, createdBy } = await make({}, client)

@@ -28,7 +28,7 @@ const failure = async (promise: Promise<unknown>) =>
   )
 
 describe("a project's scripts", () => {
-  test('are kept in their order, which closes up and can be changed', async () => {
+  test('are listed in their order, which stays dense and can be changed', async () => {
     const of = await newProject('order')
     expect(await names(of)).toEqual([])
     const [a, b, c] = (await fill(of, ['a', 'b', 'c'])) as [string, string, string]
@@ -46,7 +46,7 @@ describe("a project's scripts", () => {
     expect(await names(of)).toEqual(['0 c', '1 b', '2 d'])
   })
 
-  test('take an order only if it names all of them once', async () => {
+  test('accept an order only if it names all of them once', async () => {
     const of = await newProject('orders')
     const [a, b] = (await fill(of, ['a', 'b'])) as [string, string]
     for (const ids of [[a], [a, a], [a, b, b], [a, '999999']])
@@ -87,7 +87,7 @@ describe("a project's scripts", () => {
     ['NUL in the command', { name: 'x', command: 'echo \0' }, 'command'],
     ['a command that is not text', { name: 'x', command: ['true'] }, 'command'],
     ['an unknown field', { name: 'x', command: 'true', cwd: '/' }, 'cwd'],
-  ])('are refused with %s, by its name', async (_, body, path) => {
+  ])('are rejected with %s, by its name', async (_, body, path) => {
     const reply = await board.request('POST', `/api/projects/${projectId}/scripts`, { body })
     expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
       400,
@@ -115,7 +115,7 @@ describe('the status', () => {
     ])
   })
 
-  test('comes of all scripts in their order, or of one', async () => {
+  test('can be listed for all scripts in order, or for one', async () => {
     const of = await newProject('statuses')
     const ids = await fill(of, ['a', 'b'])
     await board.client.scripts.reorder({ projectId: of, ids: [...ids].reverse() })
@@ -127,7 +127,7 @@ describe('the status', () => {
     )
   })
 
-  test('begins the output where it is asked to', async () => {
+  test('starts the output at the requested offset', async () => {
     const script = await newScript(board.client, projectId, 'printf "zero €uro 😀 end"')
     await script.run()
     const { output } = await script.ended()
@@ -173,7 +173,7 @@ describe('a run', () => {
     live.close()
   })
 
-  test('that ends with 0 has succeeded, and the next one replaces it', async () => {
+  test('that exits with 0 has succeeded, and the next one replaces it', async () => {
     const script = await newScript(board.client, projectId, 'cat counter 2>/dev/null; echo x >> counter')
     await script.run()
     expect(await script.ended()).toMatchObject({ status: 'succeeded', exitCode: 0, output: '' })
@@ -211,7 +211,7 @@ describe('a run', () => {
     expect(await failure(board.client.scripts.cancel(script.place))).toMatch(/^SCRIPT_NOT_RUNNING/)
   })
 
-  test('that is cancelled at once never begins, or ends', async () => {
+  test('that is cancelled immediately never starts, or ends', async () => {
     const script = await newScript(board.client, projectId, 'sleep 60 # $TAG')
     await Promise.all([
       script.run(),

@@ -31,13 +31,13 @@ describe('the seal', () => {
       tx.run('UPDATE credentials SET sealed = ? WHERE id = ?', [sealed, Number(id)]),
     )
 
-  it('opens in its own row only', async () => {
+  it('can be opened in its own row only', async () => {
     const [one, two] = [await add(), await add()]
     await setSealed(one.id, await sealedOf(two.id))
     expect(codeOf(await verify(one.id))).toEqual([409, 'SEALED_WITH_OTHER_KEY'])
   })
 
-  it('refuses text that is damaged in any part', async () => {
+  it('rejects text that is damaged in any part', async () => {
     const { id } = await add()
     const parts = (await sealedOf(id)).split('.')
     const damaged = [
@@ -58,7 +58,7 @@ describe('the seal', () => {
     }
   })
 
-  it('never seals one text twice alike', async () => {
+  it('never seals one text to equal results', async () => {
     const [one, two] = await Promise.all([await add(), await add()].map(({ id }) => sealedOf(id)))
     expect(one!.split('.').slice(2)).not.toEqual(two!.split('.').slice(2))
   })
@@ -89,7 +89,7 @@ describe('the seal', () => {
     await right.close()
   })
 
-  it('takes the same 32 bytes in base64, in base64url and in hexadecimal', async () => {
+  it('accepts the same 32 bytes in base64, in base64url and in hexadecimal', async () => {
     const bytes = Buffer.from('fbff'.repeat(16), 'hex')
     const first = await startBoard({ secretKey: bytes.toString('hex') })
     const { id } = await first.client.credentials.create({
@@ -114,7 +114,7 @@ describe('the seal', () => {
       )
   })
 
-  it('says of a damaged key file that it is damaged', async ({ skip }) => {
+  it('reports a damaged key file as damaged', async ({ skip }) => {
     skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
     const fresh = await startBoard()
     writeFileSync(join(fresh.dataDir, 'secret.key'), 'canary')

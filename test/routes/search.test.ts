@@ -17,7 +17,7 @@ const find = (query: object) => board.client.search.find({ q: 'x', ...query } as
 const titles = async (query: object) => (await find(query)).map(({ title }) => title)
 const add = (title: string, prompt = '') => board.client.cards.create({ projectId, title, prompt })
 
-test('a card is found by words of its title, prompt and labels at once, titles first and then the newest', async () => {
+test('a card is found immediately by words of its title, prompt and labels, titles first and then the newest', async () => {
   const inPrompt = await add('Paint the boat', 'The anchor must stay clear of the paint.')
   await add('Lift the anchor', 'Slowly.')
   expect(await titles({ q: 'anchor' })).toEqual(['Lift the anchor', 'Paint the boat'])
@@ -38,7 +38,7 @@ test('a card is found by words of its title, prompt and labels at once, titles f
   expect(await titles({ q: 'boat' })).toEqual([])
 })
 
-test('of a long prompt the 80 characters about the first word are shown, and that there is more', async () => {
+test('an excerpt of a long prompt shows 80 characters around the first word, with an ellipsis', async () => {
   await add('Buoys', `${'w'.repeat(100)} 0123456789012345 flotsam ${'z'.repeat(100)}`)
   expect((await find({ q: 'flotsam' })).map(({ excerpt }) => excerpt)).toEqual([
     `…ww 0123456789012345 flotsam ${'z'.repeat(52)}…`,

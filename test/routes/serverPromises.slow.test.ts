@@ -29,7 +29,7 @@ describe('the headers of a row that changes the whole server', () => {
     return board.request(row.route.method, path, { ...options, token, headers })
   }
 
-  /** Sends a request with an Idempotency-Key and the version of no card; expects what is promised of both. */
+  /** Sends a request with an Idempotency-Key and an unknown card version; expects the promised effect of both. */
   async function expectHeaders(row: Row, input: Record<string, unknown>, token: string | null): Promise<Reply> {
     const headers = { 'idempotency-key': row.name, 'if-match': '"999999"' }
     const reply = await send(row, input, token, headers)
@@ -38,7 +38,7 @@ describe('the headers of a row that changes the whole server', () => {
     return reply
   }
 
-  it('is as promised for auth.setup: a second one with the same key makes no second user', async () => {
+  it('work as promised for auth.setup: a second one with the same key creates no second user', async () => {
     const row = rowOf('auth.setup')
     const input = { email: 'ada@example.org', password: 'correct horse' }
     expect((await expectHeaders(row, input, board.token)).status).toBe(201)
@@ -47,7 +47,7 @@ describe('the headers of a row that changes the whole server', () => {
     expect(promises.codesOf(row, 409)).toContain('SETUP_ALREADY_DONE')
   })
 
-  it('is as promised for auth.logout: a second one with the same key has no token any more', async () => {
+  it('work as promised for auth.logout: a second one with the same key has no token any more', async () => {
     const row = rowOf('auth.logout')
     const { token } = await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
     expect((await expectHeaders(row, {}, token)).status).toBe(204)
@@ -55,7 +55,7 @@ describe('the headers of a row that changes the whole server', () => {
     expect([second.status, promises.codesOf(row, 401)]).toEqual([401, expect.arrayContaining(['UNAUTHENTICATED'])])
   })
 
-  it.skipIf(onLibsqlServer)('is as promised for backups.restore: the same key restores again', async () => {
+  it.skipIf(onLibsqlServer)('work as promised for backups.restore: the same key restores again', async () => {
     const row = rowOf('backups.restore')
     await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
     const own = await seed(board)
@@ -103,13 +103,13 @@ describe('single sign-on', () => {
     expectDocumented(callback, page)
   })
 
-  it('ends where a program waits with the promised redirect', async () => {
+  it('ends with the promised redirect if a program waits', async () => {
     const { shown, goTo } = await signOn.signInFor('ada')
     expect([shown.status, isLoopback(goTo)]).toEqual([302, true])
     expectDocumented(rowOf('oidc.callback'), shown)
   })
 
-  it('answers a callback that nobody began as promised', async () => {
+  it('answers an unexpected callback as promised', async () => {
     const row = rowOf('oidc.callback')
     const { path } = requestOf(row.route, { code: 'c', state: 's' })
     const { status, body } = await signOn.board.request('GET', path, { token: null })
@@ -117,7 +117,7 @@ describe('single sign-on', () => {
     expect(body.error.code).toBe('OIDC_SIGN_IN_UNKNOWN')
   })
 
-  it('is limited as promised: with 20 callbacks at the provider the next one is 429', async () => {
+  it('is limited as promised: with 20 callbacks at the provider the next one gets 429', async () => {
     const row = rowOf('oidc.callback')
     const callbacks: Array<() => Promise<Response>> = []
     for (let each = 0; each < 21; each++) {

@@ -34,7 +34,7 @@ const put = async (path: string, body: unknown, token = tokens.own) => {
   }
 }
 
-test('settings start from the defaults, change in part, and belong to one account', async () => {
+test('settings start with the defaults, can be changed in part, and belong to one account', async () => {
   expect(await own.settings.getUser()).toEqual(defaultUserSettings)
   expect(await own.settings.setUser({ theme: 'dark', hiddenToolTypes: ['read'] })).toEqual({
     ...defaultUserSettings,
@@ -57,11 +57,11 @@ test.each<[unknown, string]>([
   [{ hiddenToolTypes: 'read' }, 'hiddenToolTypes'],
   [{ hiddenToolTypes: Array(101).fill('x') }, 'hiddenToolTypes'],
   [{ sound: true }, 'sound'],
-])('the settings %j are refused and name %s', async (body, path) => {
+])('the settings %j are rejected and name %s', async (body, path) => {
   expect(await put('/api/user/settings', body)).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: [path] })
 })
 
-test('shortcuts start from the defaults, change in part, and belong to one account', async () => {
+test('shortcuts start with the defaults, can be changed in part, and belong to one account', async () => {
   expect(await own.settings.getShortcuts()).toEqual(defaultShortcuts)
   expect(await own.settings.setShortcuts({ help: '?,f1' })).toEqual({ ...defaultShortcuts, help: '?,f1' })
   expect(await own.settings.setShortcuts({ quit: 'ctrl+q' })).toEqual({
@@ -72,7 +72,7 @@ test('shortcuts start from the defaults, change in part, and belong to one accou
   expect(await foreign.settings.getShortcuts()).toEqual(defaultShortcuts)
 })
 
-test('two actions cannot share a key; both are named and nothing is kept', async () => {
+test('two actions cannot share a key; both are named and nothing is saved', async () => {
   const before = await own.settings.getShortcuts()
   expect(await put('/api/settings/keyboard-shortcuts', { add: 'n,j' })).toMatchObject({
     status: 400,
@@ -103,7 +103,7 @@ test('an older setting that equals a new default does not prevent changes of oth
   await expect(early.settings.setShortcuts({ up: defaultShortcuts.sort })).rejects.toMatchObject({ status: 400 })
 })
 
-test('panel states are kept for each account and card; those that a body names are replaced', async () => {
+test('panel states are stored per account and card; a body replaces those that it names', async () => {
   const [a, b, c] = cards as [string, string, string]
   expect(await own.panelStates.get({ projectId })).toEqual({})
   expect(
@@ -148,7 +148,7 @@ test('a body that is not an object, too deep or too large is rejected', async ()
   expect((await put(path, { [cards[0]!]: 'x'.repeat(300_000) })).status).toBe(400)
 })
 
-test("another account's project is answered like one that does not exist", async () => {
+test("another account's project looks missing", async () => {
   for (const path of [`/api/projects/${projectId}/panel-states`, '/api/projects/99999/panel-states']) {
     expect(await put(path, {}, tokens.foreign)).toMatchObject({ status: 404, code: 'PROJECT_NOT_FOUND' })
     expect((await board.request('GET', path, { token: tokens.foreign })).body).toEqual({

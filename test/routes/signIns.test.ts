@@ -27,7 +27,7 @@ const change = (token: string | null, currentPassword: unknown, newPassword: unk
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const statusOf = async (token: string) => (await board.request('GET', '/api/auth/me', { token })).status
 
-it('sign-ins are listed with where they came from, the newest first, and one that is ended is over at once', async () => {
+it('sign-ins are listed with their origin, the newest first, and an ended one is revoked immediately', async () => {
   const { email, token } = await register()
   const other = (await logIn(email, password, { 'user-agent': `probe/1 ${'x'.repeat(300)}` })).body.data.token
   const [theirs, mine, ...more] = await board.as(token).auth.sessions()
@@ -59,7 +59,7 @@ it('a user cannot list or end the sign-ins of another, not even as an administra
   expect(await statusOf(one.token)).toBe(200)
 })
 
-it('when a sign-in was last used is noted to the minute, and one that has expired is listed no more', async () => {
+it('the last use of a sign-in is recorded to the minute, and an expired one is not listed', async () => {
   const { email, token } = await register()
   const used = async () => Date.parse((await board.as(token).auth.sessions())[0]!.lastUsedAt!)
   const before = await used()
@@ -91,7 +91,7 @@ it('a password change requires the old password, and ends all other sign-ins but
   expect([(await logIn(email, password)).status, (await logIn(email, next)).status]).toEqual([401, 200])
 })
 
-it('a password is not changed without the present one, and guessing at it is slowed down like a sign-in', async () => {
+it('a password is not changed without the current one, and guesses are throttled like a sign-in', async () => {
   const { email, token } = await register()
   expect(codeOf(await change(token, password, 'short'))).toEqual([400, 'VALIDATION_FAILED'])
   expect(codeOf(await change(token, password, password))).toEqual([400, 'VALIDATION_FAILED'])
@@ -106,7 +106,7 @@ it('a password is not changed without the present one, and guessing at it is slo
   expect(codeOf(await logIn(email, password))).toEqual([429, 'RATE_LIMITED'])
 })
 
-it('of two changes at once one holds', async () => {
+it('of two concurrent changes one succeeds', async () => {
   const fresh = await startBoard()
   try {
     const { token } = await fresh.as().auth.setup({ email: 'root@example.org', password })

@@ -61,7 +61,7 @@ test.each([
   ],
   ['a since that is not a number', '{"type":"subscribe","payload":{"projectId":"1","since":"0"}}', 'VALIDATION_FAILED'],
   ['deep nesting', '['.repeat(30_000), 'INVALID_JSON'],
-])('%s is answered with an error, and the socket stays open', async (_, text, code) => {
+])('%s gets an error, and the socket stays open', async (_, text, code) => {
   const live = await open()
   live.send(text)
   expect((await live.message('error')).data).toEqual({ code, message: expect.any(String) })
@@ -69,7 +69,7 @@ test.each([
   await live.message('pong')
 })
 
-test('a binary message is answered with an error', async () => {
+test('a binary message gets an error', async () => {
   const live = await open()
   live.send(new TextEncoder().encode('{"type":"ping"}'))
   expect((await live.message('error')).data).toEqual({ code: 'VALIDATION_FAILED', message: 'A message must be text.' })
@@ -84,7 +84,7 @@ test('a message over 64 KiB closes the socket with 1009, one of 64 KiB is read',
   await eventually('the server to forget the socket', () => board.server.sockets() === 0)
 })
 
-test('text that is not UTF-8 and frames that break the protocol close the socket and nothing else', async () => {
+test('text that is not UTF-8 and frames that break the protocol close only that socket', async () => {
   const witness = await open()
   for (const bytes of [
     [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe],
@@ -110,7 +110,7 @@ test('a flood of messages or pings is closed with 4008', async () => {
   raw.socket.destroy()
 })
 
-test('a client that stops reading is closed with 4008, and dropped if it does not take that, while another gets every event', async () => {
+test('a client that stops reading is closed with 4008, and dropped if it does not read that, while another gets every event', async () => {
   const projectId = await newProject()
   const healthy = opened(await follow(board.url, board.token, projectId))
   const [resuming, dead] = [await stall(projectId), await stall(projectId)]
@@ -132,7 +132,7 @@ test('a client that stops reading is closed with 4008, and dropped if it does no
   expect(healthy.closed).toBeUndefined()
 })
 
-test('a client that reads slowly gets every event in order, once', async () => {
+test('a slow client gets every event in order, once', async () => {
   const projectId = await newProject()
   const slow = await stall(projectId)
   // A client that reads nothing for three seconds is dropped, which can take all events on a slow machine.
@@ -155,7 +155,7 @@ test('a client that reads slowly gets every event in order, once', async () => {
   slow.socket.destroy()
 })
 
-test('replays to clients that do not read stay small on the server', async () => {
+test('replays to clients that do not read use little memory on the server', async () => {
   const projectId = await newProject()
   await makeNews(projectId, 200)
   const stalled = await Promise.all(Array.from({ length: 8 }, () => openRaw(board.url, `/api/ws?token=${board.token}`)))
@@ -170,7 +170,7 @@ test('replays to clients that do not read stay small on the server', async () =>
   for (const raw of stalled) raw.socket.destroy()
 })
 
-test('a request that offers another protocol is answered like any other, body and all', async () => {
+test('a request with another protocol is answered like any other, including its body', async () => {
   const path = board.folder('h2c')
   const body = JSON.stringify({ name: 'Offered', path })
   const raw = await openRaw(board.url, '/api/health', {

@@ -45,7 +45,7 @@ function slowDown(latencyMs: number): void {
   })
 }
 
-test('a ping is answered with a pong', async () => {
+test('a ping gets a pong', async () => {
   const live = opened(await openSocket(board.url, board.token))
   live.send({ type: 'ping' })
   expect(await live.message('pong')).toEqual({ type: 'pong', data: {} })
@@ -97,7 +97,7 @@ test("a project's id can be a number, and a second subscription changes nothing"
   expect(live.messages.map(message => message.type)).toEqual(['subscribed', 'subscribed', 'card.created', 'pong'])
 })
 
-test('after unsubscribe no more events come', async () => {
+test('after unsubscribe no more events are sent', async () => {
   const projectId = await newProject()
   const live = await following(projectId)
   const witness = await following(projectId)
@@ -132,7 +132,7 @@ test.each([
   ['at once', 0],
   ['late, as a database on another machine does', 10],
 ])(
-  'between replay and live nothing is lost and nothing comes twice, while others write and reads answer %s',
+  'between replay and live no event is lost or duplicated, while others write and reads answer %s',
   async (_, latencyMs) => {
     slowDown(latencyMs)
     const projectId = await newProject()
@@ -162,7 +162,7 @@ test.each([
   },
 )
 
-test('many events at once reach every subscriber in order', async () => {
+test('many concurrent events reach every subscriber in order', async () => {
   const projectId = await newProject()
   const all = await Promise.all(Array.from({ length: 10 }, () => following(projectId)))
   await Promise.all(Array.from({ length: 200 }, (_, index) => create(projectId, `card ${index}`)))

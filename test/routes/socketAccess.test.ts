@@ -45,7 +45,7 @@ test.each([
   expect(live.messages).toEqual([])
 })
 
-test('a browser sends its token as a subprotocol, of which it gets the name back alone, and no address holds the token', async () => {
+test('a browser sends its token as a subprotocol, of which only the name is returned, and no address holds the token', async () => {
   const socketOf = (...protocols: string[]) => new WebSocket(`${board.url.replace('http', 'ws')}/api/ws`, protocols)
   const socket = socketOf('board', `bearer.${board.token}`)
   const told = await new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ test('a browser sends its token as a subprotocol, of which it gets the name back
   expect(await closed(socketOf('board'))).toBe(4001)
 })
 
-test('a socket whose token is signed out is closed with 4001 within a second, another of the same account stays', async () => {
+test('a socket whose token is signed out is closed with 4001 within a second, and another of the same account is not', async () => {
   const login = () => board.client.auth.login({ email: 'root@example.com', password: 'correct horse' })
   const [{ token }, other] = [await login(), await login()]
   const live = opened(await openSocket(board.url, token))
@@ -93,7 +93,7 @@ test('a socket whose token expires is closed with 4001 within a second', async (
   expect(await bySignIn.untilClosed(withinASecond)).toEqual({ code: 4001, reason: 'The token has expired.' })
 })
 
-test('a foreign project is answered like one that does not exist', async () => {
+test('a foreign project looks missing', async () => {
   const token = await signUp()
   const { id } = await newProject()
   const live = opened(await openSocket(board.url, token))
@@ -112,7 +112,7 @@ test('a foreign project is answered like one that does not exist', async () => {
   expect(live.seqs()).toEqual([])
 })
 
-test('an API key needs cards.read and the project in its scope', async () => {
+test('an API key requires cards.read and the project in its scope', async () => {
   const [inside, outside] = [await newProject(), await newProject()]
   const writer = opened(await openSocket(board.url, (await newKey(['cards.create'])).key))
   writer.send({ type: 'subscribe', payload: { projectId: inside.id } })
@@ -154,7 +154,7 @@ test('a user who loses access to a project receives none of its events after one
   expect(live.messages.some(message => message.type === 'card.created')).toBe(false)
 })
 
-test('a member who is removed hears nothing more within a second', async () => {
+test('a removed member receives no events after a second', async () => {
   const token = await signUp()
   const { id } = await newProject()
   const { db } = board.server.app
@@ -177,7 +177,7 @@ test('a member who is removed hears nothing more within a second', async () => {
   expect(live.seqs()).toHaveLength(1)
 })
 
-test('another path, a foreign Origin and a foreign Host are refused before the upgrade', async () => {
+test('another path, a foreign Origin and a foreign Host are rejected before the upgrade', async () => {
   const path = `/api/ws?token=${board.token}`
   const head = async (...request: [string, Record<string, string>?]) => {
     const raw = await openRaw(board.url, ...request)
@@ -207,7 +207,7 @@ test('another path, a foreign Origin and a foreign Host are refused before the u
   own.socket.destroy()
 })
 
-test('no token has reached the log', () => {
+test('no token is in the log', () => {
   const log = logged.mock.calls.map(([line]) => String(line)).join('')
   expect(log).not.toMatch(/svc_|token=/)
 })

@@ -276,7 +276,7 @@ const ways: Way[] = [
     to: [[[...projectPermissions], 'leaves']],
   },
 ]
-describe('what an API key starts', () => {
+describe('an API key starts', () => {
   testKeys(ways)
 
   it('nothing by any route of the contract without agents.run and scripts.run', async () => {
@@ -303,14 +303,14 @@ describe('what an API key starts', () => {
   })
 })
 
-describe('what a connected app starts', () => {
+describe('a connected app starts', () => {
   testApps(ways, ['work', 'run'])
 })
 
 const keyFor = async ({ projectId }: Seed, permissions: readonly Permission[]) =>
   (await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: [...permissions] })).key
 
-it('a card that a key left aside says why, and a person starts it', async () => {
+it('a card that a key left deferred states the reason, and a user starts it', async () => {
   await endAll()
   const { projectId, activeColumnId, columnId } = place
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Given', columnId })

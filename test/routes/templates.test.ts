@@ -27,7 +27,7 @@ const refusal = async (method: string, path: string, token: string, body?: unkno
   return [reply.status, reply.body.error.code]
 }
 
-test('the built-in templates come first and cannot be changed or deleted by anybody', async () => {
+test('the built-in templates are listed first and cannot be changed or deleted', async () => {
   const templates = await own.templates.list()
   expect(
     templates
@@ -47,7 +47,7 @@ test('the built-in templates come first and cannot be changed or deleted by anyb
   }
 })
 
-test('a template is made, changed in part and deleted by its owner', async () => {
+test('a template is created, changed in part and deleted by its owner', async () => {
   const made = await own.templates.create({ name: 'Mine', columns })
   expect(made).toEqual({ id: expect.any(String), name: 'Mine', builtin: false, shared: false, columns })
   expect(await own.templates.update({ id: made.id, name: 'Ours' })).toEqual({ ...made, name: 'Ours' })
@@ -61,7 +61,7 @@ test('a template is made, changed in part and deleted by its owner', async () =>
   expect(await refusal('DELETE', `/api/board-templates/${made.id}`, tokens.own)).toEqual([404, 'TEMPLATE_NOT_FOUND'])
 })
 
-test('nobody but its owner sees, uses or changes a template, and no administrator either', async () => {
+test('only its owner sees, uses or changes a template, and no administrator either', async () => {
   const { id } = await own.templates.create({ name: 'Private', columns })
   const project = await board.as(tokens.foreign).projects.create({ name: 'P', path: board.folder('foreign') })
   for (const token of [tokens.foreign, board.token]) {
@@ -75,7 +75,7 @@ test('nobody but its owner sees, uses or changes a template, and no administrato
   expect((await own.templates.list()).find(template => template.id === id)).toMatchObject({ shared: false })
 })
 
-test('a template that an administrator shares is seen and used by everybody, and changed by its owner alone', async () => {
+test('a template that an administrator shares is seen and used by all users, and changed by its owner only', async () => {
   expect(await refusal('POST', '/api/board-templates', tokens.own, { name: 'Mine', columns, shared: true })).toEqual([
     403,
     'FORBIDDEN',
@@ -115,7 +115,7 @@ test('a template that an administrator shares is seen and used by everybody, and
   expect((await foreign.columns.list({ projectId: project.id, boardId: made.id })).length).toBe(2)
 })
 
-test('an export of an organization leaves out what its people keep to themselves', async () => {
+test("an export of an organization omits its members' private templates", async () => {
   const { id: organizationId } = await own.organizations.create({ name: 'Club' })
   await own.organizations.addMember({ id: organizationId, email: 'foreign@example.org' })
   await board.as(tokens.foreign).templates.create({ name: 'Foreign and private', columns })
@@ -147,7 +147,7 @@ test.each<[unknown, string]>([
   [{ name: 'X', columns: [{ name: '', columnType: 'done' }] }, 'columns.0.name'],
   [{ name: 'X', columns: [{ name: 'A', columnType: 'done', extra: 1 }] }, 'columns.0.extra'],
   [{ name: 'X', columns: Array.from({ length: 51 }, () => ({ name: 'A', columnType: 'done' })) }, 'columns'],
-])('%j is refused and names %s', async (body, path) => {
+])('%j is rejected and names %s', async (body, path) => {
   const reply = await board.request('POST', '/api/board-templates', { token: tokens.own, body })
   expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
     400,

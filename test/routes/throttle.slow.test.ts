@@ -16,7 +16,7 @@ const login = (peer: Record<string, string>, body: { email: string; password: st
   board.request('POST', '/api/auth/login', { token: null, body, headers: peer })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 
-it('slows down after ten failures of an address in a minute, and says for how long', async () => {
+it('throttles after ten failures of an address in a minute, and returns the wait', async () => {
   const peer = newPeer()
   for (let i = 0; i < 10; i++)
     expect(codeOf(await login(peer, { email: `a${i}@example.org`, password: 'wrong' }))).toEqual([
@@ -32,7 +32,7 @@ it('slows down after ten failures of an address in a minute, and says for how lo
   expect((await login(newPeer(), bob)).status).toBe(200)
 })
 
-it('slows down after ten failures for an email, wherever they come from and however it is written', async () => {
+it('throttles after ten failures for an email, from any address and in any spelling', async () => {
   for (let i = 0; i < 10; i++)
     expect(
       codeOf(await login(newPeer(), { email: i % 2 ? 'carl@example.org' : 'CARL@example.org', password: 'wrong' })),
@@ -43,7 +43,7 @@ it('slows down after ten failures for an email, wherever they come from and howe
   ])
 })
 
-it('says how long to wait where both an address and an email have failed too often: until both may try again', async () => {
+it('returns the longer wait if both an address and an email have failed too often', async () => {
   const [peer, email] = [newPeer(), 'dora@example.org']
   for (let i = 0; i < 10; i++) await login(newPeer(), { email, password: 'wrong' })
   const until = async (...asked: Parameters<typeof login>) =>
@@ -61,7 +61,7 @@ it('counts the addresses of one IPv6 network as one', async () => {
   expect((await login({ 'x-forwarded-for': '2001:db8:1:3::1' }, bob)).status).toBe(200)
 })
 
-it('lets no more than ten guesses and those under way through when they come at once', async () => {
+it('allows no more than ten concurrent guesses', async () => {
   const peer = newPeer()
   const replies = await Promise.all(
     Array.from({ length: 40 }, (_, i) => login(peer, { email: `c${i}@example.org`, password: 'wrong' })),
@@ -75,7 +75,7 @@ it('does not count successes', async () => {
   for (let i = 0; i < 12; i++) expect((await login(peer, bob)).status).toBe(200)
 })
 
-it('answers others while a burst of sign-ins waits its turn, and serves the burst', async () => {
+it('answers others while a burst of sign-ins is queued, and serves the burst', async () => {
   const order: string[] = []
   const peer = newPeer()
   const burst = Promise.all(Array.from({ length: 60 }, () => login(peer, bob))).finally(() => order.push('burst'))

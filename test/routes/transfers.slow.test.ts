@@ -38,7 +38,7 @@ const underWay = () => files.underWay(board)
 const document = (change: Doc = {}): Doc => minimalDocument(path, change)
 
 describe('an export of a project', () => {
-  it('is a file of JSON with its name and length, which holds what the project holds', async () => {
+  it('is a JSON file with its name and length, and the content of the project', async () => {
     const projectId = await newProject('Wéb "1"')
     const card = await board.client.cards.create({ projectId, title: 'A card', prompt: 'Do it', labels: ['bug'] })
     const bytes = Buffer.from('hello attachment')
@@ -79,14 +79,14 @@ describe('an export of a project', () => {
     await expect.poll(underWay).toEqual([])
   })
 
-  it('answers HEAD with the length alone, and leaves nothing behind', async () => {
+  it('answers HEAD with the length only, and leaves no file', async () => {
     const projectId = await newProject()
     const reply = await board.request('HEAD', `/api/projects/${projectId}/export`)
     expect([reply.status, reply.text, Number(reply.headers.get('content-length')) > 100]).toEqual([200, '', true])
     await expect.poll(underWay).toEqual([])
   })
 
-  it('leaves deleted cards out, and what belongs to them', async () => {
+  it('omits deleted cards and their objects', async () => {
     const projectId = await newProject()
     const [kept, gone] = [
       await board.client.cards.create({ projectId, title: 'Kept' }),
@@ -98,7 +98,7 @@ describe('an export of a project', () => {
     expect([cards.map(({ title }: Doc) => title), attachments.length, contents.length]).toEqual([['Kept'], 1, 1])
   })
 
-  it('leaves nothing behind when its client goes away', async () => {
+  it('leaves no file if its client disconnects', async () => {
     const projectId = await newProject()
     const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
     for (let at = 0; at < 10; at++) await attach(projectId, cardId, 'large.bin', Buffer.alloc(1_900_000, at))
@@ -160,7 +160,7 @@ describe('an export of a project', () => {
     await moving
   })
 
-  it('tells of an attachment whose file is lost, and comes back without it', async () => {
+  it('reports an attachment whose file is lost, and is imported without it', async () => {
     const projectId = await newProject()
     const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
     await attach(projectId, cardId, 'kept.txt', Buffer.from('kept'))
@@ -323,7 +323,7 @@ describe('an import', () => {
     expect((await exported(board, own.projectIds[0])).messages).toMatchObject([{ content: 'Hello' }])
   })
 
-  it('does the same request once with an Idempotency-Key', async () => {
+  it('executes a repeated request once with an Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'import-1' }
     const [first, second] = [
       await imported(board, { format: 'board' }, document(), { headers }),
@@ -367,7 +367,7 @@ describe('an import', () => {
     )
   })
 
-  it('leaves nothing when its client goes away', async () => {
+  it('leaves no records if its client disconnects', async () => {
     const large = largeBoard(path, 4000)
     const [rows, attached] = [await rowCounts(board), stored()]
     const { headers, raw } = fileOf(large)
@@ -404,7 +404,7 @@ describe('an import', () => {
     ])
   })
 
-  it('takes a file up to its bound, and none beyond it', async () => {
+  it('accepts a file up to its limit, and none above it', async () => {
     const reply = await importFile(board, { format: 'board' }, Buffer.alloc(8_000_001, 0x20))
     expect([reply.status, reply.body.error.code]).toEqual([413, 'BODY_TOO_LARGE'])
     expect(await faultsOf(board, { format: 'board' }, Buffer.alloc(7_999_999, 0x20))).toEqual([
@@ -413,7 +413,7 @@ describe('an import', () => {
   })
 })
 
-it('a transcript goes out as people read it, and comes back', async () => {
+it('a transcript is exported as displayed, and imported again', async () => {
   const projectId = await newProject()
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Talk' })
   await board.server.app.db.transaction(async tx => {

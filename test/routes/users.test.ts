@@ -54,7 +54,7 @@ async function person(role: Role = 'user', name = `Person ${++made}`): Promise<P
 }
 
 describe('creating an account', () => {
-  it('shows a strong password once, with which one signs in', async () => {
+  it('shows a strong password once, which can be used to sign in', async () => {
     const { user, generatedPassword } = await root.users.create({
       email: 'Ada@example.org',
       name: 'Ada',
@@ -85,7 +85,7 @@ describe('creating an account', () => {
     expect(list.text).not.toContain(generatedPassword)
   })
 
-  it('keeps no password in clear, also not with an Idempotency-Key', async () => {
+  it('stores no password in plain text, not even with an Idempotency-Key', async () => {
     const send = () =>
       board.request('POST', '/api/admin/users', {
         token: rootToken,
@@ -101,7 +101,7 @@ describe('creating an account', () => {
       expect(stored.includes(secret)).toBe(false)
   })
 
-  it('gives an address to one account only, in upper or lower case, also when many ask at once', async () => {
+  it('accepts an address for one account only, in upper or lower case, also concurrently', async () => {
     await person('user', 'Taken')
     const { email } = (await root.users.list({ search: 'taken' })).users[0]!
     expect(
@@ -157,7 +157,7 @@ describe('the list', () => {
     for (const search of ['%', '_', '\\']) expect(await named({ search })).toEqual({ names: [], total: 0 })
   })
 
-  it('has at most 100 a page, 50 by default', async () => {
+  it('has at most 100 per page, 50 by default', async () => {
     await board.server.app.db.transaction(async tx => {
       for (let at = 0; at < 120; at++)
         await tx.run('INSERT INTO users (email, display_name, role, created_at) VALUES (?, ?, ?, ?)', [
@@ -177,7 +177,7 @@ describe('the list', () => {
 })
 
 describe('the routes of administrators', () => {
-  it('are closed to plain users and to API keys', async () => {
+  it('reject plain users and API keys', async () => {
     const { id, token } = await person()
     const { key } = await root.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     for (const [method, path, body] of [
@@ -230,7 +230,7 @@ describe('the routes of administrators', () => {
 })
 
 describe('a role change', () => {
-  it('is felt by the next request, and by an open socket within a second', async () => {
+  it('applies to the next request, and to an open socket within a second', async () => {
     const admin = await person('admin')
     const { id: projectId } = await root.projects.create({ name: 'Foreign', path: board.folder('foreign') })
     const live = opened(await follow(board.url, admin.token, projectId))
@@ -270,7 +270,7 @@ async function demoteAllBut(id: string): Promise<Reply> {
 }
 
 describe('deleting an account', () => {
-  it('ends its tokens, keys, sockets, memberships and credentials at once', async () => {
+  it('ends its tokens, keys, sockets, memberships and credentials immediately', async () => {
     const gone = await person()
     const { id: organizationId } = await root.organizations.create({ name: 'Org' })
     const { id: projectId } = await root.projects.create({ name: 'Shared', path: board.folder('shared') })
@@ -313,7 +313,7 @@ describe('deleting an account', () => {
     })
   })
 
-  it('passes projects, templates and organizations without another admin to the super_admin who deletes, and tells of it', async () => {
+  it('passes projects, templates and organizations without another admin to the deleting super_admin, and reports it', async () => {
     const [gone, heir] = [await person(), await person('super_admin')]
     const project = await gone.client.projects.create({ name: 'Left', path: board.folder('left') })
     const { id: templateId } = await gone.client.templates.create({ name: 'Left', columns: [] })
@@ -371,7 +371,7 @@ describe('resetting a password', () => {
     await byKey.message('pong')
   })
 
-  it('is refused for an account of an identity provider', async () => {
+  it('is rejected for an account of an identity provider', async () => {
     const one = await person()
     await board.server.app.db.transaction(tx =>
       tx.run('UPDATE users SET auth_provider = ? WHERE id = ?', ['oidc', Number(one.id)]),
@@ -381,7 +381,7 @@ describe('resetting a password', () => {
   })
 })
 
-describe('two at once', () => {
+describe('two concurrent requests', () => {
   const standing = async (...people: Person[]): Promise<Role[]> => {
     const rows = await Promise.all(
       people.map(({ id }) =>
@@ -428,7 +428,7 @@ describe('two at once', () => {
     expect((await standing(a, b)).sort()).toEqual(['super_admin', 'user'])
   })
 
-  it('super_admins who step down: one stays', async () => {
+  it('super_admins who step down: one remains', async () => {
     const [a, b] = await pair()
     const replies = await atOnce(
       board,

@@ -78,7 +78,7 @@ test('a webhook is created, listed, changed and deleted', async () => {
   }
 })
 
-test('what is not valid names the field and the rule', async () => {
+test('an invalid value names the field and the rule', async () => {
   const { id } = (await create()).body.data
   const cases: Array<[object, string, string]> = [
     [{ events: [] }, 'events', 'must name at least one event'],
@@ -101,13 +101,13 @@ test('what is not valid names the field and the rule', async () => {
   ).toEqual(['url', 'events'])
 })
 
-test('every event that a project has may be asked for', async () => {
+test('every event of a project can be selected', async () => {
   const { status, body } = await create({ events: webhookEvents })
   expect([status, body.data.events]).toEqual([201, webhookEvents])
   expect(webhookEvents).toContain('agent.status')
 })
 
-test("the secret is shown once, is sealed in the database, and is nobody else's", async () => {
+test('the secret is shown once, is sealed in the database, and is hidden from all others', async () => {
   const key = { 'idempotency-key': 'once' }
   const first = await board.request('POST', path(), {
     body: { url: `${receiver.url}/sealed`, events: ['card.created'] },
@@ -134,7 +134,7 @@ test("the secret is shown once, is sealed in the database, and is nobody else's"
   ]).toEqual([true, false, false])
 })
 
-test('deliveries come newest first, in pages, and by status', async () => {
+test('deliveries are listed newest first, in pages, and by status', async () => {
   const { id } = (await create({ events: ['card.created'] })).body.data
   for (const title of ['A', 'B', 'C', 'D', 'E']) await board.client.cards.create({ projectId, title })
   const page = async (query: string) => (await board.request('GET', path(`/${id}/deliveries${query}`))).body.data
@@ -160,7 +160,7 @@ test('a delivery of another webhook is not found', async () => {
   expect([answer.status, answer.body.error.code]).toEqual([404, 'DELIVERY_NOT_FOUND'])
 })
 
-test('a disabled webhook sends nothing, not even when it is asked to', async () => {
+test('a disabled webhook sends nothing, not even on request', async () => {
   const { id } = (await create({ enabled: false })).body.data
   const answer = await board.request('POST', path(`/${id}/test`))
   expect([answer.status, answer.body.error.code, answer.body.error.message]).toEqual([
@@ -177,7 +177,7 @@ test('a project has at most 50 webhooks', async () => {
   expect([status, body.error.code]).toEqual([409, 'CONFLICT'])
 })
 
-test('the pauses between attempts are those of the specification, give or take a tenth', async () => {
+test('the pauses between attempts are those of the specification, within a tenth', async () => {
   const { id } = (await create({ url: 'http://127.0.0.1:1/', events: ['card.created'] })).body.data
   await board.client.cards.create({ projectId, title: 'Retried' })
   const delivery = async () => (await board.request('GET', path(`/${id}/deliveries`))).body.data.items[0]
@@ -199,7 +199,7 @@ test('the pauses between attempts are those of the specification, give or take a
   expect(new Set(pauses.map((secs, at) => secs / wanted[at]!)).size).toBe(9)
 })
 
-test('deliveries are forgotten 30 days after their end, and not while they are pending', async () => {
+test('deliveries are deleted 30 days after their end, and not while they are pending', async () => {
   const [done, pending] = [
     (await create({ events: ['card.created'] })).body.data.id,
     (await create({ url: 'http://127.0.0.1:1/', events: ['card.created'] })).body.data.id,

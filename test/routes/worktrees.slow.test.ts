@@ -88,7 +88,7 @@ const changes: Array<[string, () => void]> = [
   ],
 ]
 test.each(changes)(
-  '%s is not lost: it is refused without force, and with it saved as a patch that brings it back',
+  '%s is protected: it is rejected without force, and with it saved as a patch that restores it',
   async (_, change) => {
     const base = git(its.repository, 'rev-parse', 'main').trim()
     const card = await its.card()
@@ -155,7 +155,7 @@ test.each<[string, string[], () => void]>([
   expect(card.patch()).toContain('+new\n')
 })
 
-test('a worktree in the middle of a conflict, and a shallow clone, are saved too', async () => {
+test('a worktree in the middle of a conflict, and a shallow clone, are saved also', async () => {
   commit(its.repository, 'README', 'Main.\n')
   commit(its.worktree, 'README', 'Card.\n')
   expect(() => git(its.worktree, 'merge', 'main')).toThrow('Command failed')
@@ -177,7 +177,7 @@ test('a worktree in the middle of a conflict, and a shallow clone, are saved too
   expect(second.patch()).toContain('+mine')
 })
 
-test('a pipe in the place of a file does not hang anything', async () => {
+test('a pipe in the place of a file does not block', async () => {
   const card = await its.card()
   rmSync(join(its.worktree, 'README'))
   execFileSync('mkfifo', [join(its.worktree, 'README'), join(its.worktree, 'pipe')])
@@ -249,7 +249,7 @@ test('a clean submodule is not lost work, and a changed one is', async () => {
   expect(card.patch()).toContain('+++ b/lib/lib')
 })
 
-test("nothing but a worktree of the project's repository is attached, and one at a time", async () => {
+test("only a worktree of the project's repository can be attached, and one at a time", async () => {
   const { board, projectId, repository, worktree } = its
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Card' })
   const path = `/api/projects/${projectId}/cards/${cardId}/worktree`

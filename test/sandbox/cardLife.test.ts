@@ -12,7 +12,7 @@ describe.skipIf(!hasBubblewrap)('a card whose agent runs in the sandbox', () => 
   })
   afterAll(() => board.close())
 
-  test('starts, asks, edits, is reviewed twice, merges, and leaves nothing', async () => {
+  test('starts, asks, edits, is reviewed twice, merges, and leaves no files', async () => {
     const { client, path, projectId } = board
     const { id: cardId } = await board.start('asking', { title: 'Write allowed.txt' })
     const ref = { projectId, cardId }

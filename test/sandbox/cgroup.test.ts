@@ -39,7 +39,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
   const fileOf = ({ id }: Card, name: string) => join(board.dataDir, 'worktrees', board.projectId, id, name)
   const said = async ({ id }: Card) => (await board.messages(id)).map(({ content }) => content).join('\n')
 
-  test('is what the server says', async () => {
+  test('has the limits of the server', async () => {
     expect(await board.client.agents.sandbox()).toMatchObject({
       bounds: {
         kind: 'cgroup',
@@ -51,7 +51,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     expect(basename(ownCgroup())).toBe('server')
   })
 
-  test('holds all that the session starts, and goes with it', async () => {
+  test('holds all processes of the session, and is deleted with it', async () => {
     const card = await start('(setsid sleep 100 &); touch ready; until [ -e go ]; do sleep 0.05; done', {
       memoryMb: 300,
       processes: 40,
@@ -85,7 +85,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
       'its processes together',
       'for i in 1 2 3 4; do node -e "Buffer.alloc(6e7, 1); setTimeout(() => {}, 1e6)" & done; wait',
     ],
-    ['what lies in /tmp', 'head -c 300000000 /dev/zero > /tmp/large; sleep 100'],
+    ['files in /tmp', 'head -c 300000000 /dev/zero > /tmp/large; sleep 100'],
   ])('ends with the reason memory_limit for %s', async (_, command) => {
     const card = await run(command, { memoryMb: 200 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'memory_limit' })
@@ -101,12 +101,12 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     expect(await said(card)).toContain('more than 20 processes')
   })
 
-  test('ends with the reason of its program where no bound was reached', async () => {
+  test('ends with the reason of its program if no limit was reached', async () => {
     const card = await run('echo "fatal: out of memory" >&2; kill -9 $$', { memoryMb: 200, processes: 20 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'crashed' })
   })
 
-  test('bounds several commands of a session as one', async () => {
+  test('limits several commands of a session together', async () => {
     await board.client.projects.update({
       id: board.projectId,
       worktree: { setup: 'head -c 300000000 /dev/zero > /tmp/large', afterRun: 'cat /proc/self/cgroup > after' },
@@ -122,7 +122,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     await eventually('the end of their groups', () => groups().length === 0)
   })
 
-  test('neither sees nor changes it', async () => {
+  test('can neither see nor change it', async () => {
     const card = await run(
       [
         'cat /proc/self/cgroup > own',
@@ -142,7 +142,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     expect(existsSync(fileOf(card, 'out'))).toBe(false)
   })
 
-  test('is removed, with what is in it, when its server has died without it', async () => {
+  test('is removed with its processes after its server has died', async () => {
     const dead = spawn('true')
     await once(dead, 'exit')
     const left = join(base(), `board-session-${dead.pid}-1-1`)

@@ -89,7 +89,7 @@ const viaProxy = (network: SandboxNetwork, ...texts: string[]) =>
 const statuses = async (network: SandboxNetwork, ...texts: string[]) => (await viaProxy(network, ...texts)).map(status)
 
 describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
-  test('the board answers at its own address, and takes who asks for a stranger', async () => {
+  test('the board answers at its own address, and treats the caller as a stranger', async () => {
     await board.client.auth.setSettings({ enabled: false })
     const to = { port: boardPort() }
     const asked = (path: string, ...headers: string[]) => ({
@@ -149,7 +149,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     await behindProxy.close()
   })
 
-  test('a board at a port below 1024, or at an address of the machine, is reached at another inside', () => {
+  test('a board at a port below 1024, or at an address of the machine, is reached at another address inside', () => {
     const urlOf = (boardUrl: string) => inside.open({ boardUrl }).boardUrl
     expect(urlOf('http://127.0.0.1')).toBe('http://127.0.0.1:40080')
     expect(urlOf('https://localhost:443')).toBe('https://localhost:40443')
@@ -190,7 +190,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect([output, errors]).toEqual(['ok', ''])
   })
 
-  test('a command that cannot be started tells so as it would alone', async () => {
+  test('a command that cannot be started reports that like without a sandbox', async () => {
     const { errors, code } = await inside.run(listed(), ['/nonexistent/agent'])
     expect([code, errors]).toEqual([127, expect.stringContaining('/nonexistent/agent')])
   })
@@ -240,14 +240,14 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(network.asked()).toContainEqual({ host: 'allowed.test', port: 80, isAllowed: true, count: 2 })
   })
 
-  test('a redirect is handed on and not followed', async () => {
+  test('a redirect is passed on and not followed', async () => {
     reply = socket => socket.end('HTTP/1.1 302 Found\r\nLocation: http://refused.test/\r\nContent-Length: 0\r\n\r\n')
     const [answered] = await viaProxy(listed(), get('http://allowed.test/'))
     expect(answered).toMatch(/^HTTP\/1\.1 302 Found\r\n[^]*Location: http:\/\/refused\.test\//)
     expect(received.length).toBe(1)
   })
 
-  test('a name that leads here the second time it is asked for is refused then', async () => {
+  test('a name that resolves to this machine on the second lookup is refused then', async () => {
     const network = listed()
     expect(await statuses(network, get('http://rebinding.test/'))).toEqual([200])
     expect(await statuses(network, get('http://rebinding.test/'))).toEqual([403])
@@ -269,14 +269,14 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(received).toEqual([])
   })
 
-  test("the operator's own endpoint is reached in a private network, at its very port", async () => {
+  test("the operator's own endpoint is reached in a private network, only at its port", async () => {
     const { port } = internet.address() as AddressInfo
     const network = inside.open({ trusted: [`http://127.0.0.1:${port}/v1`] })
     const at = (other: number) => get(`http://127.0.0.1:${other}/`)
     expect(await statuses(network, at(port), at(port + 1), at(boardPort()))).toEqual([200, 403, 403])
   })
 
-  test('a tunnel leads to a listed host and port, both ways, and lives on when one side has ended', async () => {
+  test('a tunnel leads to a listed host and port, in both directions, and stays open when one side has ended', async () => {
     reply = (socket, data) => {
       if (data === 'hello') socket.write('and ', () => setTimeout(() => socket.end('goodbye'), 50))
     }
@@ -298,7 +298,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(received).toEqual(['hello'])
   })
 
-  test('another protocol is spoken once the other side agrees, and not before', async () => {
+  test('another protocol is used once the other side agrees, and not before', async () => {
     const upgrade = (path: string, ...headers: string[]) =>
       head(
         `GET http://allowed.test/${path} HTTP/1.1`,
@@ -326,7 +326,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(await statuses(network, `${upgrade('body', 'Content-Length: 3')}abc`)).toEqual([400])
   })
 
-  test('no second request hides in the first', async () => {
+  test('no second request can hide in the first', async () => {
     const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: allowed.test\r\n\r\n'
     const post = (...headers: string[]) =>
       head('POST http://allowed.test/ HTTP/1.1', 'Host: allowed.test', 'Connection: close', ...headers)
@@ -365,7 +365,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     }
   })
 
-  test('who sends half a head, or opens a tunnel and says nothing, is let go', async () => {
+  test('a client that sends half a head, or opens a tunnel and sends nothing, is disconnected', async () => {
     reply = () => {}
     const network = listed({ timeouts: { headMs: 200, idleMs: 300 } })
     const answers = await viaProxy(
@@ -380,7 +380,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(answers.map(status).slice(0, 3)).toEqual([408, 408, 200])
   })
 
-  test('heads that are too large are refused', async () => {
+  test('heads that are too large are rejected', async () => {
     expect(await statuses(listed(), get('http://allowed.test/', `X: ${'x'.repeat(20_000)}`))).toEqual([431])
     expect(received).toEqual([])
   })
@@ -406,7 +406,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
     expect(told.length).toBe(200)
   })
 
-  test('without a network the board alone is reached', async () => {
+  test('without a network only the board is reached', async () => {
     const network = inside.open({ network: 'none', allowed, trusted: ['http://allowed.test'] })
     const { port } = internet.address() as AddressInfo
     const answers = await inside.send(network, [

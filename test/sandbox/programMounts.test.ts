@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { programMounts } from '../../src/sandbox/programMounts.ts'
 
-test('folders of the search path are there with what they lead to, those that cannot be reached are left out', async () => {
+test('folders of the search path are mounted with their link targets, and inaccessible ones are omitted', async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'board-programs-')))
   const [tools, linked, closed] = ['tools', 'linked', 'closed'].map(name => join(root, name)) as [
     string,
@@ -15,7 +15,7 @@ test('folders of the search path are there with what they lead to, those that ca
   mkdirSync(join(closed, 'tools'), { recursive: true })
   symlinkSync(tools, linked)
   symlinkSync(join(root, 'missing'), join(root, 'dangling'))
-  // Nobody is kept out where the tests run as root: there the others stand for it.
+  // As root, no folder is inaccessible: then the other entries cover this case.
   chmodSync(closed, 0)
   try {
     const path = [linked, join(root, 'missing'), join(root, 'dangling'), join(closed, 'tools')]

@@ -56,7 +56,7 @@ const intervals: Rule[] = [
   { name: 'every 25 hours', zone: 'America/New_York', everySecs: 90_000, overlap: 'skip', catchUp: 'none' },
 ]
 
-test('a year of schedules, through all changes of clocks and downtimes, makes exactly the cards that the rules say', async () => {
+test('a year of schedules, across all clock changes and downtimes, creates exactly the cards of the rules', async () => {
   const { client, folder } = await open()
   const { id: projectId } = await client.projects.create({ name: 'year', path: folder('year') })
   const models = [...rules, ...intervals].map(modelOf)
@@ -78,13 +78,13 @@ test('a year of schedules, through all changes of clocks and downtimes, makes ex
     )
   const down = downtimes.map(([from, to]) => [Date.parse(from), Date.parse(to)] as const)
   const isDown = (atMs: number) => down.some(([from, to]) => atMs >= from && atMs < to)
-  // Each time that is due is looked at; each third day somebody completes the last cards.
+  // Checks each due time; every third day a user completes the last cards.
   const completions = new Set(Array.from({ length: 121 }, (_, n) => year.startMs + days(3 * n + 2) + 5_000))
   const moments = [...new Set([...models.flatMap(({ dues }) => dues), ...completions, ...down.flat()])]
     .filter(atMs => atMs < year.endMs)
     .sort((a, b) => a - b)
   for (const atMs of moments) {
-    // A server that is still there when its clock moves on may look at what is due.
+    // A server that is still running when its clock advances can check the due schedules.
     if (isDown(atMs)) await shut()
     nowMs = atMs
     if (isDown(atMs)) continue

@@ -20,7 +20,7 @@ const withGrandchild = async (script: TestScript) => {
 const noneLeft = (script: TestScript) =>
   eventually('the end of every process', () => script.processes().length === 0, 8000)
 
-test.concurrent('cancelling ends the whole tree, also what is deaf and in a session of its own, before the run is over', async () => {
+test.concurrent('cancelling ends the whole tree, also processes in separate sessions that ignore TERM, before the run is over', async () => {
   const script = await withGrandchild(
     await newScript(board.client, projectId, `trap "" TERM; ${deafGrandchild} while :; do sleep 0.2; done # $TAG`),
   )
@@ -29,20 +29,20 @@ test.concurrent('cancelling ends the whole tree, also what is deaf and in a sess
   expect(script.processes()).toEqual([])
 })
 
-test.concurrent('a script that ends takes with it what it left in the background', async () => {
+test.concurrent('a script that ends takes its background processes with it', async () => {
   const script = await newScript(board.client, projectId, `${deafGrandchild} sleep 0.3; echo done`)
   await script.run()
   expect(await script.ended()).toMatchObject({ status: 'succeeded', output: 'done\n' })
   expect(script.processes()).toEqual([])
 })
 
-test.concurrent('what holds the output open does not hold up the end', async () => {
+test.concurrent('a process that holds the output open does not delay the end', async () => {
   const script = await newScript(board.client, projectId, `(setsid sleep 60 &) ; echo done # $TAG`)
   await script.run()
   expect(await script.ended()).toMatchObject({ status: 'succeeded', output: 'done\n' })
 })
 
-test.concurrent('deleting a script ends its run, and tells so', async () => {
+test.concurrent('deleting a script ends its run, and sends an event', async () => {
   const live = await follow(board.url, board.token, projectId)
   const script = await withGrandchild(await newScript(board.client, projectId, `${deafGrandchild} sleep 60 # $TAG`))
   await board.client.scripts.delete(script.place)
@@ -64,7 +64,7 @@ test.concurrent('deleting its project ends a run', async () => {
   await noneLeft(script)
 })
 
-test.concurrent('a server that stops ends its runs as cancelled, with the reason, and nothing is left of them', async () => {
+test.concurrent('a server that stops ends its runs as cancelled, with the reason, and leaves no processes', async () => {
   const other = await startBoard()
   const { id } = await other.client.projects.create({ name: 'Stopping', path: other.folder('stopping') })
   const scripts = await Promise.all(

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-test('is kept to its last 64 KiB in whole characters, with how many came before', async () => {
+test('is kept to its last 64 KiB in whole characters, with the number of bytes before', async () => {
   const script = await newScript(
     board.client,
     projectId,
@@ -57,7 +57,7 @@ test('that is not text is converted to text', async () => {
   expect((await script.ended()).output).toBe('a\u2400b\ufffdc\ufffd')
 })
 
-test('of a script that prints without a pause leaves the server time for others, and few writes', async () => {
+test('of a script that prints without a pause keeps the server responsive, with few writes', async () => {
   const script = await newScript(board.client, projectId, 'yes "a line that comes again and again" # $TAG')
   const writes = vi.spyOn(board.server.app.db, 'transaction')
   await script.run()
@@ -93,7 +93,7 @@ test('of a running script is written to disk after a while', async () => {
   await script.ended()
 })
 
-test('a tail keeps whole characters and counts the rest, wherever it is cut', () => {
+test('a tail keeps whole characters and counts the rest, at any cut', () => {
   const characters = ['a', 'é', '€', '😀', '\n']
   for (const maxBytes of [1, 2, 3, 4, 5, 7, 16]) {
     const tail = createTextTail(maxBytes)

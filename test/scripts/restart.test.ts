@@ -19,7 +19,7 @@ const secrets = {
 const server = boardProcess(join(root, 'data'), { HOME: root, LANG: 'C.UTF-8', ...secrets })
 afterAll(() => clearAway(server, root))
 
-test("a script runs in its project's folder and knows the server and the project, and none of the server's secrets", async () => {
+test("a script runs in its project's folder with the server and the project in its environment, and no secrets of the server", async () => {
   await server.start()
   const { id } = await server.client.projects.create({ name: 'Web', path })
   const script = await newScript(server.client, id, 'pwd; env')
@@ -34,7 +34,7 @@ test("a script runs in its project's folder and knows the server and the project
   expect(variables.filter(each => each.includes(server.token) || each.includes('svc_'))).toEqual([])
 })
 
-test('a run whose server was killed has failed at the next start, and what it left is ended', async () => {
+test('a run whose server was killed has failed at the next start, and its processes are ended', async () => {
   const { id } = await server.client.projects.create({ name: 'Killed', path })
   const script = await newScript(server.client, id, `echo begun; ${deafGrandchild} sleep 300 # $TAG`)
   const tag = /board-script-[\w-]+/.exec((await server.client.scripts.list({ projectId: id }))[0]!.command)![0]

@@ -68,7 +68,7 @@ async function step(): Promise<string> {
 }
 
 test(
-  `nothing is left of scripts, and none runs twice, in ${rounds} rounds of random runs, cancels, deletions and kills of the server (seed ${seed})`,
+  `no process of a script is left, and none runs twice, in ${rounds} rounds of random runs, cancels, deletions and kills of the server (seed ${seed})`,
   async () => {
     await board.start()
     projectId = (await board.client.projects.create({ name: 'Soak', path })).id

@@ -51,7 +51,7 @@ test('the page imports only the contract, the client and the model of a board, a
   expect(foreign.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
-test('the contract imports nothing but itself and valibot', () => {
+test('the contract imports only itself and valibot', () => {
   const packages = sources
     .filter(file => file.startsWith('src/contract/'))
     .flatMap(file =>
@@ -131,7 +131,7 @@ const mayWaitForFiles = [
   'src/worktrees/worktreeProgram.ts', // the only request of its process waits for it
 ]
 
-test('a request waits for no file while others could be answered', () => {
+test('a request never blocks on a file while others could be answered', () => {
   expect(
     sources.filter(
       file =>
@@ -143,14 +143,14 @@ test('a request waits for no file while others could be answered', () => {
   ).toEqual([])
 })
 
-test('passwords are hashed in one place, off the thread that answers', () => {
+test('passwords are hashed in one place, off the main thread', () => {
   expect(sources.filter(file => /argon2(?!'\))|scrypt|pbkdf2/.test(readFileSync(join(root, file), 'utf8')))).toEqual([
     'src/identity/passwords.ts',
   ])
   expect(readFileSync(join(root, 'src/identity/passwords.ts'), 'utf8')).not.toMatch(/argon2\.\w+Sync/)
 })
 
-test('what a route answers is checked against its schema in tests, and not by the server', () => {
+test("a route's response is checked against its schema in tests, and not by the server", () => {
   expect(
     sources.filter(
       file => file.startsWith('daemon/') && /\broute\.output\b/.test(readFileSync(join(root, file), 'utf8')),

@@ -46,7 +46,7 @@ describe('a program', () => {
     expect([at(text()), text().slice(0, around[0]!.length)]).toEqual([at(before), around[0]])
   })
 
-  test('gathers what falls short of its aim in all parts', () => {
+  test('collects the missed aims of all parts', () => {
     writeFileSync(page, `${marks('what falls short of its aim')}${marks('one')}${marks('two')}`)
     writePart(page, part('one', ['move', '1 ms', '≤ 2.00 ms', 'ok']))
     expect(text()).toContain('Nothing.')

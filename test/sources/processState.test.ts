@@ -76,6 +76,6 @@ test.each([
   'const retryable = new Set([429, 502])\nexport const mayRetry = (status: number) => retryable.has(status)',
   'export function createQueue() {\n  const waiting: string[] = []\n  waiting.push("a")\n}',
   'export const make = () => createQueue()',
-])('%j is none', source => {
+])('%j is not state', source => {
   expect(stateOf(source)).toEqual([])
 })

@@ -42,7 +42,7 @@ describe.each(pages)('%s', page => {
     expect(withoutTest(rows)).toEqual([])
   })
 
-  test('names no test outside of the table of tests', () => {
+  test('names no test outside the table of tests', () => {
     const [text = ''] = read(page).split(/\n## (?:Attacks|Tests of the promises)\n/)
     expect(text.match(/.*\.test\.ts.*/g) ?? []).toEqual([])
   })

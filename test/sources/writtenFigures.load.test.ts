@@ -33,7 +33,7 @@ const run = (content: string, ...args: string[]) => {
 }
 const marks = `<!-- begin: ${measuring} -->\n<!-- end: ${measuring} -->\n`
 
-test('a file of tests writes its part of the page that it is asked to', async () => {
+test('a test file writes its part of the requested page', async () => {
   const { code, said } = await run(marks)
   expect(code, said).toBe(0)
   const { command, rows } = readParts(readFileSync(page, 'utf8'), page).get(measuring)!
@@ -43,7 +43,7 @@ test('a file of tests writes its part of the page that it is asked to', async ()
   expect(rows).toEqual([[expect.stringContaining('nearly right'), expect.stringMatching(/^\d+$/), '', '']])
 })
 
-test('it passes where it cannot write, which it says, and writes nothing when not all of its tests have run', async () => {
+test('it passes and reports an error if it cannot write, and writes nothing unless all of its tests have run', async () => {
   const elsewhere = await run('no part of it\n')
   expect([elsewhere.code, readFileSync(page, 'utf8')], elsewhere.said).toEqual([0, 'no part of it\n'])
   expect(elsewhere.said).toContain(

@@ -27,7 +27,7 @@ const slow = {
 const run = (file: string, statements: readonly SlowStatement[], signal?: AbortSignal) =>
   besideServer(file, query => query(statements), signal)
 
-test('statements run in order, with their parameters, and give their rows', async () => {
+test('statements run in order, with their parameters, and return their rows', async () => {
   const copy = join(folder, 'copy.db')
   const results = await besideServer(path, async query => {
     const [names] = await query([{ sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] }])
@@ -38,7 +38,7 @@ test('statements run in order, with their parameters, and give their rows', asyn
   expect(await run(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
 })
 
-test('what the engine refuses is thrown with its code, and so is a file that cannot be opened', async () => {
+test('an engine error is thrown with its code, and so is a file that cannot be opened', async () => {
   await expect(run(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
     code: 'SQLITE_ERROR',
     message: expect.stringContaining('nothing'),
@@ -63,7 +63,7 @@ test('a statement that takes too long stops when it is aborted, with the given r
   await expect(run(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
 })
 
-test('what is ended in the middle of a statement takes nothing else with it, however often', async () => {
+test('an abort in the middle of a statement affects nothing else, also repeatedly', async () => {
   for (let time = 0; time < 8; time++) {
     const ending = new AbortController()
     const running = run(path, [{ sql: endless }], ending.signal)

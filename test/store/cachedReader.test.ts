@@ -39,7 +39,7 @@ const read = async (id: number) =>
 const list = async () =>
   (await reader.all<{ text: string }>('SELECT text FROM notes ORDER BY id')).map(({ text }) => text)
 
-test('what is read again before anything is committed is not asked of the database again', async () => {
+test('a repeated read before any commit is not sent to the database', async () => {
   await write('first')
   expect(await Promise.all([read(1), read(1), read(2), list(), list()])).toEqual([
     'first',
@@ -68,7 +68,7 @@ test('a listener of a commit reads its writes, also in work that runs once it is
   }
 })
 
-test('a failed read is tried again by the next one who asks', async () => {
+test('a failed read is retried by the next caller', async () => {
   await expect(reader.get('SELECT text FROM later')).rejects.toThrow('no such table')
   await write('unlike a commit')
   await expect(reader.get('SELECT text FROM later')).rejects.toThrow('no such table')
@@ -89,7 +89,7 @@ test('each read goes to the database if commits of others cannot be detected', a
   expect(asked).toBe(3)
 })
 
-test('however much is asked for, only so much is remembered', async () => {
+test('the cache is limited, for any number of reads', async () => {
   for (let id = 1; id <= 10_000; id++) await read(id)
   for (const id of [1, 10_000]) await read(id)
   expect(asked).toBe(10_000)
@@ -97,7 +97,7 @@ test('however much is asked for, only so much is remembered', async () => {
   expect(asked).toBe(10_002)
 })
 
-test('what is large is not kept', async () => {
+test('a large result is not cached', async () => {
   const megabyte = `SELECT hex(zeroblob(500000)) || ? AS text`
   for (let id = 1; id <= 40; id++) await reader.get(megabyte, [id])
   await reader.get(megabyte, [40])

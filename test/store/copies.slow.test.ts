@@ -23,7 +23,7 @@ async function makeBoard(): Promise<string> {
   return dataDir
 }
 
-/** A board's database that claims to be larger than any disk here, with a hole for what it has not. */
+/** A sparse database file that claims to be larger than any disk here. */
 async function makeHuge(): Promise<string> {
   const dataDir = await makeBoard()
   const path = join(dataDir, 'board.db')
@@ -36,7 +36,7 @@ async function makeHuge(): Promise<string> {
   return dataDir
 }
 
-test('a copy for which the disk has no room is not begun, and says how much it takes', async () => {
+test('a copy without enough disk space is not started, and reports the required space', async () => {
   const dataDir = await makeHuge()
   const refusal = {
     code: 'DISK_FULL',
@@ -53,7 +53,7 @@ test('a copy for which the disk has no room is not begun, and says how much it t
   expect(readdirSync(join(dataDir, 'before-migration'))).toEqual([])
 })
 
-test('the copy before a migration goes where its folder leads', async () => {
+test("the copy before a migration is written to its folder's link target", async () => {
   const [dataDir, disk] = [await makeBoard(), mkdtempSync(join(tmpdir(), 'disk-'))]
   symlinkSync(disk, join(dataDir, 'before-migration'))
   await keepMigrationCopy(dataDir, schemaVersion, new Date())

@@ -67,7 +67,7 @@ const tables = async () =>
 const rowsOf = async (database: Reader, table: string) =>
   (await database.all(`SELECT * FROM ${table}`)).map(row => JSON.stringify(row)).sort()
 
-test('a copy holds every row with its ids, and nothing of what belongs to daemons or to the other database alone', async () => {
+test('a copy holds every row with its ids, and no rows of daemons or of the other database', async () => {
   const told: number[] = []
   const tallies = await copy({ onProgress: rows => told.push(rows) })
   for (const table of (await tables()).filter(
@@ -103,7 +103,7 @@ test("a project's folder is on the machine that the copy assigns", async () => {
   ])
 })
 
-test('what the target holds is deleted only on demand, or where it was never finished', async () => {
+test('the content of the target is deleted only on request, or if it is an unfinished copy', async () => {
   await copy()
   await expect(copy()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('--replace') })
   await from.transaction(tx => tx.run(`UPDATE projects SET name = 'renamed' WHERE id = 3`))

@@ -69,7 +69,7 @@ const attempted = (id: number, attempt: Partial<AttemptRow>) =>
 const due = (at = now) => webhooksWithDueDeliveries(db, at)
 const nextOf = async (webhookId: number, at = now) => (await nextDelivery(db, webhookId, at))?.id
 
-test('an enabled webhook is due with a delivery that was never attempted, or with one whose time has come', async () => {
+test('an enabled webhook is due with a delivery that was never attempted, or with a due retry', async () => {
   expect([await due(), await disabledWithDeliveries(db)]).toEqual([[], []])
   const [first, ended] = [await add(one), await add(two)]
   expect(await disabledWithDeliveries(db)).toEqual([])
@@ -93,7 +93,7 @@ test('an enabled webhook is due with a delivery that was never attempted, or wit
   ])
 })
 
-test('the turn is of what a person asked for, and else of what has waited longest', async () => {
+test('the next delivery is one that a user requested, otherwise the one that has waited longest', async () => {
   const again = await add(one)
   await attempted(again, { nextAttemptAt: second(12) })
   now = second(11)
@@ -117,7 +117,7 @@ test('the turn is of what a person asked for, and else of what has waited longes
   ])
 })
 
-test('an attempt is noted once, and never of a delivery that is over', async () => {
+test('an attempt is recorded once, and never for an ended delivery', async () => {
   const id = await add(one)
   expect(await attempted(id, { nextAttemptAt: second(15) })).toBe(true)
   expect(await readDelivery(db, one, id)).toMatchObject({
@@ -144,7 +144,7 @@ test('an attempt is noted once, and never of a delivery that is over', async () 
   expect(await readDelivery(db, one, id)).toMatchObject({ attempts: 2, status: 'succeeded' })
 })
 
-test('after a clock was put back only what was attempted in a time to come is attempted at once', async () => {
+test('after a clock was set back only deliveries with a future attempt are attempted immediately', async () => {
   const [ahead, before, never, over] = [await add(one), await add(one), await add(one), await add(one)]
   await attempted(ahead, { startedAt: second(50), nextAttemptAt: second(80) })
   await attempted(before, { startedAt: second(5), nextAttemptAt: second(70) })
@@ -156,7 +156,7 @@ test('after a clock was put back only what was attempted in a time to come is at
   ).toEqual([second(12), second(70), second(10), null])
 })
 
-test("deliveries are listed newest first, given up, forgotten and deleted in parts, each webhook's own", async () => {
+test('deliveries are listed newest first, given up, pruned and deleted in parts, separately per webhook', async () => {
   const mine = [await add(one), await add(one), await add(one), await add(one)]
   const others = [await add(two), await add(two)]
   await attempted(mine[1]!, { status: 'succeeded' })

@@ -73,7 +73,7 @@ test('a duplicate value is distinguished from other constraints, for each engine
   expect(translate(plain)).toBe(plain)
 })
 
-test('what must be kept is written as soon as another program lets the database go', async () => {
+test('required work is written as soon as another program releases the database', async () => {
   const other = new LibsqlDatabase(path)
   other.exec('BEGIN IMMEDIATE')
   await expect(add('refused')).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
@@ -116,7 +116,7 @@ test('required work waits for disk space, and for no other error', async () => {
   expect(waits).toEqual(['DISK_FULL'])
 })
 
-test('what is about to happen waits for another program, and for nothing else', async () => {
+test('optional work waits for another program, and for no other error', async () => {
   const problems = [new Problem('DATABASE_BUSY'), new Problem('DATABASE_BUSY')]
   const beganAt = performance.now()
   expect(

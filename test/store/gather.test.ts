@@ -3,7 +3,7 @@ import type { Database, Value } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-describe.skipIf(noLibsqlServer !== undefined)('what many ask of a libSQL server at a time', () => {
+describe.skipIf(noLibsqlServer !== undefined)('concurrent reads of a libSQL server', () => {
   let [server, db]: [LibsqlServer?, Database?] = []
   beforeAll(async () => {
     server = await startLibsqlServer()
@@ -29,7 +29,7 @@ describe.skipIf(noLibsqlServer !== undefined)('what many ask of a libSQL server 
     )
   const numbers = Array.from({ length: 45 }, (_, at) => at + 1)
 
-  test('is answered to each as if it had asked alone', async () => {
+  test('return the same as separate reads', async () => {
     const names = await askAll(
       'SELECT name AS value FROM things WHERE id = ?1',
       numbers.map(id => [id]),
@@ -44,7 +44,7 @@ describe.skipIf(noLibsqlServer !== undefined)('what many ask of a libSQL server 
     ).toEqual(['integer 1', 'text 1', 'null ', 'text a "quote"\u0001', 'real 1.5', 'integer 1', 'integer -3'])
   })
 
-  test('may share what cannot differ in one statement', async () => {
+  test('can share one statement if they are equal', async () => {
     const sql = `SELECT group_concat(id) AS value FROM (SELECT id FROM things WHERE id > ?2 AND id <> ?3 ORDER BY id LIMIT ?1)`
     const sets = numbers.slice(0, 20).map(id => [id % 2 === 0 ? 2 : 3, id, id + 1])
     expect(await askAll(sql, sets, 1)).toEqual(
@@ -57,7 +57,7 @@ describe.skipIf(noLibsqlServer !== undefined)('what many ask of a libSQL server 
     )
   })
 
-  test('fails for those alone who are to blame', async () => {
+  test('fail separately', async () => {
     const found = await askAll(
       `SELECT json_extract(data, '$.id') || '' AS value FROM things WHERE id = ?1`,
       numbers.slice(0, 20).map(id => [id]),

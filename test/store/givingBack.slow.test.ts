@@ -38,7 +38,7 @@ test('a file shrinks by the deleted data, except for a reserve, and is intact', 
   expect(sizeOf(dataDir)).toBeGreaterThan(4 * megabyte)
 })
 
-test('a file of an earlier version gives back after its next start', async () => {
+test('a file of an earlier version shrinks after its next start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'giving-back-'))
   makeOldFile(dataDir)
   expect(sizeOf(dataDir)).toBeGreaterThan(15 * megabyte)

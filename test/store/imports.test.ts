@@ -52,7 +52,7 @@ const held = () =>
     `SELECT p.id, (SELECT count(*) FROM cards WHERE project_id = p.id) AS cards, (SELECT count(*) FROM transcript_messages m JOIN agent_sessions s ON s.id = m.session_id WHERE s.project_id = p.id) AS messages FROM projects p ORDER BY p.id`,
   )
 
-test('only a hidden project of this machine is abandoned whose importer is another and was not heard of in time', async () => {
+test('a hidden project of this machine is abandoned only if its importer is another process without a recent heartbeat', async () => {
   expect(await abandonedProjects(db, 'me', 60_000)).toEqual([2])
   expect(await abandonedProjects(db, 'gone', 60_000)).toEqual([])
   const seen = (agoMs: number) =>
@@ -70,7 +70,7 @@ test('only a hidden project of this machine is abandoned whose importer is anoth
   expect(await abandonedProjects(db, 'me', 60_000)).toEqual([])
 })
 
-test('what a hidden project holds is deleted in parts, messages first, and nothing of any other', async () => {
+test('the content of a hidden project is deleted in parts, messages first, and nothing of any other', async () => {
   const parts: number[] = []
   do parts.push(await db.transaction(tx => deleteSomeOfHidden(tx, 2)))
   while (parts.at(-1) !== 0)
@@ -81,7 +81,7 @@ test('what a hidden project holds is deleted in parts, messages first, and nothi
   ])
 })
 
-test('what agents had used is taken over where it is more than their sessions say', async () => {
+test('imported usage is used if it exceeds that of the sessions', async () => {
   const used = () => db.all('SELECT total, sessions FROM project_tokens WHERE project_id = 1')
   expect(await used()).toEqual([{ total: 30, sessions: 1 }])
   for (const [total, sessions] of [

@@ -60,7 +60,7 @@ const polled: Record<string, (reader: Reader) => Promise<unknown>> = {
   'the projects whose issues are due': reader => listDueSyncs(reader, '2026-01-01'),
   'when the next of those is': reader => readNextSyncTime(reader, []),
 }
-test.each(Object.entries(polled))('%s are found without going through cards', async (_, read) => {
+test.each(Object.entries(polled))('%s are found without a scan of cards', async (_, read) => {
   const plan = await planOf(read)
   expect(plan.length).toBeGreaterThan(0)
   // `c` and `k` are cards, which must be found by their ids only.

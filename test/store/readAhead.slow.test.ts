@@ -63,7 +63,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     return counter!.count() - before
   }
 
-  test('go out in one message, and the rest in another', async () => {
+  test('are sent in one message, and the rest in another', async () => {
     const work = async (tx: Transaction) => {
       const [a, b] = [await sizeOf(tx, 'a'), await sizeOf(tx, 'b')]
       set(tx, 'a', a! + b!)
@@ -80,7 +80,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(await sizeOf(db!, 'a')).toBe(5)
   })
 
-  test('count until something is written, however that is', async () => {
+  test('count until any write', async () => {
     const ways: Array<(tx: Transaction) => unknown> = [
       tx => set(tx, 'b', 7),
       tx => tx.run(`UPDATE things SET size = 8 WHERE name = 'b'`),
@@ -124,7 +124,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     return sizeOf(tx, name)
   }
 
-  test('of the next transaction of a commit go along with what the one before it writes', async () => {
+  test('of the next transaction of a commit are sent with the writes of the previous one', async () => {
     await db!.transaction(async tx => set(tx, 'a', 1))
     const before = counter!.count()
     const sizes = await Promise.all(Array.from({ length: 8 }, () => db!.transaction(tx => double(tx, 'a'))))
@@ -176,7 +176,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(await sizeOf(db!, 'a')).toBe(100)
   })
 
-  test('know 1 from its text', async () => {
+  test('distinguish 1 from its text', async () => {
     const typeOf = async (reader: Reader, value: string | number) =>
       (await reader.get<{ type: string }>('SELECT typeof(?) AS type', [value]))?.type
     const types = await db!.transaction(async tx => {

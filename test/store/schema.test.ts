@@ -43,7 +43,7 @@ async function migrated<T>(version: number, statements: readonly string[], sql: 
   return rows
 }
 
-test('the schema of each version is the one that is written down', async () => {
+test('the schema of each version equals the recorded one', async () => {
   const versions = Array.from({ length: schemaVersion }, (_, at) => objectsIn(at + 1))
   const every = [...new Set(versions.flat())].map(sql => {
     const those = versions.flatMap((objects, at) => (objects.includes(sql) ? [at + 1] : []))
@@ -70,7 +70,7 @@ test('cards from before the search index are indexed, except those that no user 
   ).toEqual([{ id: 1 }, { id: 2 }])
 })
 
-test('a large column from before there were spans has spans of sixteen chunks, each in its place', async () => {
+test('a large column from before there were spans has spans of sixteen chunks, each in its position', async () => {
   const chunk = (id: number, column: number, start: number, length: number) => [
     `INSERT INTO column_chunks VALUES (${id}, ${column}, '')`,
     `INSERT INTO chunk_starts VALUES (${id}, ${column}, ${start}, ${length})`,
@@ -113,7 +113,7 @@ const session = (purpose: string, startedAt: string | null, tokens: number, cost
   `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, prompt, created_at, started_at, input_tokens, cost_usd)
    VALUES (1, 1, '${purpose}', 'a', 'completed', '', '', ${startedAt && `'${startedAt}'`}, ${tokens}, ${costUsd})`
 
-test('what sessions of earlier versions used is counted by the day on which they began', async () => {
+test("usage of earlier versions' sessions is counted by the day of their start", async () => {
   const rows = await migrated(
     40,
     [
@@ -156,7 +156,7 @@ test("the reported usage of earlier versions' sessions counts as used, and unrep
   ])
 })
 
-test('of the agreements to versions of a board.json, the newest one of each project has not lapsed', async () => {
+test('of the approvals of versions of a board.json, the newest one of each project is in effect', async () => {
   const other = project.split(';')[0]!.replace("(1, 'p', '/'", "(2, 'q', '/'")
   const agreements = [
     [1, 'a', '2026-01-02'],

@@ -4,7 +4,7 @@ import type { Database, Reader } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they read of a shared database', () => {
+describe.skipIf(noLibsqlServer !== undefined)('daemons that cache reads of a shared database', () => {
   let server: LibsqlServer
   let [one, two]: [Database?, Database?] = []
   let asked = 0
@@ -38,7 +38,7 @@ describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they r
     db.transaction(async tx => tx.enqueue('UPDATE notes SET text = ? WHERE id = 1', [text]))
   const read = async () => (await reader.get<{ text: string }>('SELECT text FROM notes WHERE id = 1'))?.text
 
-  test('one asks for it again after a commit of anybody, but not after its own heartbeat', async () => {
+  test('read again after any commit, but not after their own heartbeat', async () => {
     await read()
     const before = asked
     for (let time = 0; time < 5; time++) {
@@ -56,7 +56,7 @@ describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they r
     expect(asked).toBe(before + 3)
   })
 
-  test('one shows what both have written, however its heartbeats, reads and their writes fall together', async () => {
+  test('show all writes, for any interleaving of heartbeats, reads and writes', async () => {
     for (let round = 1; round <= 60; round++) {
       const [by, text] = [[one!, two!][round % 2]!, `round ${round}`]
       const beats = beat(one!)
@@ -68,7 +68,7 @@ describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they r
     }
   })
 
-  test('a read within the answer to another counts from a moment after it was asked', async () => {
+  test('date a read within the response to another from after its request', async () => {
     for (let round = 1; round <= 30; round++) {
       const text = `again ${round}`
       const [, seen] = await Promise.all([read(), write(two!, text).then(() => read().then(async () => read()))])
@@ -76,7 +76,7 @@ describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they r
     }
   })
 
-  test('a heartbeat that waits for another daemon keeps nobody from reading', async () => {
+  test('can read while a heartbeat waits for another daemon', async () => {
     let release = () => {}
     const stalled = new Promise<void>(resolve => (release = resolve))
     let began = () => {}

@@ -59,7 +59,7 @@ for (const { name, isHere, open } of engines)
     const all = (works: Array<(tx: Transaction) => Promise<unknown>>) =>
       Promise.allSettled(works.map(work => db.transaction(work)))
 
-    test('a statement is asked with its own parameters, however it was asked before, also after it failed', async () => {
+    test('a statement uses its own parameters, after any earlier use, also after a failure', async () => {
       const one = "SELECT json_extract(?, '$.one') AS one"
       expect(await db.all(one, ['{"one":1}'])).toEqual([{ one: 1 }])
       expect(await db.get(one, ['{"one":2}'])).toEqual({ one: 2 })
@@ -129,7 +129,7 @@ for (const { name, isHere, open } of engines)
       }
     })
 
-    test('effects are for those that are kept', async () => {
+    test('effects run only for committed transactions', async () => {
       const effects: string[] = []
       await all(
         ['kept', 'lost'].map(which => async tx => {
@@ -163,7 +163,7 @@ for (const { name, isHere, open } of engines)
       expect(await names()).not.toContain('half')
     })
 
-    test('any mixture of work at once leaves what the same work leaves one by one', { timeout: 120_000 }, async () => {
+    test('concurrent work leaves the same state as sequential work', { timeout: 120_000 }, async () => {
       const step = fc.constantFrom('send', 'run', 'read', 'together', 'refused', 'refused unseen', 'throw')
       let round = 0
       await fc.assert(
@@ -204,7 +204,7 @@ for (const { name, isHere, open } of engines)
     }
 
     if (name !== 'a file')
-      test('a transaction that is over takes nothing more, whether it was kept or undone', async () => {
+      test('an ended transaction accepts no statements, whether it was committed or rolled back', async () => {
         const over: Transaction[] = []
         await all(
           [undefined, new Error('It changed its mind.')].map(error => async tx => {
@@ -221,7 +221,7 @@ for (const { name, isHere, open } of engines)
       })
 
     if (name !== 'a file')
-      test('nothing of a transaction that the server has ended is written, nor is it done again, and the next one goes well', async () => {
+      test('a transaction that the server has ended writes nothing and is not repeated, and the next one succeeds', async () => {
         let begun = 0
         await expect(
           db.transaction(async tx => {
@@ -250,7 +250,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
     return `${head}.${body}.${sign(null, Buffer.from(`${head}.${body}`), key).toString('base64url')}`
   }
 
-  test('that wants a token is not opened with another one or none', async () => {
+  test('that requires a token rejects another one or none', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const guarded = await startLibsqlServer({ jwtKey: publicKey.export({ format: 'jwk' }).x! })
     for (const url of [guarded.url, guarded.httpUrl]) {
@@ -269,7 +269,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
     await guarded.close()
   })
 
-  test('whose connection answers nothing any more is asked over another one', async () => {
+  test('whose connection stops responding gets a new one', async () => {
     const sockets: Socket[] = []
     const between = createServer(socket => {
       const onward = connect(Number(new URL(server.url).port), '127.0.0.1')

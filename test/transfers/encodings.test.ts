@@ -59,7 +59,7 @@ describe.each(['board', 'trello', 'github', 'markdown'] as const)('a file of the
   })
 })
 
-it('the line that is not UTF-8 is named, also far into a file and behind characters at the ends of chunks', async () => {
+it('the line that is not UTF-8 is named, also deep in a file and after characters at the ends of chunks', async () => {
   const text = `- [ ] A\n${'é🚪\n'.repeat(50_000)}`
   const wrong = Buffer.concat([Buffer.from(text), Buffer.from('Tür\n', 'latin1')])
   expect(await faultsOf(board, { format: 'markdown', path }, wrong)).toEqual([

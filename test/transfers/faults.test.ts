@@ -176,7 +176,7 @@ it('at most the first 20 faults of a file are reported', async () => {
 })
 
 it.each(['INSERT ON attachments', 'INSERT ON agent_sessions', 'UPDATE OF hidden ON projects', 'INSERT ON events'])(
-  'an import leaves nothing when writing it fails at %s',
+  'an import leaves no records if a write fails at %s',
   async event => {
     const projectId = (await board.client.projects.create({ name: 'Web', path: tmpdir() })).id
     const { db } = board.server.app

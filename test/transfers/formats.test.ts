@@ -39,8 +39,8 @@ const commentsOn = async (projectId: string, title: string): Promise<string[][]>
 }
 const newProject = async (name = 'There') => (await board.client.projects.create({ name, path })).id
 
-describe("a board of Trello's", () => {
-  it('becomes a project with its lists and cards in their order', async () => {
+describe('a board of Trello', () => {
+  it('becomes a project with its lists and cards in order', async () => {
     const report = await imported(board, { format: 'trello', path }, fixture('trello.json'))
     expect(report).toMatchObject({ dryRun: false, projects: 1, boards: 1, columns: 4, cards: 6, attachments: 0 })
     expect(await shown(report.projectIds[0])).toEqual({
@@ -149,7 +149,7 @@ Trello card: https://trello.com/c/first
     })
   })
 
-  it('is refused when it is none', async () => {
+  it('is rejected if it is not one', async () => {
     expect(await faultsOf(board, { format: 'trello', path }, [])).toEqual([
       'lists is required: this is no board that Trello has exported',
     ])
@@ -162,8 +162,8 @@ Trello card: https://trello.com/c/first
   })
 })
 
-describe("issues of GitHub's", () => {
-  it('become cards: open ones to be done, closed ones done, the oldest first', async () => {
+describe('issues of GitHub', () => {
+  it('become cards: open ones in a backlog column, closed ones in a done column, the oldest first', async () => {
     const report = await imported(board, { format: 'github', path }, fixture('github.json'))
     expect(report).toMatchObject({
       projects: 1,
@@ -267,7 +267,7 @@ describe('task lists in Markdown', () => {
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('tasks')
   })
 
-  it('without headings go where their state says', async () => {
+  it('without headings are sorted by their state', async () => {
     const report = await imported(board, { format: 'markdown', path }, '- [ ] One\r\n- [x] Two\r\n', {
       filename: 'My list.md',
     })
@@ -286,13 +286,13 @@ describe('task lists in Markdown', () => {
     })
   })
 
-  it('with a text of very many lines are taken over as far as a prompt goes', async () => {
+  it('with a text of very many lines are imported up to the limit of a prompt', async () => {
     const report = await imported(board, { format: 'markdown', path }, `- [ ] Read the log\n${'  x\n'.repeat(200_000)}`)
     expect(report).toMatchObject({ cards: 1, warnings: ['Prompts of more than 64 KiB, cut: 1.'] })
     expect((await cardOf(report.projectIds[0], 'Read the log')).prompt.startsWith('x\nx\n')).toBe(true)
   })
 
-  it('are refused without a task', async () => {
+  it('are rejected without a task', async () => {
     expect(await faultsOf(board, { format: 'markdown', path }, '# Only\n- words\n')).toEqual([
       ' the file must hold tasks: lines like "- [ ] Something to do"',
     ])
@@ -324,7 +324,7 @@ it.each([
   }
 })
 
-it('what is too long for a card is cut, and said', async () => {
+it('text that is too long for a card is truncated, and reported', async () => {
   const issue = {
     title: 'T'.repeat(600),
     body: `${'é'.repeat(40_000)}`,

@@ -275,7 +275,7 @@ describe('pull requests', () => {
     { state: 'MERGED', url: undefined },
     { headRefName: 'a', url: undefined },
     { pull_request: { url: 'x' }, url: undefined },
-  ])('%j is left out unless it is asked for', async fields => {
+  ])('%j is omitted by default', async fields => {
     expect((await read([issue(1, fields)], false)).cards).toEqual([])
     expect((await read([issue(1, fields)], true)).cards).toHaveLength(1)
   })

@@ -17,7 +17,7 @@ const issues = (count: number) =>
     comments: index % 10 === 0 ? [{ author: { login: 'ada' }, body: 'Yes', createdAt: '2024-01-01T00:00:00Z' }] : [],
   }))
 
-it('a project takes more cards than fit into one batch, in their order, and a second import adds the rest', async () => {
+it('a project accepts more cards than fit into one batch, in order, and a second import adds the rest', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'There', path: board.folder('work') })
   const all = issues(6000)
   expect(await imported(board, { format: 'github', projectId }, all.slice(0, 5200))).toMatchObject({

@@ -74,7 +74,7 @@ describe.each(Object.keys(files))('importing %s twice', format => {
     expect(await imported(board, { format, projectId: other }, file)).toMatchObject({ cards, skipped: 0 })
   })
 
-  it('creates no column that was renamed since', async () => {
+  it('recreates no column that was renamed since', async () => {
     const projectId = await newProject()
     await imported(board, { format, projectId }, file)
     const columns = await board.client.columns.list({ projectId })
@@ -83,7 +83,7 @@ describe.each(Object.keys(files))('importing %s twice', format => {
     expect(await imported(board, { format, projectId }, file)).toMatchObject({ cards: 0, columns: 0 })
   })
 
-  it('knows the cards of a new project, and of an export of it', async () => {
+  it('recognizes the cards of a new project, and of an export of it', async () => {
     const path = board.folder('new')
     const { projectIds, cards } = await imported(board, { format, path }, file)
     expect(await imported(board, { format, projectId: projectIds[0] }, file)).toMatchObject({
@@ -98,7 +98,7 @@ describe.each(Object.keys(files))('importing %s twice', format => {
   })
 })
 
-it('an issue that is in a file twice, in pages that overlap, becomes one card', async () => {
+it('an issue that is in a file twice, in overlapping pages, becomes one card', async () => {
   const issue = { number: 1, title: 'A', url: 'https://github.com/acme/web/issues/1' }
   const pages = `${JSON.stringify([issue])}${JSON.stringify([issue, { ...issue, number: 2, url: `${issue.url}2` }])}`
   expect(await imported(board, { format: 'github', path: board.folder('work') }, pages)).toMatchObject({

@@ -9,7 +9,7 @@ import { BrokenJson, firstByte, membersAt, type Member } from '../../src/transfe
 const folder = mkdtempSync(join(tmpdir(), 'board-json-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** All members of what a file holds, and what stands behind it. */
+/** All members of a file's content, and the text after it. */
 async function read(
   text: string | Uint8Array,
   maxBytes = 1_000_000,
@@ -33,7 +33,7 @@ async function read(
 const spaced = (value: unknown, space: number) =>
   JSON.stringify(value, null, space).replaceAll('\n', space === 3 ? '\r\n\t' : '\n')
 
-it('finds the members of any list and object, however they are written', async () => {
+it('finds the members of any list and object, in any formatting', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.jsonValue()),
@@ -53,7 +53,7 @@ it('finds the members of any list and object, however they are written', async (
   )
 })
 
-it('reads what stands across the pieces in which a file is read', async () => {
+it('reads values across the chunks of a file', async () => {
   for (const length of [65_530, 65_534, 65_535, 65_536, 65_537, 131_072]) {
     const list = [
       'x'.repeat(length),
@@ -68,7 +68,7 @@ it('reads what stands across the pieces in which a file is read', async () => {
   }
 })
 
-it('tells where members stand', async () => {
+it('reports the positions of members', async () => {
   const text = '{"a": [1, 2], "b" : "x" }'
   expect((await read(text)).members.map(({ key, start, end }) => [key, text.slice(start, end)])).toEqual([
     ['a', '[1, 2]'],
@@ -103,11 +103,11 @@ it.each([
   '[:]',
   '{"a":,}',
   '[\u0001]',
-])('refuses %j', async text => {
+])('rejects %j', async text => {
   await expect(read(text)).rejects.toThrow(BrokenJson)
 })
 
-it('refuses what is too deep, too long, or not UTF-8', async () => {
+it('rejects input that is too deep, too long, or not UTF-8', async () => {
   await expect(read(`[${'['.repeat(100_000)}`)).rejects.toThrow('nests deeper than 64 levels')
   await expect(read(`["${'x'.repeat(2000)}"]`, 1000)).rejects.toThrow('more than 1000 bytes')
   await expect(read(`{"${'k'.repeat(2000)}":1}`)).rejects.toThrow('a key of more than 1024 bytes')

@@ -50,7 +50,7 @@ async function watched<T>(
   return { result, healthMs: times[Math.floor(times.length * 0.99)]!, moreMegabytes: peak - before, tookMs }
 }
 
-it('a large board comes in and goes out while the server answers others', async () => {
+it('a large board is imported and exported while the server answers others', async () => {
   const come = await watched(() => board.client.transfers.import({ format: 'board', file: { path: file } }))
   expect(come.result).toMatchObject({ cards: cardCount, attachments: 50, warnings: [] })
   const go = await watched(async () => {

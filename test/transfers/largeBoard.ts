@@ -4,7 +4,7 @@ import type { Doc } from './files.ts'
 const columnTypes = ['backlog', 'active', 'active', 'done', 'archive']
 const at = '2026-01-02T03:04:05.678Z'
 
-/** A board with so many cards: every tenth one has a session of three messages, and so many of them an attachment. */
+/** A board with `cardCount` cards: every tenth one has a session of three messages, and `attachmentCount` have an attachment. */
 export function largeBoard(path: string, cardCount: number, attachmentCount = 0): Doc {
   const cards = Array.from({ length: cardCount }, (_, index) => ({
     id: index + 1,

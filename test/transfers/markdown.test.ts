@@ -66,7 +66,7 @@ describe('states', () => {
     ['?', 'Todo (backlog): T'],
     ['*', 'Todo (backlog): T'],
     ['🔥', 'Todo (backlog): T'],
-  ])('[%s] decides where the card is', async (mark, card) => {
+  ])('[%s] sets the column of the card', async (mark, card) => {
     expect((await boardOf(lines('## Todo', '- [ ] First', `- [${mark}] T`))).cards).toEqual([...todo('First'), card])
   })
 
@@ -106,14 +106,14 @@ describe('tasks in other blocks', () => {
       ['<details>', '<summary>Roof</summary>', '', '- [ ] Tiles', '- [ ] Gutter', '', '</details>'],
       ['', ''],
     ],
-  ])('tasks below %s are cards of their own', async (_, block, prompts) => {
+  ])('tasks below %s are separate cards', async (_, block, prompts) => {
     const cards = ['Tiles', 'Gutter'].map((title, at) => `${title}${prompts[at] && ` | ${prompts[at]}`}`)
     expect((await boardOf(lines('## Todo', '- [ ] Paint', '', ...block, '', '- [ ] Last'))).cards).toEqual(
       todo('Paint', ...cards, 'Last'),
     )
   })
 
-  it('what is in a task stays in its prompt, also in a quote', async () => {
+  it('the content of a task stays in its prompt, also in a quote', async () => {
     expect(
       (
         await boardOf(
@@ -142,7 +142,7 @@ describe('tasks in other blocks', () => {
     ])
   })
 
-  it('plain bullets between tasks are counted and in no prompt', async () => {
+  it('plain bullets between tasks are counted and added to no prompt', async () => {
     expect(await boardOf(lines('## Todo', '- [ ] Paint', '- eggs', '- [ ] Roof'))).toMatchObject({
       cards: todo('Paint', 'Roof'),
       warnings: ['Lines of text outside of tasks, left out: 1.'],
@@ -171,7 +171,7 @@ describe('headings', () => {
     'Erledigt',
     '完了',
     '~~Closed~~',
-  ])('tasks that are done under "%s" need no second column of done cards', async name => {
+  ])('done tasks under "%s" need no second done column', async name => {
     const { columns } = await boardOf(lines('### Todo', '- [ ] A', `### ${name}`, '- [x] B', '- [x] C'))
     expect(columns.filter(column => column.endsWith('(done)'))).toHaveLength(1)
     expect(columns).toHaveLength(3)
@@ -184,7 +184,7 @@ describe('headings', () => {
     ['active tasks only', ['# Doing', '- [ ] A']],
     ['an archive only', ['# Archive', '- [x] A']],
     ['weeks', ['# Week 1', '- [x] A', '# Week 2', '- [x] B', '- [ ] C']],
-  ])('a file with %s makes a board with an active column and a done column behind it', async (_, all) => {
+  ])('a file with %s creates a board with an active column followed by a done column', async (_, all) => {
     const types = (await boardOf(lines(...all))).columns.map(column => /\((\w+)\)$/.exec(column)![1])
     expect(types.filter(type => type !== 'backlog' && type !== 'archive')).toEqual(['active', 'done'])
     expect(types.lastIndexOf('archive') === -1 || types.at(-1) === 'archive').toBe(true)
@@ -198,7 +198,7 @@ describe('comments', () => {
     ['Obsidian', ['%% - [ ] No %%']],
     ['several lines of Obsidian', ['%%', '- [ ] No', '', '- [ ] No', '%%']],
     ['in a task', ['  <!--', '  - [ ] No', '  -->']],
-  ])('tasks that are commented out in %s become no cards', async (_, comment) => {
+  ])('tasks in %s become no cards', async (_, comment) => {
     expect((await boardOf(lines('## Todo', '- [ ] A', ...comment, '- [ ] B'))).cards).toEqual(todo('A', 'B'))
   })
 
@@ -216,7 +216,7 @@ describe('boards of Obsidian', () => {
     ['English', '**Complete**', 'Archive'],
     ['German', '**Fertiggestellt**', 'Archiv'],
     ['Chinese', '**完成**', '归档'],
-  ])('in %s have no card texts of their settings, and their archive is archived', async (_, complete, archive) => {
+  ])('in %s have no card texts in their settings, and their archive is archived', async (_, complete, archive) => {
     const text = lines(
       ...head,
       '## Next',

@@ -133,7 +133,7 @@ const happened = fc.record({
   changes: fc.array(fc.record({ field: fc.constantFrom('title', 'labels'), from: changed, to: changed }), {
     maxLength: 2,
   }),
-  /** It was made a part of a card that comes before it. */
+  /** Its parent, which is an earlier card. */
   parent: orNull(fc.nat()),
 })
 const card = fc.record({
@@ -208,7 +208,7 @@ const project = fc.record({
   agentSlots: fc.constantFrom(null, 3),
   sessionCards: fc.constantFrom(50, 7),
   afterMerge: fc.constantFrom({}, { moveToDone: true }, { moveToDone: true, removeWorktree: false }),
-  // Those of a file are taken over where they are there, and the importer may use them.
+  // The repositories of a file are imported if they exist and the importer has access to them.
   repositories: fc.constant([]),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
   // A file allows nothing.

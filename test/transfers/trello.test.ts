@@ -46,7 +46,7 @@ const lists = (...all: Array<[name: string, closed?: boolean]>) =>
 const cardsOf = (...all: Doc[]) =>
   all.map((card, index) => ({ id: `c${index}`, idList: 'l0', name: `C${index}`, pos: 1, ...card }))
 
-describe('lists of one name', () => {
+describe('lists with equal names', () => {
   it.each<[string, Array<[string, boolean?]>, string[]]>([
     ['archived first', [['Done', true], ['Done']], ['Done (archived) (archive): C0 (archived)', 'Done (done): C1']],
     ['archived last', [['Done'], ['Done', true]], ['Done (done): C0', 'Done (archived) (archive): C1 (archived)']],
@@ -112,7 +112,7 @@ describe('cards without a task', () => {
     ['Separators', { name: '────' }],
     ['Template cards', { isTemplate: true }],
     ['Mirrors of cards in the file', { cardRole: 'mirror', mirrorSourceId: 'c0' }],
-  ])('%s are left out and counted', async (what, card) => {
+  ])('%s are omitted and counted', async (what, card) => {
     const { cards, warnings } = await boardOf({ lists: lists(['Ideas'], ['Done']), cards: cardsOf({}, card) })
     expect([cards, warnings]).toEqual([['Ideas (backlog): C0'], [`${what}, left out: 1.`]])
   })

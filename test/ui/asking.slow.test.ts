@@ -7,7 +7,7 @@ useEmptyBoard()
 const inColumn = async (column: keyof typeof world.columns) => String(await world.titles(world.columns[column]))
 
 describe('moves that start agents', () => {
-  test('into an active column, several cards are asked about with their number, and one is not', async () => {
+  test('into an active column asks for several cards with their number, and not for one', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     terminal.press('V', 'L')
@@ -25,14 +25,14 @@ describe('moves that start agents', () => {
     await eventually('the move', async () => (await inColumn('active')) === 'Four,One,Two,Three')
   })
 
-  test('into a column whose agents do not start, nobody is asked', async () => {
+  test('into a column without agents does not ask', async () => {
     for (const title of ['One', 'Two']) await world.card(title, { columnId: world.columns.active })
     await open()
     terminal.press('l', 'V', 'L')
     await eventually('the move', async () => (await inColumn('done')) === 'One,Two')
   })
 
-  test('an undo and a redo that start any agent ask with the number', async () => {
+  test('by an undo and a redo ask with the number', async () => {
     for (const title of ['One', 'Two']) await world.card(title, { columnId: world.columns.active })
     await open()
     terminal.press('l', 'V', 'L')
@@ -52,7 +52,7 @@ describe('moves that start agents', () => {
     await eventually('the undo', async () => (await inColumn('active')) === 'One,Two')
   })
 
-  test('an undo that comes before the server has told of the move asks, too', async () => {
+  test('by an undo before the server has responded to the move ask also', async () => {
     await world.card('Fast', { columnId: world.columns.active })
     await open()
     terminal.process.write('lHu')
@@ -63,7 +63,7 @@ describe('moves that start agents', () => {
 })
 
 describe('a confirmation', () => {
-  test('enter answers none that shows y: the question stays, and nothing is deleted, moved or merged', async () => {
+  test('enter does not answer a question with y: it stays open, and nothing is deleted, moved or merged', async () => {
     for (const title of ['One', 'Two']) await world.card(title)
     await open()
     for (const [keys, question] of [
@@ -84,7 +84,7 @@ describe('a confirmation', () => {
 })
 
 describe('a selection over several columns', () => {
-  test('keeps the cards that are in the target column already', async () => {
+  test('keeps the cards that are already in the target column', async () => {
     await world.card('One')
     await world.card('Stays', { columnId: world.columns.active })
     await open()
@@ -97,7 +97,7 @@ describe('a selection over several columns', () => {
     await terminal.shows(/Delete card \d+, Stays\?/)
   })
 
-  test('keeps the cards whose move the server refuses', async () => {
+  test('keeps the cards whose move the server rejects', async () => {
     const { client } = world.server
     for (const title of ['One', 'Two']) await world.card(title)
     const place = { projectId: world.projectId, columnId: world.columns.active }
@@ -118,7 +118,7 @@ describe('a selection over several columns', () => {
 })
 
 describe('undo and redo', () => {
-  test('u goes back step by step, U goes forward again, and a new change ends that', async () => {
+  test('u undoes step by step, U redoes, and a new change clears the redo steps', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     terminal.press('J')
@@ -138,7 +138,7 @@ describe('undo and redo', () => {
     await terminal.shows('There is nothing to redo.')
   })
 
-  test('D asks, deletes, and u brings the card back to its place', async () => {
+  test('D asks, deletes, and u restores the card at its position', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     terminal.press('j', 'D')

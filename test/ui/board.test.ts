@@ -7,7 +7,7 @@ import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 useEmptyBoard()
 
 describe('moving about', () => {
-  test('hjkl and arrows go between cards and columns, gg and G to the ends', async () => {
+  test('hjkl and arrows move between cards and columns, gg and G to the ends', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await world.card('Elsewhere', { columnId: world.columns.done })
     await open()
@@ -28,14 +28,14 @@ describe('moving about', () => {
     await terminal.shows('▌ One')
   })
 
-  test('keys that come in one piece all count', async () => {
+  test('keys that arrive in one chunk all count', async () => {
     for (let number = 1; number <= 9; number++) await world.card(`Card ${number}`)
     await open()
     terminal.process.write('jjjjj\u001b[Bk')
     await terminal.shows('▌ Card 6')
   })
 
-  test('a long column shows where one is, and the window follows', async () => {
+  test('a long column shows the position, and the window follows', async () => {
     for (let number = 1; number <= 40; number++) await world.card(`Card ${number}.`)
     await open()
     await terminal.shows('1 of 40')
@@ -87,7 +87,7 @@ describe('sizes', () => {
     await terminal.shows(/╭─ Backlog .*╮╭─ In Progress .*╮╭─ Done .*╮/)
   })
 
-  test('columns that do not fit come into view when one goes there', async () => {
+  test('columns outside the screen scroll into view', async () => {
     const { server, projectId } = world
     const board = await server.client.boards.create({ projectId, name: 'Wide' })
     for (let number = 1; number <= 6; number++)
@@ -108,7 +108,7 @@ describe('sizes', () => {
 })
 
 describe('changing the board', () => {
-  test('L and H move the card, J and K within the column, and u takes it back', async () => {
+  test('L and H move the card, J and K within the column, and u undoes it', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     terminal.press('j', 'J')
@@ -134,7 +134,7 @@ describe('changing the board', () => {
     )
   })
 
-  test('selected cards move together in their order, and come back together', async () => {
+  test('selected cards move together in order, and back together', async () => {
     for (const title of ['One', 'Two', 'Three', 'Four']) await world.card(title)
     await open()
     terminal.press('v', 'j', 'v')
@@ -148,7 +148,7 @@ describe('changing the board', () => {
     await eventually('the undo', async () => String(await world.titles(world.columns.backlog)) === 'One,Two,Three,Four')
   })
 
-  test('A archives the selection, and u brings it back to its place', async () => {
+  test('A archives the selection, and u restores it at its position', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     terminal.press('V')
@@ -163,7 +163,7 @@ describe('changing the board', () => {
     await terminal.shows('▌ Two')
   })
 
-  test('n adds a card with a title and, if one wants, a prompt', async () => {
+  test('n adds a card with a title and an optional prompt', async () => {
     await open()
     terminal.press('n')
     await terminal.shows('New card in Backlog')
@@ -186,7 +186,7 @@ describe('changing the board', () => {
     expect(await world.titles(world.columns.backlog)).toEqual(['Grüße an 世界'])
   })
 
-  test("the editor writes a new card's prompt and changes a card, and the board is back afterwards", async () => {
+  test("the editor writes a new card's prompt and edits a card, and the board returns afterwards", async () => {
     const editor = join(world.cli.home, 'editor.mjs')
     writeFileSync(
       editor,
@@ -220,7 +220,7 @@ describe('changing the board', () => {
     expect(await world.titles(world.columns.backlog)).toEqual(['Untouched'])
   })
 
-  test('what is pasted is typed, and presses no keys', async () => {
+  test('pasted text is typed, and triggers no keys', async () => {
     await open()
     terminal.process.write('n\u001b[200~From the clipboard\nq\u001b[31m\u001b[201~')
     await terminal.shows('Title:  From the clipboard q␛[31m')

@@ -72,7 +72,7 @@ describe('an opened card', () => {
     await terminal.shows(new RegExp(`#${id}  ✓ completed`))
   })
 
-  test('what is changed while one looks at it appears', async () => {
+  test('shows changes live', async () => {
     const id = await add('asking', { title: 'Changes later' })
     await open()
     terminal.press('r')
@@ -85,7 +85,7 @@ describe('an opened card', () => {
     await board.until(id, 'that it is read', ({ unread, status }) => !unread && status === 'completed')
   })
 
-  test('answers a question in words, or with one of its options', async () => {
+  test('answers a question with text, or with one of its options', async () => {
     const ask = [{ question: 'Which database should I use?', options: ['Postgres', 'SQLite'] }]
     const prompt = JSON.stringify({ ask })
     for (const [keys, answer] of [
@@ -130,7 +130,7 @@ describe('an opened card', () => {
     await terminal.shows('✓ completed', 20_000)
   })
 
-  test("shows what would run and the agent's own answers; a number gives one", async () => {
+  test("shows the command and the agent's own options; a number selects one", async () => {
     const call = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /' } }
     const id = await add('told', { title: 'Asks to run', prompt: JSON.stringify({ call }) })
     await open()
@@ -146,7 +146,7 @@ describe('an opened card', () => {
     expect((await board.messages(id)).at(-1)?.content).toBe('Allowed: always.')
   })
 
-  test('a question with several answers needs a number', async () => {
+  test('a question with several answers requires a number', async () => {
     const options = ['Postgres', 'SQLite'].map(name => ({ optionId: name, name, kind: 'allow_once' }))
     const call = { kind: 'other', title: 'Which database?' }
     const id = await add('told', { title: 'Asks for a choice', prompt: JSON.stringify({ call, options }) })
@@ -163,7 +163,7 @@ describe('an opened card', () => {
     expect((await board.messages(id)).at(-1)?.content).toBe('Allowed: SQLite.')
   })
 
-  test('answers no question before it is shown, and stays open for who is too quick', async () => {
+  test('answers no question before it is shown, and ignores keys that come too early', async () => {
     const id = await add('asking', { title: 'Answered at once' })
     await open()
     terminal.press('r')
@@ -176,7 +176,7 @@ describe('an opened card', () => {
     await terminal.shows('Written.', 20_000)
   })
 
-  test('a plan is refused with a message, and the agent answers', async () => {
+  test('a plan is rejected with a message, and the agent answers', async () => {
     const id = await add('planning', { title: 'Plan first' })
     await open()
     terminal.press('r')
@@ -201,7 +201,7 @@ describe('an opened card', () => {
     await board.untilStatus(id, 'completed')
   })
 
-  test("a message that begins with a slash shows the agents' commands, and tab completes the chosen one", async () => {
+  test("a message that starts with a slash shows the agents' commands, and tab completes the selected one", async () => {
     const commands = join(board.path, '.claude', 'commands')
     mkdirSync(commands, { recursive: true })
     for (const [name, description] of [
@@ -256,7 +256,7 @@ describe('agents from the board', () => {
     await terminal.shows(new RegExp(`#${id}  ⊘ cancelled`), 20_000)
   })
 
-  test('moving a card whose agent works asks first', async () => {
+  test('moving a card with a running agent asks first', async () => {
     const id = await add('forever', { title: 'At work', columnId: board.columns.active, deferred: false })
     await board.untilStatus(id, 'running')
     await open()
@@ -284,7 +284,7 @@ describe('agents from the board', () => {
     await terminal.lacks('1 unread')
   })
 
-  test('M merges the branch of a card once that was asked, and y b copies its name', async () => {
+  test('M merges the branch of a card after a confirmation, and y b copies its name', async () => {
     const id = await add('good', { title: 'To be merged' })
     await open()
     terminal.press('r')

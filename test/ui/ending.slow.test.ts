@@ -117,7 +117,7 @@ const waitsForEditor = new Set(['a crash', 'the end of the sign-in'])
 
 describe.each(ways)('%s', (way, code, words, end) => {
   test.each(states.filter(([state]) => way !== 'SIGINT' || state !== 'the editor'))(
-    'in %s restores the terminal and names the text that is kept',
+    'in %s restores the terminal and names the file with the kept text',
     async (state, keys, shows, kept) => {
       const run = await start()
       try {
@@ -177,7 +177,7 @@ describe('the editor', () => {
     expect(await run.ended()).toEqual({ code: 0, kept: [] })
   })
 
-  test('keeps Ctrl-C to itself, and the board is back afterwards', async () => {
+  test('receives Ctrl-C, and the board returns afterwards', async () => {
     run.terminal.press('e')
     await run.terminal.shows('THE EDITOR')
     process.kill(run.pid(), 'SIGINT')
@@ -187,7 +187,7 @@ describe('the editor', () => {
     expect(await run.ended()).toEqual({ code: 0, kept: [] })
   })
 
-  test('is opened by a second key only after it has ended', async () => {
+  test('can be opened again only after it has ended', async () => {
     run.terminal.process.write('exexq')
     expect(await run.ended()).toEqual({ code: 0, kept: [] })
     await eventually(
@@ -196,7 +196,7 @@ describe('the editor', () => {
     )
   })
 
-  test('names the text that the server refuses, at once and at the end', async () => {
+  test('names the text that the server rejects, immediately and at the end', async () => {
     run.terminal.press('e')
     await run.terminal.shows('THE EDITOR')
     await world.server.client.cards.update({ projectId: world.projectId, cardId, prompt: 'Theirs' })
@@ -208,11 +208,11 @@ describe('the editor', () => {
   })
 })
 
-describe('a text that the server refuses', () => {
+describe('a text that the server rejects', () => {
   test.each([
     ['a comment', 'C', 'A comment'],
     ['a message', 'm', 'A message'],
-  ])('%s to a deleted card is named at once and at the end', async (_, key, text) => {
+  ])('%s to a deleted card is named immediately and at the end', async (_, key, text) => {
     const run = await start()
     try {
       const doomed = await world.card('Doomed', { columnId: world.columns.done })

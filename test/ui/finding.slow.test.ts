@@ -5,7 +5,7 @@ import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 useEmptyBoard()
 
 describe('finding', () => {
-  test('/ shows only cards with the words, and escape takes it back', async () => {
+  test('/ shows only cards with the words, and escape clears it', async () => {
     for (const title of ['Fix the login', 'Write the docs', 'Fix the search'])
       await world.card(title, { labels: title.includes('docs') ? ['urgent'] : [] })
     await open()
@@ -40,7 +40,7 @@ describe('finding', () => {
     await terminal.shows('Did you mean Backlog?')
   })
 
-  test(': goes to another board, and to cards that are on one', async () => {
+  test(': opens another board, and jumps to its cards', async () => {
     const {
       server: { client },
       projectId,
@@ -70,7 +70,7 @@ describe('finding', () => {
     await terminal.shows(`Card ${here} is archived.`)
   })
 
-  test('? shows the keys and looks among them', async () => {
+  test('? shows the keys and filters them', async () => {
     await open()
     terminal.press('?')
     await terminal.shows('Keys')
@@ -83,7 +83,7 @@ describe('finding', () => {
 })
 
 describe('live', () => {
-  test('what others change appears by itself', async () => {
+  test('changes of others appear automatically', async () => {
     const first = await world.card('First')
     await open()
     await world.card('Second')

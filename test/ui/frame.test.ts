@@ -58,7 +58,7 @@ describe('frames', () => {
     )
   })
 
-  test('a grapheme of which a pane covers a cell becomes blank', () => {
+  test('a grapheme that a pane covers partly becomes blank', () => {
     const pane = (x: number, width: number, text: string) => ({
       x,
       y: 0,
@@ -76,7 +76,7 @@ describe('frames', () => {
     expect(cells(pane(0, 8, 'abcdefgh'), pane(6, 3, conjunct)).join('')).toBe('abcdef  ')
   })
 
-  test('a frame that is the same costs nothing', () => {
+  test('an unchanged frame writes nothing', () => {
     fc.assert(
       fc.property(frames, frame => {
         expect(
@@ -89,7 +89,7 @@ describe('frames', () => {
     )
   })
 
-  test('no text steers the terminal, and no row is wider than the terminal', () => {
+  test('no text controls the terminal, and no row is wider than the terminal', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: anyCharacter }), { maxLength: 3 }), texts => {
         const row = rowOf({ spans: texts.map(text => ({ text })) }, width)
@@ -124,7 +124,7 @@ describe('keys', () => {
     expect(names(text)).toEqual(keys)
   })
 
-  test('a key that comes in pieces is one key', () => {
+  test('an escape sequence split across reads decodes to one key', () => {
     for (const sequence of ['\u001b[A', '\u001b[1;5C', '\u001bOP', '\u001b[200~a\u001b[31mb\u001b[201~']) {
       const whole = names(sequence)
       expect(whole).toHaveLength(1)

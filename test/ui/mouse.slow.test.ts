@@ -24,7 +24,7 @@ const drag = (from: string, to: { x: number; y: number }) => {
 const inColumn = async (column: keyof typeof world.columns) => String(await world.titles(world.columns[column]))
 
 describe('the mouse', () => {
-  test('a click puts the cursor on a card, another one opens it, and tabs are clicked', async () => {
+  test('a click moves the cursor to a card, another one opens it, and tabs can be clicked', async () => {
     await world.card('One')
     await world.card('Two', { columnId: world.columns.done, prompt: 'The prompt of Two.' })
     await open()
@@ -36,7 +36,7 @@ describe('the mouse', () => {
     await terminal.shows('[Transcript]')
   })
 
-  test('a click with ctrl selects, and a drag takes all that are selected', async () => {
+  test('a click with ctrl selects, and a drag moves all selected cards', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     await open()
     click('One', 16)
@@ -48,7 +48,7 @@ describe('the mouse', () => {
     await eventually('the move', async () => (await inColumn('done')) === 'One,Three')
   })
 
-  test('a drag moves a card to another column at the place under the mouse, and within its own', async () => {
+  test('a drag moves a card to another column at the position under the mouse, and within its own', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)
     for (const title of ['Four', 'Five']) await world.card(title, { columnId: world.columns.done })
     await open()
@@ -66,7 +66,7 @@ describe('the mouse', () => {
     await eventually('the move', async () => (await inColumn('backlog')) === 'One,Three')
   })
 
-  test('several that are dragged within their column stand together afterwards', async () => {
+  test('several cards that are dragged within their column are adjacent afterwards', async () => {
     for (const title of ['One', 'Two', 'Three', 'Four', 'Five']) await world.card(title)
     await open()
     click('One', 16)
@@ -109,7 +109,7 @@ describe('the mouse', () => {
     await terminal.lacks(/Send card \d+ to/)
   })
 
-  test('it is switched on in SGR mode and off at the end; --no-mouse and the configuration leave it to the terminal', async () => {
+  test('it is enabled in SGR mode and disabled at the end; --no-mouse and the configuration leave it to the terminal', async () => {
     await open()
     expect(terminal.written).toContain('\u001b[?1006h')
     terminal.press('q')
@@ -124,7 +124,7 @@ describe('the mouse', () => {
     await world.cli.ok(['config', 'set', 'mouse', ''])
   })
 
-  test('on a narrow screen a click on the name of a column goes there', async () => {
+  test('on a narrow screen a click on the name of a column shows it', async () => {
     await world.card('Only this')
     await world.card('Over there', { columnId: world.columns.active })
     await open({ width: 60, height: 20 })

@@ -9,8 +9,8 @@ useEmptyBoard()
 
 const card = (cardId: string) => world.server.client.cards.get({ projectId: world.projectId, cardId })
 
-describe('what is done to cards', () => {
-  test('c sends cards to a column by its name, from the board and from an opened card', async () => {
+describe('actions on cards', () => {
+  test('c moves cards to a column by its name, from the board and from an opened card', async () => {
     for (const title of ['One', 'Two']) await world.card(title)
     await open()
     terminal.press('c', 'don', 'enter')
@@ -25,7 +25,7 @@ describe('what is done to cards', () => {
     await eventually('the move', async () => String(await world.titles(world.columns.done)) === 'Two,One')
   })
 
-  test('t puts labels on all chosen cards and takes them off, and a new one becomes a label', async () => {
+  test('t adds and removes labels on all selected cards, and can create a new one', async () => {
     const ids = [await world.card('One', { labels: ['old', 'kept'] }), await world.card('Two', { labels: ['kept'] })]
     await open()
     terminal.press('V', 't')
@@ -44,7 +44,7 @@ describe('what is done to cards', () => {
     await eventually('one label less', async () => String((await card(ids[0]!)).labels.toSorted()) === 'brand new,old')
   })
 
-  test('w chooses the agent, and says how to get one that is not installed', async () => {
+  test('w selects the agent, and shows the installation command of a missing one', async () => {
     const id = await world.card('One')
     await open()
     terminal.press('w')
@@ -112,7 +112,7 @@ describe('what is done to cards', () => {
     await terminal.shows(`Card ${id} has no branch yet.`)
   })
 
-  test('o shows the card in the browser, as cards view --web does', async () => {
+  test('o shows the card in the browser, like cards view --web', async () => {
     const id = await world.card('In the browser')
     await open({ env: { BROWSER: fakeBrowser(world.cli.home).command } })
     terminal.press('o')
@@ -125,7 +125,7 @@ describe('what is done to cards', () => {
 })
 
 describe('projects', () => {
-  test('P and : go to another project and to its cards, and live changes follow', async () => {
+  test('P and : switch to another project and to its cards, and live changes follow', async () => {
     const { client } = world.server
     const other = await client.projects.create({ name: 'Elsewhere', path: world.cli.home })
     await world.card('Here')
@@ -154,7 +154,7 @@ describe('projects', () => {
     await client.projects.delete({ id: other.id })
   })
 
-  test('without a chosen project one is asked for first, and escape leaves', async () => {
+  test('without a selected project the user is asked for one first, and escape exits', async () => {
     await world.card('Here')
     const env = { ...world.cli.env, BOARD_PROJECT: '', TERM: 'xterm-256color' }
     const picking = boardIn(['ui'], { cwd: '/', env })

@@ -24,7 +24,7 @@ describe('the comments of a card', () => {
     await terminal.lacks('So I did.')
   })
 
-  test('of a card without any say so; C writes one', async () => {
+  test('of a card without any show that; C writes one', async () => {
     const id = await world.card('Silent')
     await open()
     terminal.press('enter', 'h')
@@ -113,11 +113,11 @@ describe('the plan of a card', () => {
   })
 })
 
-describe('what is refused and force overcomes', () => {
+describe('a rejected action that can be forced', () => {
   const limit = (wipLimit: number | null) =>
     world.server.client.columns.update({ projectId: world.projectId, columnId: world.columns.done, wipLimit })
 
-  test('is asked about with its reason: cards into a full column', async () => {
+  test('asks with its reason: cards into a full column', async () => {
     await limit(1)
     try {
       await world.card('there', { columnId: world.columns.done })
@@ -146,7 +146,7 @@ describe('what is refused and force overcomes', () => {
     }
   })
 
-  test('is asked about with its reason: a start of a card that waits for another one', async () => {
+  test('asks with its reason: a start of a card that waits for another one', async () => {
     const first = await world.card('first')
     const id = await world.card('second')
     await world.server.client.cards.update({ ...place(id), blockedBy: [first] })

@@ -20,7 +20,7 @@ const request = {
   mergeMethod: 'merge',
 } as const
 
-test('a card shows how its pull request stands, on the board and opened', async () => {
+test('a card shows the state of its pull request, on the board and opened', async () => {
   const id = await world.card('Roof')
   await db().transaction(tx => pulls.add(tx, { ...request, cardId: Number(id) }))
   await open()
@@ -38,7 +38,7 @@ test('a card shows how its pull request stands, on the board and opened', async 
   await terminal.shows('PR #7 merged')
 })
 
-test('a card says that its work is in its base already', async () => {
+test('a card shows that its work is already in its base', async () => {
   const id = await world.card('Squashed')
   const detail = 'Its work is in main already.'
   await db().transaction(async tx =>

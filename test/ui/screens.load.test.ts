@@ -20,7 +20,7 @@ test.each([
   [100, 30],
   [240, 70],
 ])(
-  'four columns with many cards and 20 changes a second stay quick at %i×%i',
+  'four columns with many cards and 20 changes a second stay fast at %i×%i',
   async (width, height) => {
     const figures = await measure(board, {
       seconds: rounds > 0 ? rounds : 3,
@@ -48,7 +48,7 @@ test.each([
   300_000 + rounds * 2000,
 )
 
-test('the first picture comes soon', async () => {
+test('the first frame is drawn quickly', async () => {
   const node: number[] = []
   const ui: number[] = []
   for (let round = 0; round < (rounds > 0 ? 21 : 5); round++) {

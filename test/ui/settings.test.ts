@@ -21,7 +21,7 @@ const start: Model = initialModel(
 const after = (ms: number, model: Model = start): Model => ({ ...model, nowMs: start.nowMs + ms })
 const readsOn = (model: Model, msg: Msg) => update(model, msg).cmds.some(({ type }) => type === 'settings')
 
-describe("the person's settings are read again", () => {
+describe("the user's settings are read again", () => {
   test('after a minute, and then not for another one', () => {
     expect(readsOn(after(59_000), { type: 'tick' })).toBe(false)
     const { model, cmds } = update(after(61_000), { type: 'tick' })
@@ -31,12 +31,12 @@ describe("the person's settings are read again", () => {
     )
   })
 
-  test('when the connection is there again, but not when it is there for the first time', () => {
+  test('on a reconnection, but not on the first connection', () => {
     expect(readsOn({ ...after(5000), live: 'waiting' }, { type: 'live', state: 'open' })).toBe(true)
     expect(readsOn({ ...after(5000), live: 'connecting' }, { type: 'live', state: 'open' })).toBe(false)
   })
 
-  test('when the person comes back, once a second at most, and also with a clock that was put back', () => {
+  test('when the user returns, at most once a second, and also with a clock that was set back', () => {
     expect([
       readsOn(after(500), { type: 'returned' }),
       readsOn(after(1500), { type: 'returned' }),
@@ -45,7 +45,7 @@ describe("the person's settings are read again", () => {
   })
 })
 
-test('keys that stay the same leave a sequence that has begun, others end it', () => {
+test('unchanged keys keep a started sequence, and changed ones cancel it', () => {
   const begun = { ...start, pressed: ['g'] }
   expect(
     update(begun, { type: 'settings', settings: { ...defaultUserSettings }, shortcuts: { ...defaultShortcuts } }).model,

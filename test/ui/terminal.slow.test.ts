@@ -33,7 +33,7 @@ function expectRestored(): void {
 }
 
 describe('leaving', () => {
-  test('q gives the terminal back and ends with 0', async () => {
+  test('q restores the terminal and exits with 0', async () => {
     terminal = await world.open()
     expect(terminal.isAlternate).toBe(true)
     terminal.press('q')
@@ -42,7 +42,7 @@ describe('leaving', () => {
     expect(terminal.text().trim()).toBe('')
   })
 
-  test('Ctrl-C ends with 130', async () => {
+  test('Ctrl-C exits with 130', async () => {
     terminal = await world.open()
     terminal.press('ctrl+c')
     expect((await terminal.end()).code).toBe(130)
@@ -96,7 +96,7 @@ describe('leaving', () => {
     expect(terminal.isAlternate).toBe(false)
   })
 
-  test('with --no-alt-screen the last picture stays', async () => {
+  test('with --no-alt-screen the last frame stays', async () => {
     terminal = await world.open({ args: ['--no-alt-screen'] })
     expect(terminal.written).not.toContain('?1049')
     terminal.press('q')
@@ -154,7 +154,7 @@ describe('the connection', () => {
 })
 
 describe('the picture', () => {
-  test('each change is one synchronized update of what changed', async () => {
+  test('each change is one synchronized update of the changed cells', async () => {
     terminal = await world.open()
     const before = terminal.written.length
     await world.card('Another card')
@@ -165,7 +165,7 @@ describe('the picture', () => {
     expect(terminal.written).not.toContain('\u001b[3J')
   })
 
-  test('nothing is written while nothing happens', async () => {
+  test('nothing is written without a change', async () => {
     terminal = await world.open()
     await eventually('a picture that stays', async () => {
       const { length } = terminal.written
@@ -174,12 +174,12 @@ describe('the picture', () => {
     })
   })
 
-  test('CI=true changes nothing', async () => {
+  test('CI=true has no effect', async () => {
     terminal = await world.open({ env: { CI: 'true' } })
     await terminal.shows('▌ A card')
   })
 
-  test('titles cannot steer the terminal', async () => {
+  test('titles cannot control the terminal', async () => {
     const title = 'evil\u001b]0;stolen\u0007\u001b[2J\u001b[31m\u009b5A\u202egnp.exe \u2066'
     const id = await world.card(title)
     terminal = await world.open()
@@ -191,7 +191,7 @@ describe('the picture', () => {
     await world.server.client.cards.delete({ projectId: world.projectId, cardId: id })
   })
 
-  test('wide signs and joined signs leave the columns where they are', async () => {
+  test('wide and joined characters keep the columns aligned', async () => {
     const ids = await Promise.all(
       ['日本語のとても長いタイトルが折り返される場合', 'Familie 👩‍👩‍👧‍👦 🇩🇪 ❤️ e\u0301a\u0308', 'नमस्ते สวัสดี مرحبا'].map(
         title => world.card(title),

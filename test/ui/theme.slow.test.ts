@@ -25,7 +25,7 @@ const coloursIn = (text: string) =>
     .flatMap(([, parameters]) => parameters!.split(';'))
     .filter(each => /^(3[0-8]|4[0-8]|9\d|10\d)$/.test(each))
 
-describe("the person's settings", () => {
+describe("the user's settings", () => {
   test('the keys are those of the shortcuts, in the board, its last line and its help', async () => {
     await world.server.client.settings.setShortcuts({ down: 's', bottom: 'z z', help: 'f1,ctrl+g', quit: 'ctrl+q' })
     terminal = await world.open()
@@ -57,7 +57,7 @@ describe("the person's settings", () => {
     expect(terminal.styleAt('Two')?.colour).toBeUndefined()
   })
 
-  test('high contrast shows nothing dim', async () => {
+  test('high contrast has no dim text', async () => {
     terminal = await world.open()
     expect(terminal.styleAt('#2')?.dim).toBe(true)
     terminal.close()
@@ -67,7 +67,7 @@ describe("the person's settings", () => {
     expect(terminal.written).not.toMatch(/\u001b\[(?:[\d;]*;)?2m/)
   })
 
-  test('what is changed elsewhere is taken over when the person comes back to the terminal', async () => {
+  test('changes from elsewhere apply when the user returns to the terminal', async () => {
     terminal = await world.open()
     expect(terminal.styleAt('One')?.colour).toBeUndefined()
     await world.server.client.settings.setUser({ theme: 'dark', statusLine: true })
@@ -93,7 +93,7 @@ describe("the person's settings", () => {
 })
 
 describe("the terminal's abilities", () => {
-  test('NO_COLOR and --no-color show no colour, and still where the cursor is', async () => {
+  test('NO_COLOR and --no-color show no color, but still the cursor', async () => {
     terminal = await world.open({ env: { NO_COLOR: '1' } })
     await terminal.shows('▌ One')
     expect(terminal.styleAt('One')?.inverse).toBe(true)
@@ -119,14 +119,14 @@ describe("the terminal's abilities", () => {
   })
 })
 
-describe('where it cannot be', () => {
+describe('where it cannot run', () => {
   const refused = async (args: readonly string[], env: Record<string, string> = {}) => {
     terminal = boardIn(['ui', ...args], { cwd: world.cli.home, env: { ...world.cli.env, ...env } })
     const { code } = await terminal.end()
     return { code, text: terminal.text().trim() }
   }
 
-  test('without a terminal it ends with 2 and says what to use', async () => {
+  test('without a terminal it exits with 2 and names an alternative', async () => {
     const { code, stdout, stderr } = await world.cli.board(['ui'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(
@@ -139,7 +139,7 @@ describe('where it cannot be', () => {
     [['-q'], {}],
     [['--no-input'], {}],
     [[], { TERM: 'dumb' }],
-  ])('%j with %j is refused with 2', async (args, env) => {
+  ])('%j with %j is rejected with 2', async (args, env) => {
     expect((await refused(args, env as Record<string, string>)).code).toBe(2)
   })
 

@@ -13,8 +13,8 @@ const configure = async (commands: unknown) => {
   writeFileSync(path, JSON.stringify({ commands }))
 }
 
-describe("the person's own commands", () => {
-  test('run in the terminal with the card in their environment, and the board is back afterwards', async () => {
+describe("the user's own commands", () => {
+  test('run in the terminal with the card in their environment, and the board returns afterwards', async () => {
     const out = join(world.cli.home, 'told')
     await configure([
       {
@@ -40,7 +40,7 @@ describe("the person's own commands", () => {
     expect(readFileSync(out, 'utf8')).toBe(`${ids[0]}|${ids.join(' ')}|$(touch pwned) "One"|Backlog|web`)
   })
 
-  test('run in the background and show their first line, and go before keys of the settings', async () => {
+  test('run in the background and show their first line, and override keys of the settings', async () => {
     await configure([{ key: 'j', name: 'Say', run: 'echo "card $BOARD_CARD_ID"; echo more', background: true }])
     const id = await world.card('One')
     await world.card('Two')
@@ -54,7 +54,7 @@ describe("the person's own commands", () => {
     await terminal.shows(`Say: card ${Number(id) + 1}`)
   })
 
-  test('that say nothing sensible end the board before it draws, naming the entry', async () => {
+  test('that are invalid exit the board before it draws, naming the entry', async () => {
     for (const [commands, message] of [
       [[{ key: 'x' }], 'commands[0] needs a key and what to run'],
       ['x', 'commands must be a list'],
@@ -68,7 +68,7 @@ describe("the person's own commands", () => {
     await configure([])
   })
 
-  test('never come from the server', async () => {
+  test('are never read from the server', async () => {
     const refused = await world.server.request('PUT', '/api/user/settings', {
       token: world.server.token,
       body: { commands: [{ key: 'j', run: 'true' }] },

@@ -35,7 +35,7 @@ describe('density', () => {
 })
 
 describe('sorting', () => {
-  test('S shows the columns by change, status, title, priority and due date, and J says why there is no place', async () => {
+  test('S sorts the columns by change, status, title, priority and due date, and J explains why a move is impossible', async () => {
     const { client } = world.server
     const ids = []
     for (const title of ['Beta', 'Alpha', 'Gamma']) ids.push(await world.card(title))
@@ -101,7 +101,7 @@ describe('the preview', () => {
   })
 })
 
-test('the card under the cursor is drawn in one colour, and so are selected ones', async () => {
+test('the card under the cursor is drawn in one color, and so are selected ones', async () => {
   await world.card('Current', { labels: ['mauve'] })
   await world.card('Other', { labels: ['violet'] })
   await open()
@@ -117,7 +117,7 @@ test('the card under the cursor is drawn in one colour, and so are selected ones
 })
 
 describe('keys', () => {
-  test('a default yields to a key that the person has chosen for something else, also as the beginning of others', () => {
+  test('a default yields to a key that the user has assigned to another action, also as a prefix', () => {
     const keymap = keymapOf({ ...defaultShortcuts, bottom: 'z z', down: 'S', add: 'y' })
     expect([bindingOf(keymap, ['z', 'z']), bindingOf(keymap, ['S']), bindingOf(keymap, ['y'])]).toEqual([
       'bottom',
@@ -127,7 +127,7 @@ describe('keys', () => {
     expect([keymap.keysOf.density, keymap.keysOf.sort, keymap.keysOf.copyTitle]).toEqual([[], [], []])
   })
 
-  test('the defaults share no key, and none is the beginning of another', () => {
+  test('the defaults share no key, and none is a prefix of another', () => {
     const keys = (Object.keys(defaultShortcuts) as ShortcutAction[]).flatMap(action => keymapOf({}).keysOf[action])
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.filter(key => keys.some(other => other.startsWith(`${key} `)))).toEqual([])

@@ -125,7 +125,7 @@ test("a move by another program is also sent, and immediately ends the token of 
   })
 })
 
-test('a webhook gets the events that it asked for, of its project, from its creation on', async () => {
+test('a webhook gets the selected events of its project, from its creation on', async () => {
   const { projectId, add, got, ref } = await hook(['card.created', 'card.archived'])
   const other = await hook()
   await board.client.cards.create({ projectId: other.projectId, title: 'Before it' })
@@ -179,7 +179,7 @@ test('first attempts are sent one at a time in the order of events, and a slow r
   expect([titles(quick.got()), titles(slow.got()), most]).toEqual([names, names, 1])
 })
 
-test('what fails is sent again with the same id, behind the first attempts of what came later', async () => {
+test('a failed delivery is sent again with the same id, after the first attempts of later ones', async () => {
   let [failures, areBothThere] = [2, false]
   const answer = (response: ServerResponse) =>
     response.writeHead(failures-- > 0 ? 500 : 200).end("the receiver's response")
@@ -214,7 +214,7 @@ test('what fails is sent again with the same id, behind the first attempts of wh
   ])
 })
 
-test('a delivery fails for good after its last attempt, with what the receiver answered', async () => {
+test("a delivery fails permanently after its last attempt, with the receiver's response", async () => {
   const { add, got, deliveries } = await hook(['card.created'], (_, response) =>
     response.writeHead(503).end(`no\0${'x'.repeat(10_000)}`),
   )
@@ -258,7 +258,7 @@ test('the response 410 disables a webhook, and its pending deliveries fail', asy
   })
 })
 
-test('redirects are not followed, answers that do not come fail, and so do receivers that are not there', async () => {
+test('redirects are not followed, and missing responses and offline receivers fail', async () => {
   const elsewhere = await hook()
   const redirecting = await hook(['card.created'], (_, response) =>
     response.writeHead(307, { location: receiver.url + elsewhere.path }).end(),
@@ -431,7 +431,7 @@ test('deleting or disabling a webhook, or deleting its project, cancels pending 
   expect([disabled, deleted, dissolved].map(each => each.got().length)).toEqual([1, 1, 1])
 })
 
-test('thousands that are pending are given up and deleted in pieces', async () => {
+test('thousands of pending deliveries are given up and deleted in pieces', async () => {
   const { ref, webhookId } = await hook(['card.created'], () => {
     /* It never answers. */
   })

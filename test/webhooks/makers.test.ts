@@ -196,7 +196,7 @@ test('a webhook changes its owner before any delivery, and continues if the chan
   await eventually('the message', () => titles().length === 1)
 })
 
-test('a key that turns a webhook to another address or to other events is its maker, and ends with it', async () => {
+test('a key that changes the URL or events of a webhook becomes its owner, and the webhook ends with it', async () => {
   const { projectId, add } = await place()
   for (const change of [{ url: `${receiver.url}/turned` }, { events: ['card.created', 'card.moved'] as never }]) {
     const { ref, find } = await hook(board, projectId)
@@ -220,7 +220,7 @@ test('a key cannot enable a webhook with events that it cannot read', async () =
   })
 })
 
-test("a rotated key's webhooks go on with the new key if there is grace, and end with the old one if there is none", async () => {
+test("a rotated key's webhooks continue with the new key if there is grace, and end with the old one if there is none", async () => {
   const { projectId, add } = await place()
   for (const graceSecs of [60, 0]) {
     const key = await keyOf(board.client, projectId)
@@ -251,7 +251,7 @@ test('a webhook from before owners were recorded belongs to the project, and con
   expect(await find()).toMatchObject({ enabled: true, createdBy: null })
 })
 
-test("the local operator's webhooks are the first user's, and go on", async () => {
+test("the local operator's webhooks pass to the first user, and continue", async () => {
   const fresh = await startBoard()
   try {
     const { id: projectId } = await fresh.client.projects.create({ name: 'Early', path: fresh.folder('early') })

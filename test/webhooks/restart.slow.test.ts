@@ -43,7 +43,7 @@ async function hook(): Promise<{ projectId: string; webhookId: string; secret: s
   return { projectId, webhookId, secret }
 }
 
-test('what was on its way when the server stopped is sent again, with the same id, and what waited after it', async () => {
+test('a delivery in flight when the server stopped is sent again, with the same id, and the pending ones after it', async () => {
   await start()
   const { projectId, webhookId, secret } = await hook()
   isSilent = true
@@ -84,7 +84,7 @@ test('a delivery whose response was unfinished when the server stopped is sent a
   expect(items[0]).toMatchObject({ attempts: 1, responseBody: '' })
 })
 
-test("with another key than the one that sealed its secret, a webhook's messages fail and say why", async ({
+test("with another key than the one that sealed its secret, a webhook's messages fail with the reason", async ({
   skip,
 }) => {
   skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
@@ -103,7 +103,7 @@ test("with another key than the one that sealed its secret, a webhook's messages
   await eventually('the message', () => receiver.received.length === 1)
 })
 
-test("where notifications go passes from the local operator to the first user, and goes with a user's account", async () => {
+test("the notification URL passes from the local operator to the first user, and is deleted with a user's account", async () => {
   await start()
   const { webhooks, db } = board.server.app
   const urlOf = (id: string) => webhooks.userUrl(db, Number(id))

@@ -82,7 +82,7 @@ test.each([
   'http://[fec0::1]/',
   'http://[2001:db8::1]/',
   'https://１２７.0.0.1/',
-])('%s is refused as a target', async url => {
+])('%s is rejected as a target', async url => {
   const { status, body } = await create(url)
   expect([status, body.error.code]).toEqual([400, 'WEBHOOK_TARGET_REFUSED'])
 })
@@ -94,7 +94,7 @@ test.each([
   ['a mapped address', ['::ffff:192.168.0.1']],
   ['a link-local address', ['fe80::1%eth0']],
   ['a public and a private address', ['93.184.216.34', '192.168.0.1']],
-])('a name that leads to %s is refused', async (_, addresses) => {
+])('a name that resolves to %s is rejected', async (_, addresses) => {
   names.set('inside.example.org', [addresses])
   expect((await create('https://inside.example.org/hook')).body.error.code).toBe('WEBHOOK_TARGET_REFUSED')
 })
@@ -127,7 +127,7 @@ describe('a target that was public when it was saved', () => {
   }
   const refused = 'The target is a loopback, private or link-local address.'
 
-  test('is not called when its name leads to this machine by then', async () => {
+  test('is not called if its name resolves to this machine by then', async () => {
     expect(await failureOf(`http://rebound.example.org:${port()}/`, [['93.184.216.34'], ['127.0.0.1']])).toBe(refused)
     expect(await failureOf(`http://rebound.example.org:${port()}/`, [[], ['127.0.0.1']])).toBe(refused)
     expect(await failureOf(`https://rebound.example.org:${port()}/`, [['93.184.216.34'], ['::ffff:127.0.0.1']])).toBe(
@@ -139,7 +139,7 @@ describe('a target that was public when it was saved', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('is not called when its row leads to an address on this machine', async () => {
+  test('is not called if its row has an address on this machine', async () => {
     names.set('outside.example.org', [['93.184.216.34']])
     const { id: webhookId } = (await create('https://outside.example.org/hook')).body.data
     for (const url of [receiver.url, `http://[::ffff:127.0.0.1]:${port()}/`, `http://localhost:${port()}/`]) {
@@ -160,7 +160,7 @@ describe('a target that was public when it was saved', () => {
   })
 })
 
-test('a URL with a name or password, of another scheme or of no form is not valid', async () => {
+test('a URL with a name or password, of another scheme or an invalid format is rejected', async () => {
   for (const url of [
     'https://ada:secret@example.org/',
     'ftp://example.org/',

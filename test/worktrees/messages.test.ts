@@ -9,7 +9,7 @@ const readAll = async (chunks: Buffer[]): Promise<Message[]> => {
   return messages
 }
 
-test('messages arrive unchanged, however the stream is divided', async () => {
+test('messages arrive unchanged, at any split of the stream', async () => {
   const sent = fc.record({ text: fc.string(), bytes: fc.uint8Array({ maxLength: 50 }) })
   await fc.assert(
     fc.asyncProperty(fc.array(sent, { maxLength: 5 }), fc.array(fc.nat(40)), async (messages, sizes) => {

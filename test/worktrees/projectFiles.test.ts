@@ -12,7 +12,7 @@ const [path, name] = [realpathSync('.'), 'LICENSE']
 const read = (folderRecords: object) =>
   readProjectFile(worktrees, { path, folderRecords: JSON.stringify(folderRecords) }, name, 1024 * 1024)
 
-it('reads a file as soon as a person has confirmed the folder, though the file is the same', async () => {
+it('reads a file as soon as a user has confirmed the folder, even if the file is unchanged', async () => {
   const otherFolder = { folder: { path, device: null, inode: '0' }, repository: null }
   expect(await read({ [path]: otherFolder })).toMatchObject({
     content: null,
