@@ -153,32 +153,32 @@ test('models of a credential can be selected in addition to those of the agent, 
     provider: 'openai',
     apiKey: 'sk-own-models',
     baseUrl: 'http://127.0.0.1:9',
-    models: ['house-1', 'house-2'],
+    models: ['own-1', 'own-2'],
   })
   const card = await board.start('keyed', { columnId: board.columns.backlog })
   const change = (model: string) => client.cards.update({ projectId, cardId: card.id, model })
   const refused = { details: [{ path: 'model' }] }
   await board.client.cards.move({ projectId, cardId: card.id, columnId: board.columns.active })
   await board.untilStatus(card.id, 'completed')
-  await expect(change('house-1')).rejects.toMatchObject(refused)
+  await expect(change('own-1')).rejects.toMatchObject(refused)
   await client.credentials.chooseForCard({ projectId, cardId: card.id, credentialId })
-  expect(await change('house-1')).toMatchObject({ model: 'house-1' })
+  expect(await change('own-1')).toMatchObject({ model: 'own-1' })
   await client.agents.relaunch({ projectId, cardId: card.id })
   await board.untilStatus(card.id, 'completed')
-  await expect(change('house-3')).rejects.toMatchObject({
-    details: [{ message: 'is not one that the agent offers: house-1, house-2, small, middle, big' }],
+  await expect(change('own-3')).rejects.toMatchObject({
+    details: [{ message: 'is not one that the agent offers: own-1, own-2, small, middle, big' }],
   })
-  await expect(setProject({ agent: 'keyed', model: 'house-2' })).rejects.toMatchObject(refused)
+  await expect(setProject({ agent: 'keyed', model: 'own-2' })).rejects.toMatchObject(refused)
   await client.credentials.choose({ projectId, credentialId })
-  await setProject({ agent: 'keyed', model: 'house-2' })
-  await setColumn({ model: 'house-1' })
-  const made = await board.start('keyed', { columnId: board.columns.backlog, model: 'house-2' })
-  expect(made.model).toBe('house-2')
+  await setProject({ agent: 'keyed', model: 'own-2' })
+  await setColumn({ model: 'own-1' })
+  const made = await board.start('keyed', { columnId: board.columns.backlog, model: 'own-2' })
+  expect(made.model).toBe('own-2')
   await client.credentials.choose({ projectId, credentialId: null })
-  const profile = { name: 'house', agent: 'keyed', model: 'house-1' }
+  const profile = { name: 'house', agent: 'keyed', model: 'own-1' }
   await expect(client.agentProfiles.create(profile)).rejects.toMatchObject(refused)
   const { id } = await client.agentProfiles.create({ ...profile, credentialId })
-  await client.agentProfiles.update({ id, model: 'house-2' })
+  await client.agentProfiles.update({ id, model: 'own-2' })
   await client.agentProfiles.delete({ id })
   await Promise.all([setProject(none), setColumn(none)])
 })

@@ -149,7 +149,7 @@ test('a plan that is rejected with feedback is revised with it, and executed whe
   await eventually('the second plan', () => events(id, 'agent.permission').length === 2)
   await board.untilStatus(id, 'waiting')
   expect((await board.messages(id)).filter(({ role }) => role === 'tool').at(-1)!).toMatchObject({
-    tool: { input: { plan: expect.stringContaining('Asked: Test it first.') } },
+    tool: { input: { plan: expect.stringContaining('Feedback: Test it first.') } },
   })
   expect(existsSync(fileOf('plan.txt'))).toBe(false)
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
