@@ -1,4 +1,4 @@
-// Runs the steps that decide whether a change is good, and prints a table of them.
+// Runs the steps that check a change, and prints a table of them.
 //
 //   node test/check.mjs                     the check of every commit (.ci/run): cheapest steps first, until one fails
 //   node test/check.mjs --all               the complete run (npm run test:all): every test; it continues after a failed step
@@ -20,7 +20,7 @@ const run = 'node test/run.mjs'
 
 const lintAndTypes = { lint: 'npm run lint', types: 'npm run typecheck' }
 
-/** Groups of steps: name and command. The steps of a group run at the same time. */
+/** Groups of steps: name and command. The steps of a group run concurrently. */
 const checkSteps = [
   { 'system packages': packages('bubblewrap chromium strace') },
   { 'npm ci': 'npm ci' },

@@ -7,17 +7,17 @@ import type { Cell } from './cells.ts'
 export interface Traits {
   /** The limit of its silence, if a test can wait until the agent gives up. */
   silence?: string
-  /** The tokens that it counts of calls with 1000, 1000 and 500 in, and 20, 20 and 30 out. */
+  /** The tokens that it counts for calls with 1000, 1000 and 500 in, and 20, 20 and 30 out. */
   usage?: { inputTokens: number; outputTokens: number }
-  /** Kinds of credential that it takes, and the path at which its base URL is asked then. */
+  /** Kinds of credential that it accepts, and the path of its requests at the base URL of each. */
   credentials?: Partial<Record<CredentialProvider, string>>
   /** A model that it offers in addition to its default, and the name by which it requests that model. */
   model?: { id: string; asked: string }
   /** Variables that make the agent ask for permission. */
   askingEnvironment?: Record<string, string>
-  /** The command that its question about a monitor of `date` shows. */
+  /** The command in its question about a monitor of `date`. */
   firstAsked?: string | null
-  /** Whom it looks for beyond this machine. */
+  /** The hosts beyond this machine that it connects to. */
   foreign?: string[]
 }
 
@@ -25,7 +25,7 @@ export interface Traits {
 export interface AgentUnderTest {
   id: RealAgent['id']
   traits: Traits
-  /** The board of the tests, once it has started. */
+  /** The board of the tests, after its start. */
   real(): RealBoard
   cell(name: Cell, value: string): void
 }

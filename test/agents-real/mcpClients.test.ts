@@ -46,7 +46,7 @@ const newKey = async (name: string): Promise<string> =>
 /** The command line that makes a program work without a user, and the names under which its model calls the board's tools. */
 interface Client {
   call: (tool: string, input: ToolCall['input']) => ToolCall
-  /** The project that calls have to name; the one of the folder without it. */
+  /** The project that calls must name; without it, they use the one of the folder. */
   projectId?: string
   /** The calls of its model before the tools are offered to it. */
   first?: ToolCall[]
@@ -80,7 +80,7 @@ function plan({ call, projectId, first = [] }: Client, title: string): Turn[] {
   ]
 }
 
-/** Has the program do that, and looks at the board. */
+/** Makes the program do the plan, and checks the board. */
 async function work(home: Home, client: Client, title: string, options?: Parameters<Home['run']>[1]) {
   const from = model.asked.length
   model.play(...plan(client, title))

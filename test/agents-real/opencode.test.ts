@@ -7,7 +7,7 @@ proveAgent('opencode', {
     custom: '/gateway/chat/completions',
   },
   model: { id: 'tests/second', asked: 'second' },
-  // Its question about a server's tool has its name only.
+  // Its question about a server's tool contains only the tool's name.
   firstAsked: null,
   askingEnvironment: { OPENCODE_PERMISSION: JSON.stringify({ bash: 'ask', board_add_monitor: 'ask' }) },
   usage: { inputTokens: 500, outputTokens: 30 },

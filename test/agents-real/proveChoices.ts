@@ -30,7 +30,7 @@ export function proveChoices({ real: started, cell, traits }: AgentUnderTest): v
       expect(card.status, card.lastAgentAction?.detail ?? undefined).toBe('completed')
       const asked = real.model.asked.slice(before).filter(({ protocol }) => protocol)
       expect(new Set(asked.map(({ key, path }) => `${key} ${path}`))).toEqual(new Set([`${apiKey} ${path}`]))
-      // Codex has another model write the title.
+      // Codex uses another model to write the title.
       const main = asked.filter(({ offersTools }) => offersTools)
       expect(new Set(main.map(({ model }) => model))).toEqual(new Set(['second']))
       cell('credential', 'yes')

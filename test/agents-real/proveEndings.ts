@@ -3,7 +3,7 @@ import { childrenOf, readProcessFile } from '../support/processes/processFiles.t
 import { eventually } from '../support/waiting/eventually.ts'
 import type { AgentUnderTest } from './agentUnderTest.ts'
 
-/** The agent hands over to a fresh session, and its process is killed in that one. */
+/** The agent hands over to a new session, and its process is killed in that one. */
 export function proveEndings({ real: started, cell }: AgentUnderTest): void {
   test('hands its work over to a new session, which fails as crashed if its process is killed', async () => {
     const real = started()
@@ -30,7 +30,7 @@ export function proveEndings({ real: started, cell }: AgentUnderTest): void {
     const [, taken] = await Promise.all([
       client.agents.relay(ref),
       untilAsked('You take over from an earlier session.'),
-      // Gemini has a model choose the model before.
+      // Gemini uses a model to select the model first.
       untilAsked('Your session ends here', true).then(() => real.model.play({ fails: 'stalls' })),
     ])
     expect(JSON.stringify(taken.body)).toContain(handoff)
@@ -46,5 +46,5 @@ export function proveEndings({ real: started, cell }: AgentUnderTest): void {
   })
 }
 
-/** Whether a server's process was started for an agent: its watchdog was not. */
+/** Whether a server's process was started for an agent. Its watchdog was not. */
 const isAgent = (pid: number): boolean => readProcessFile(pid, 'environ').includes('BOARD_RUN_ID=')

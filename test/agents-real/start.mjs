@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// In Codex's own sandbox /dev is another one, and what tests keep in /dev/shm is not there.
+// Codex's own sandbox mounts another /dev, without the files of tests in /dev/shm.
 process.env.BOARD_TEST_ON_DISK = '1'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-agents-'))

@@ -1,4 +1,4 @@
-// The table in docs/agents.md: what ran is compared with it, or written into it (npm run test:agents -- --table).
+// The table in docs/agents.md: compares it with the results, or writes them (npm run test:agents -- --table).
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 const file = 'docs/agents.md'

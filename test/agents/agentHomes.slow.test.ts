@@ -31,7 +31,7 @@ const removeUnused = () =>
     .find(({ name }) => name.startsWith('remove the homes of agents'))!
     .run(new AbortController().signal)
 
-/** An agent that has just completed its card can still have to end. */
+/** The agent of a card that is just completed might still be ending. */
 const untilRemoved = (folder: string) =>
   eventually(`the removal of ${folder}`, async () => {
     await removeUnused()

@@ -29,7 +29,7 @@ const questionsAbout = (cardId: string) =>
   board.socket.messages.filter(each => each.type === 'agent.permission' && each.data.cardId === cardId)
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
 
-/** Refuses what a person is asked, so that the card ends. */
+/** Refuses the question, so that the card ends. */
 async function expectAsked(cardId: string) {
   await board.untilStatus(cardId, 'waiting')
   const [question] = (await board.client.agents.get(ref(cardId))).questions
@@ -169,7 +169,7 @@ test.each([
       /* It exists already. */
     }
   await setPolicy({ default: 'allow_in_worktree' })
-  // Without a worktree the folder of the session is the project's own, where the links are.
+  // Without a worktree the folder of the session is the project's own, which contains the links.
   const { id } = await board.start('asking', { prompt: JSON.stringify({ call: edit(path) }), useWorktree: false })
   await expectAsked(id)
 })

@@ -53,7 +53,7 @@ const untilTurns = (cardId: string, count: number) =>
     const turns = await turnsOf(cardId)
     return turns.length >= count ? turns : undefined
   })
-/** A card whose agent has had its first turn, and is in it still. */
+/** A card whose agent is still in its first turn. */
 const held = async (agent: string) => {
   const card = await board.start(agent, { prompt: 'Hold on.' })
   await untilTurns(card.id, 1)
@@ -210,7 +210,7 @@ test('a command of the agent is sent as a prompt without preceding text', async 
   release()
   await board.untilStatus(id, 'completed')
   expect((await turnsOf(id))[1]).toEqual([{ type: 'text', text: '/review src' }])
-  // This agent cannot resume: the session that follows begins with the task.
+  // This agent cannot resume: the next session starts with the task.
   await say('/compact')
   await eventually('the command', async () => (await turnsOf(id)).length === 4)
   const [, , task, command] = await turnsOf(id)

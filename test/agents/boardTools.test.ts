@@ -21,7 +21,7 @@ const detail = { detail: 'p' }
 const newCard = { title: 'New', prompt: 'Do it' }
 const content = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
 
-/** As the real agents ask, recorded. */
+/** Recorded questions of the real agents. */
 const ownTools: Record<string, Asked> = {
   'Claude Code, which names the tool after it asks': {
     agent: 'claude',

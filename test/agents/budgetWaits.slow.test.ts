@@ -8,7 +8,7 @@ let board: AgentBoard
 afterEach(() => board.close())
 
 const start = Date.parse('2026-11-23T08:30:00.000Z')
-/** Agents that spend 5 cents at a time: one as often as the test lets it, one until it is done. */
+/** Agents that spend 5 cents per step: one on request of the test, one until it is done. */
 const agents = {
   stepping: { fixture: 'spending', env: { FIXTURE_EVERY_MS: '20', FIXTURE_STEPS: '1', FIXTURE_UNTIL: '20' } },
   brief: { fixture: 'spending', env: { FIXTURE_EVERY_MS: '20', FIXTURE_UNTIL: '5' } },
@@ -74,7 +74,7 @@ test('a session that a budget paused has no slot, and waits for one when it can 
   await raise(budgetId, 5)
   await untilWaitingForSlot(paused.id)
   expect(await board.card(other.id)).toMatchObject({ status: 'running' })
-  // Used up again while it waits for its slot: it waits for the budget, and takes no slot from others.
+  // The budget is exhausted again during the wait for a slot: the card waits for the budget, and takes no slot from others.
   await raise(budgetId, 0.05)
   await board.client.agents.cancel({ projectId: board.projectId, cardId: other.id })
   await untilWaitingFor(paused.id, 'waiting', 'budget')

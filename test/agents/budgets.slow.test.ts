@@ -7,7 +7,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 let board: AgentBoard
 afterEach(() => board.close())
 
-/** An agent that spends 5 cents at a time. */
+/** An agent that spends 5 cents per step. */
 const spending = (env: Record<string, string> = {}): FixtureAgent => ({
   fixture: 'spending',
   env: { FIXTURE_EVERY_MS: '20', ...env },
@@ -34,7 +34,7 @@ const timesSpent = () => {
 const spentByAgents = () => (timesSpent() * 5) / 100
 const isPaused = ({ status, statusReason }: { status: string; statusReason: string | null }) =>
   status === 'waiting' && statusReason === 'budget'
-/** Lets agents spend, each once at a time and all of them at once, until their cards wait for a budget. */
+/** Makes agents spend, one step at a time and all of them concurrently, until their cards wait for a budget. */
 async function spendUntilPaused(budgetId: string, cards: readonly string[], each = 0.05): Promise<void> {
   const before = (await read(budgetId)).spent
   const begun = timesSpent()
@@ -165,7 +165,7 @@ test('the cost of an agent that reports only tokens is computed by the price lis
   await spendUntilPaused(budgetId, [(await board.start('priced')).id], 0.25)
   await board.untilNoneRuns()
   const { spent, unknownRuns } = await read(budgetId)
-  // $0.25 for 100,000 tokens, and what one token of output costs.
+  // $0.25 for 100,000 tokens, plus the cost of one output token.
   expect(spent).toBeGreaterThanOrEqual(1)
   expect(spent).toBeLessThanOrEqual(1.2501)
   expect(unknownRuns).toBe(1)

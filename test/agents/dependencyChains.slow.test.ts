@@ -57,7 +57,7 @@ test('cards in auto mode run once each, and none before its blockers', async () 
   )
 })
 
-/** By the events, in their order: no card was queued before all that it waits for had come into a column of done cards. */
+/** Checks the events in order: no card was queued before all of its blockers had moved into a done column. */
 async function expectInOrder(cards: readonly Card[]): Promise<void> {
   const last = cards.at(-1)!.id
   await eventually('the events of the last card', () =>

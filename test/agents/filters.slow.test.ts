@@ -87,7 +87,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
         prepare(folder)
       })
     const storeOf = (kind: 'bare' | 'other') => join(`${path}-${kind}`, kind === 'bare' ? 'lfs' : '.git/lfs')
-    // A server of this process answers it.
+    // A server in this process responds.
     const pushAll = () => promisify(execFile)('git', ['-C', path, 'lfs', 'push', '--all', 'origin'])
     const withoutStore = () => rmSync(join(path, '.git/lfs/objects'), { recursive: true })
     const push = ({ projectId }: CommandProject, { id }: CommandCard) =>

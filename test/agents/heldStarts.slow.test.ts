@@ -78,7 +78,7 @@ const pulling = (pull: boolean) =>
     wipLimit: pull ? 500 : null,
   })
 
-/** The ways in which a card comes to start. */
+/** The ways to start a card. */
 const ways: Record<string, () => Promise<string>> = {
   'is created in an active column': () => addActive(),
   'is moved by a person': async () => {

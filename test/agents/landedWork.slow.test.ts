@@ -73,7 +73,7 @@ test('the worktree of merged work is removed without its card, and other work is
   )
   await expect(remove(squashed)).rejects.toMatchObject({ code: 'CONFLICT' })
   await db.transaction(tx => change(tx, row, { state: 'closed' }))
-  // Without `remove` it is what a person has attached that goes.
+  // Without `remove`, only an attached worktree is removed.
   await expect(board.client.cards.detachWorktree(place(squashed))).rejects.toMatchObject({ code: 'CONFLICT' })
   await remove(squashed)
   expect(paths()).not.toContain(`refs/heads/${squashed.gitBranch}`)

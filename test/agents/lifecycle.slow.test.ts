@@ -128,7 +128,7 @@ test('ending the agent of one card keeps the agent of another one and its token 
       200,
     )
   }
-  // Its place in the column is nothing to its agent.
+  // A move within the column does not affect the agent.
   const position = (await board.card(other)).position === 0 ? 1 : 0
   await board.client.cards.move({ projectId, cardId: other, columnId: board.columns.active, position })
   expect(await board.card(other)).toMatchObject({ status: 'running', position })

@@ -48,7 +48,7 @@ test.each([
     "You've reached your weekly rate limit. Please wait for your limit to reset on November 24, 2026 at 2:00 AM or switch",
     '2026-11-24T01:00:00.000Z',
   ],
-  // OpenAI and what speaks like it
+  // OpenAI and compatible services
   [
     'Rate limit reached for o4-mini on tokens per min (TPM): Limit 200000. Please try again in 1.574s. Visit https://x',
     '2026-11-22T19:30:01.574Z',
@@ -100,7 +100,7 @@ const starts = [
   'resets 10pm (a/#resetsjan#resets jan#resets jan 1#resets jan 1, 2026#resets at 2026-11-23#resets at 2026-11-23T06:00:00',
 ].flatMap(line => line.split('#'))
 const fillers = '# #\n# \n#\t# at# in #1#1.#.1#1s#1 s,#a#,#:#"#(#a/# and'.split('#')
-/** Texts of 20,000 characters that search patterns match in part in as many ways as possible. */
+/** Texts of 20,000 characters with the maximum number of partial matches for the search patterns. */
 const hostileTexts = starts.flatMap(start =>
   fillers.flatMap(filler =>
     [start + filler.repeat(20_000), (start + filler).repeat(20_000)].map(text => text.slice(0, 20_000)),
@@ -116,7 +116,7 @@ test('the search of a long text takes time proportional to its length', () => {
   }
   const slow = hostileTexts.filter(text => {
     const beginning = text.slice(0, text.length / pieces)
-    // Quadratic work costs 16 times as much. One of 20 measurements without a disturbance is enough.
+    // Quadratic time would be 16 times as long. One of 20 undisturbed measurements is enough.
     return !Array.from({ length: 20 }).some(() => costOf(text, 1) < 4 * costOf(beginning, pieces) + 1000)
   })
   expect(slow.map(text => text.slice(0, 40))).toEqual([])

@@ -28,7 +28,7 @@ interface Model {
   pulls: boolean
 }
 
-/** Cards are named by numbers of which only the remainder counts. */
+/** Cards are identified by numbers, of which only the remainder counts. */
 const step = fc.oneof(
   {
     weight: 4,
@@ -79,7 +79,7 @@ const step = fc.oneof(
   },
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
-/** The first card waits for others while the column pulls: by chance alone that is rare. */
+/** The first card waits for others while the column pulls: random steps rarely produce this. */
 const pullsBeside: Step[] = [
   { do: 'block', card: 0, by: [1, 2] },
   { do: 'limit', of: 'active', to: 2, pulls: true },
@@ -205,7 +205,7 @@ async function take(projectId: string, columns: Record<Column, string>, model: M
   }
 }
 
-/** Moves everything at once: who gets in is for the server to say, and how many for the limit. */
+/** Moves all cards at once: the server selects the accepted ones, and the limit their number. */
 async function burst(
   projectId: string,
   columns: Record<Column, string>,
@@ -233,7 +233,7 @@ function leave(model: Model, card: ModelCard): void {
   if (card.status === 'queued') card.status = 'cancelled'
 }
 
-/** Moves a card as a person does. */
+/** Moves a card like a user does. */
 function enter(
   model: Model,
   card: ModelCard,

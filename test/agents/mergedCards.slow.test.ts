@@ -60,7 +60,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await external(`/${card.id}`)).toMatchObject(merged)
     await board.socket.message('card.merged')
     expect(events(card, 'card.merged')).toMatchObject([{ data: merged }])
-    // A second merge finds nothing, and leaves the record.
+    // A second merge finds no changes, and keeps the record.
     const { mergedAt } = await read(card)
     expect(await merge(card)).toMatchObject({ merged: false })
     expect((await read(card)).mergedAt).toBe(mergedAt)
@@ -77,7 +77,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(lost)).toMatchObject(unmerged)
     expect(await listed(other)).toMatchObject(unmerged)
     expect(await listed(kept)).toMatchObject({ mergedInto: 'main' })
-    // A later merge stands.
+    // A later merge is kept.
     expect(await merge(lost)).toMatchObject({ merged: true })
     expect(await listed(lost)).toMatchObject({ mergedInto: 'main', mergedCommit: git('rev-parse', 'main') })
   })
@@ -236,7 +236,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect((await board.client.projects.get(project)).afterMerge).toEqual({ moveToDone: true, removeWorktree: false })
     expect((await merge(usual, { squash: true })).after).toMatchObject({ movedToDone: true, removedWorktree: false })
     expect(existsSync(worktree(usual))).toBe(true)
-    // A later merge only takes the step that is left.
+    // A later merge performs only the remaining step.
     expect((await merge(usual, { removeWorktree: true })).after).toMatchObject({ removedWorktree: true })
     expect(existsSync(worktree(usual))).toBe(false)
     await board.client.projects.update({ ...project, afterMerge: { moveToDone: false } })

@@ -31,7 +31,7 @@ function withoutFolder(): void {
   }
 }
 
-/** Leaves the server a path on which everything is found that fixtures need, but not Git. */
+/** Gives the server a path with everything that fixtures need, except Git. */
 function withoutGit(): void {
   const [bin, { PATH }] = [board.folder('bin'), process.env]
   for (const program of ['sh', 'cat', 'sleep', 'true', ...(hasBubblewrap ? ['bwrap'] : [])])

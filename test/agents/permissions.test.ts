@@ -11,7 +11,7 @@ interface Call {
   question?: string
 }
 const rawInput = { detail: 'I test.' }
-/** Questions about the board's own tools, as Claude Code, Codex and others ask them. */
+/** Questions about the board's own tools, in the forms of Claude Code, Codex and others. */
 const ownTools: Record<string, Call> = {
   'by the name of the protocol': { call: { name: 'mcp__board__report_progress' } },
   'as Claude Code tells of it before': { told: { _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } } },

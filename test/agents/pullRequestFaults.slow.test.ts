@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 beforeEach(() => board.forge.behave())
-// Each open request is looked at several times a second: those of earlier tests would slow down later ones.
+// Each open request is polled several times a second, so those of earlier tests would slow down later ones.
 afterEach(async () => {
   const { projectId, client } = board
   for (const { id } of await client.cards.list({ projectId }))
@@ -155,7 +155,7 @@ describe('a request that is merged', () => {
 describe('a forge', () => {
   test('that fails is polled again later', async () => {
     const card = await board.opened()
-    // Reads are tried three times before that is a failure.
+    // A read fails after three attempts.
     board.forge.fail({ status: 502, times: 6, match: /\/pulls\// })
     await board.untilPull(card, 'the failure', ({ problem }) => problem !== null)
     board.forge.setCheck(await headOf(card), 'build', 'success')
@@ -205,7 +205,7 @@ describe('a forge', () => {
     const { forge, client } = board
     const card = await board.opened()
     forge.revoke(forge.token)
-    // By then the pause is over a minute.
+    // By then the backoff exceeds a minute.
     const { id } = await board.untilPull(card, 'the refusal', ({ problem }) => /401/.test(problem ?? ''))
     const far = new Date(Date.now() + 15 * 60_000).toISOString()
     await board.server.app.db.transaction(async tx =>

@@ -230,7 +230,7 @@ describe('a card', () => {
     const patches = readdirSync(join(board.dataDir, 'patches')).filter(name => name.startsWith(`card-${made.id}-lib-`))
     expect(patches.length).toBeGreaterThan(0)
     expect(readFileSync(join(board.dataDir, 'patches', patches[0]!), 'utf8')).toMatch(/mine[\s\S]*more/)
-    // Its commits are on its branch, from which a restored card has its worktree again.
+    // Its commits are on its branch, from which the worktree of a restored card is recreated.
     expect(gitIn(lib, 'log', '-1', '--format=%s', made.gitBranch!)).toBe('Mine')
     await board.client.cards.restore(of(made))
     await board.client.agents.relaunch(of(made))
@@ -383,7 +383,7 @@ describe('a card', () => {
     const { lib, docs, card, of, worktree, list } = await newProject()
     const made = await card('idle')
     const branch = made.gitBranch!
-    // One was begun: it is not at its place yet. The other was planned only.
+    // One worktree was started, but is not in its place yet. The other was only planned.
     rmSync(join(worktree(made, 'lib'), 'README'))
     renameSync(worktree(made, 'lib'), `${worktree(made, 'lib')}.unfinished`)
     rmSync(worktree(made, 'docs'), { recursive: true })

@@ -91,7 +91,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
   })
 })
 
-/** The processes of bubblewrap for sessions. The processes of worktrees run longer, and are not counted. */
+/** The bubblewrap processes of sessions. The processes of worktrees run longer, and do not count. */
 function keepersOf(serverPid: number): number[] {
   const parents = new Map<number, number>()
   for (const pid of processIds())

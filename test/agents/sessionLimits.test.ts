@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** A card whose agent is at work, and a token of its session. */
+/** A card with a running agent, and a token of its session. */
 async function atWork() {
   const { id: cardId } = await board.start('forever')
   await board.untilStatus(cardId, 'running')
@@ -93,7 +93,7 @@ test('a session can send as many requests per minute as the server allows, over 
   expect(refused[0]!.body.error.code).toBe('RATE_LIMITED')
   expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(refused[0]!.headers.get('ratelimit-policy')).toBe('"minute";q=40;w=60')
-  // Every route counts, also one that is closed to agents.
+  // Every route counts, including those that are closed to agents.
   expect((await board.request('GET', '/api/projects', { token })).status).toBe(429)
   expect((await call(token, 'list_cards', {})).status).toBe(429)
   const other = await atWork()

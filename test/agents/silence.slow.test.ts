@@ -58,7 +58,7 @@ const cancel = (cardId: string) => board.client.agents.cancel({ projectId: board
 const onSilence = (value: 'wait' | 'end') => board.client.projects.update({ id: board.projectId, onSilence: value })
 const told = (cardId: string) =>
   board.socket.messages.filter(({ type, data }) => type === 'notification' && data.cardId === cardId)
-/** Waits for the last of how its session has stood, and checks what came before it. */
+/** Waits for the last state of the session, and checks the previous ones. */
 async function untilCourse(cardId: string, ...expected: string[]): Promise<void> {
   const course = () => [
     ...new Set(
@@ -71,7 +71,7 @@ async function untilCourse(cardId: string, ...expected: string[]): Promise<void>
   expect(course()).toEqual(expected)
 }
 
-/** Waits until a silence that was shown has come to an end: the card and its session have said so. */
+/** Waits until a displayed silence ends: both the card and its session have reported it. */
 const untilSpeaking = ({ socket }: AgentBoard, cardId: string) =>
   eventually(`the word of card ${cardId}`, () => {
     const events = socket.messages.filter(({ data }) => (data.cardId ?? data.id) === cardId)

@@ -93,7 +93,7 @@ test('a queued card reports only the slot that it waits for', async () => {
   await client.projects.update({ id: projectId, agentSlots: 1 })
   const [first, second] = [await board.start('forever'), await board.start('forever')]
   await untilRunning(first)
-  // Where this machine has no slot either, none of the project's is awaited.
+  // Without a slot on this machine, the card does not wait for one of the project.
   expect(await client.cards.get(at(second))).toMatchObject({ status: 'queued', statusReason: null })
   await cancel(first)
   await untilRunning(second)

@@ -18,7 +18,7 @@ let card: TestCard
 
 beforeAll(async () => {
   let now = Date.now()
-  // No two messages begin at the same time.
+  // No two messages have equal start times.
   board = await startBoard({ clock: () => new Date(now++) })
   card = await newCard(board)
 })

@@ -6,7 +6,7 @@ import { AgentFailure, type RawUpdate } from '../../src/agents/link/agentLink.ts
 import { judgeTurn } from '../../src/agents/link/turnVerdict.ts'
 import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 
-/** How a turn is judged of which the agent sends these updates, and this response at its end. */
+/** The verdict on a turn with these updates and this final response. */
 function judged(agent: string, updates: readonly RawUpdate[], response: object = { stopReason: 'end_turn' }) {
   const conversation = createConversation({ update: () => {}, permission: () => {}, permissionWithdrawn: () => {} })
   conversation.setSession('one')

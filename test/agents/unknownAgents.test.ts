@@ -14,7 +14,7 @@ const template = { title: 'Scheduled' }
 const project = () => ({ projectId: board.projectId })
 const column = () => ({ ...project(), columnId: board.columns.backlog })
 
-/** The places that name an agent: how it is chosen, another change there, and the stored rows. */
+/** The places that name an agent: how it is set, another change there, and the stored rows. */
 const places: Record<
   string,
   { choose: (agent: string) => Promise<unknown>; edit?: () => Promise<unknown>; field?: string }

@@ -9,7 +9,7 @@ import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 const git = (path: string, args: readonly string[], input?: Buffer) =>
   execFileSync('git', ['-C', path, ...args], { input, encoding: 'latin1' })
 
-/** A name as octal escapes of printf, as Git shows it, and as latin1 text with a character for each byte. */
+/** A name as octal escapes of printf, as in Git's output, and as latin1 text with one character per byte. */
 const names: ReadonlyArray<[what: string, printf: string, shown: string, bytes: string]> = [
   ['in Latin-1', 'm\\374ller', 'm\\374ller', 'm\xfcller'],
   ['in Latin-1 next to UTF-8', '\\303\\274\\374', 'ü\\374', '\xc3\xbc\xfc'],

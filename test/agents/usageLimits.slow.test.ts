@@ -8,7 +8,7 @@ import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 const counts = mkdtempSync(join(tmpdir(), 'board-limits-'))
-/** An agent that reaches its limit as often as that. */
+/** An agent that reaches its limit `times` times. */
 const limited = (saying: string, times = 1, more: Record<string, string> = {}): FixtureAgent => ({
   fixture: 'limited-at-first',
   env: { FIXTURE_COUNT: `count-${randomUUID()}`, FIXTURE_TIMES: String(times), FIXTURE_SAYING: saying, ...more },

@@ -20,7 +20,7 @@ describe.each([
   })
   afterAll(() => board.close())
 
-  /** Another token of the session that runs: what its tools and its shell commands hold. */
+  /** Another token of the running session, like the ones its tools and shell commands have. */
   const sessionToken = async () => {
     const { app } = board.server
     const { id: sessionId } = (await readLatestSession(app.db, Number(cardId)))!
@@ -62,7 +62,7 @@ describe.each([
     const refused = replies.find(({ status }) => status === 429)
     if (perMinute < Infinity) expect(Number(refused!.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(tookMs).toBeLessThan(60_000)
-    // People work on as before.
+    // Users can continue to work.
     expect(await board.client.cards.create({ projectId: board.projectId, title: 'Of a person' })).toMatchObject({
       status: 'idle',
     })

@@ -105,7 +105,7 @@ describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links o
         const home = join(project, 'home')
         for (const at of Array(300).keys()) writeFile(join(home, deepest), `file-${at}`)
         await raceAll(home, victim)
-        // A folder that is swapped during its removal can fail it.
+        // A folder that is swapped during its removal can make it fail.
         await removeUnused().catch(() => {})
         endRace()
         expect(listContent(victim)).toEqual(before)

@@ -171,7 +171,7 @@ it('a request is decided once, by a signed-in user, unmodified, and within ten m
     request.slice(0, middle) + other + request.slice(middle + 1),
   ])
     expect(errorOf(await approve(ada, { request: changed }))).toEqual([400, 'APP_REQUEST_ENDED'])
-  // Another's project is like none.
+  // Another user's project looks missing.
   expect(errorOf(await approve(bob, { projectId: adasProject }))).toEqual([404, 'PROJECT_NOT_FOUND'])
   const before = await keysOf(bob)
   const again = sealedIn(await app.ask())

@@ -22,7 +22,7 @@ const logIn = (body: unknown, raw?: string) =>
     headers: { 'x-forwarded-for': `203.0.${++peers >> 8}.${peers & 255}` },
   })
 
-/** Begins a request and leaves its body without the end. */
+/** Starts a request without the end of its body. */
 function beginBody(path: string, length: number, sent: string): { socket: Socket; answer: () => string } {
   let answer = ''
   const socket = connect(Number(new URL(board.url).port), '127.0.0.1')

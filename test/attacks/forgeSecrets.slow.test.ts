@@ -33,7 +33,7 @@ let ways: Way[]
 let onDisk: { name: string; bytes: Buffer }[]
 let sealed: string[]
 
-/** A project whose work is reviewed on a forge, by whom its token is. */
+/** A project whose work is reviewed on a forge, and the source of its token. */
 interface Way {
   kind: ForgeKind
   client: Client
@@ -86,7 +86,7 @@ afterAll(async () => {
   await canary.close()
 })
 
-/** A forge, and a project that is tied to it by a token of this person's, with a secret for its webhook. */
+/** A forge, and a project that is connected to it with a token of this user, and with a secret for its webhook. */
 async function begin(kind: ForgeKind, token: string): Promise<Way> {
   const folder = dirname(canary.dataDir)
   const client = createClient({ url: canary.url, token })
@@ -102,7 +102,7 @@ async function begin(kind: ForgeKind, token: string): Promise<Way> {
   return { kind, client, token, forge, projectId, path, socket, environments: { git: '', others: '' } }
 }
 
-/** From an issue to an open request, by a push that takes its time, with failures on the way. */
+/** From an issue to an open request, with a slow push and with failures on the way. */
 async function goTheWay(way: Way): Promise<void> {
   const { client, forge, projectId } = way
   const issue = forge.openIssue({ title: 'Roof', body: 'It leaks.', labels: ['board'] })
@@ -123,7 +123,7 @@ async function goTheWay(way: Way): Promise<void> {
   await client.pullRequests.create({ ...place, reviewers: ['ann'], labels: ['roof'] })
   // One forge repeats the received token, and one rejects it.
   const echo = { message: `Nobody knows ${forge.token}.`, error: forge.token }
-  // Also for those who look at the forge at the same time.
+  // Concurrent readers of the forge also get it.
   forge.fail({ times: 1000, status: 401, body: echo })
   await refused(way.kind, client.pullRequests.update({ ...place, title: 'Put a roof on' }))
   forge.behave()
@@ -196,7 +196,7 @@ async function takeOut(token: string): Promise<void> {
 
 const databases = () =>
   onDisk.flatMap(({ name, bytes }) => (name.startsWith('board.db') ? bytes.toString('latin1') : [])).join('')
-/** All that a repository holds, uncompressed. */
+/** The uncompressed content of a repository. */
 const objectsOf = (path: string) =>
   execFileSync('git', ['-C', path, 'cat-file', '--batch-all-objects', '--batch'], { maxBuffer: 1 << 28 })
 const filesBelow = (folder: string) =>
@@ -231,7 +231,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
   test('during a push, only Git has the token in its environment, and no process in its arguments', () => {
     const { environments, forge } = way()
     expect(found([{ name: 'environments', bytes: environments.others }])).toEqual([])
-    // Seen where it is: else nothing was looked at.
+    // The token must be visible to Git, which proves that the check works.
     expect(environments.git).toContain(forge.token)
   })
 
@@ -278,7 +278,7 @@ test('the data folder has the key in its file, the sealed token only in the data
   ]
   expect(found(places.filter(({ name }) => name !== 'secret.key'))).toEqual([])
   expect(namesIn(onDisk.find(({ name }) => name === 'secret.key')!.bytes, canary.secrets)).toContain('the sealing key')
-  // Three tokens and three secrets of webhooks.
+  // Three tokens and three webhook secrets.
   expect(sealed.length).toBeGreaterThanOrEqual(6)
   const holding = places.filter(({ bytes }) => sealed.some(each => bytes.includes(each))).map(({ name }) => name)
   expect(holding.filter(name => !name.startsWith('board.db'))).toEqual([

@@ -87,7 +87,7 @@ it.each<[string, () => Array<[string, string]>]>([
   rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
   await touchAll()
   nothingRan()
-  // The bait is live: git itself takes it.
+  // The bait works: Git runs it.
   expect(() => git(repository, 'cat-file', 'blob', blob)).toThrow()
   expect(existsSync(ran)).toBe(true)
 })

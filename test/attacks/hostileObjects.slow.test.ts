@@ -36,7 +36,7 @@ describe('a pack with a delta of a few bytes for an object of many gigabytes', (
   }
   const varint = (size: number): number[] =>
     size < 128 ? [size] : [(size % 128) | 128, ...varint(Math.floor(size / 128))]
-  /** A delta that copies the whole base again and again. */
+  /** A delta that copies the whole base repeatedly. */
   const delta = (times: number): Buffer =>
     Buffer.from([
       ...varint(base.length),

@@ -10,7 +10,7 @@ import { openSocket } from '../support/receivers/liveSocket.ts'
 
 const forged = '{"level":"error","message":"FORGED"}'
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
-/** Servers as people run them: one that logs for programs, one that logs for people. */
+/** Servers in both log formats: JSON and text. */
 const servers = {
   json: { folder: '', url: '', token: '', out: '', stop: async () => {} },
   pretty: { folder: '', url: '', token: '', out: '', stop: async () => {} },
@@ -64,7 +64,7 @@ afterAll(async () => {
   }
 })
 
-/** Bytes as fetch does not send them. */
+/** Raw bytes, which `fetch` cannot send. */
 const write = (url: string, bytes: string) =>
   new Promise<void>(done => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.end(bytes, 'latin1'))

@@ -6,7 +6,7 @@ import { startFolderBoard } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-/** Runs an agent that has the server copy `daemon.json` with a monitor. Returns whether the copy exists. */
+/** Runs an agent that makes the server copy `daemon.json` with a monitor. Returns whether the copy exists. */
 async function copiesDaemonFile(sandbox: 'off' | 'require'): Promise<boolean> {
   const root = mkdtempSync(join(tmpdir(), 'board-thief-'))
   const monitor = { intervalSecs: 3600, allowUnsandboxed: true as const }

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const codeOf = ({ status, body }: Reply) => [status, body.error?.code]
 
-/** A server that others reach, with an account of the role user and one of the role admin. */
+/** A server that others can reach, with an account of the role user and one of the role admin. */
 async function served(config: Partial<ServerConfig>): Promise<{ board: TestBoard; plain: string; admin: string }> {
   const board = await startBoard({
     allowPrivateWebhooks: false,

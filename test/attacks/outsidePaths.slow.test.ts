@@ -127,9 +127,9 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
   }, 300_000)
 })
 
-/** Whether a call leads below a folder that agents can write. */
+/** Whether a call accesses a folder that agents can write. */
 function isTouched({ path: touched }: TracedCall, worktrees: string, worktree: string): boolean {
-  // Next to the folder of a card, its worktree is prepared. No agent sees it there.
+  // The worktree of a card is prepared next to the card's folder, where no agent sees it.
   const [card, ...inCard] = touched.startsWith(`${worktrees}/`) ? touched.slice(worktrees.length + 1).split('/') : []
   if (card !== undefined && inCard.length > 0 && !card.endsWith('.unfinished')) return true
   if (touched.startsWith(`${worktree}/`) || /^\/proc\/(self|\d+)\/fd\/\d+\/./.test(touched)) return true

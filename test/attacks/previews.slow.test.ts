@@ -9,7 +9,7 @@ import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 import { hasOtherAccount, requestAs } from '../support/processes/otherAccount.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-/** Answers with a secret and the cookies that it got; a WebSocket stays open. */
+/** Responds with a secret and the received cookies; a WebSocket stays open. */
 const serving = `node -e "require('http').createServer((q,r)=>r.end('secret '+(q.headers.cookie||''))).on('upgrade',(q,s)=>s.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')).listen(+process.env.BOARD_PORT,'127.0.0.1')"`
 let board: AgentBoard
 let aheadMs = 0
@@ -40,7 +40,7 @@ async function send(port: number, path: string, headers: Record<string, string> 
   return { status: answer.statusCode!, body: await text(answer) }
 }
 const upgrade = { connection: 'Upgrade', upgrade: 'websocket' }
-/** Opens a WebSocket; undefined if it is refused. */
+/** Opens a WebSocket. Returns undefined if it is rejected. */
 async function openSocket(port: number, headers: Record<string, string>) {
   const sent = request({ host: '127.0.0.1', port, path: '/', headers: { ...upgrade, ...headers }, agent: false }).end()
   return new Promise<IncomingMessage['socket'] | undefined>((resolve, reject) => {

@@ -9,7 +9,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 let board: AgentBoard
 let path: string
 let projectId: string
-/** A file that is written if the owner's Git runs a program of the agent. */
+/** A file that exists if the owner's Git has run a program of the agent. */
 let proof: string
 let count = 0
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function newProject(isRepository = true): Promise<void> {
   projectId = (await board.client.projects.create({ name, path })).id
 }
 
-/** Runs a script as the agent of a new card in the project's folder, with `$PROOF` for the file that it wants to write. */
+/** Runs a script as the agent of a new card in the project's folder, with `$PROOF` for the file that it tries to write. */
 async function attack(script: string, meanwhile = () => {}): Promise<void> {
   writeFileSync(
     join(path, 'run.sh'),
@@ -66,7 +66,7 @@ async function attack(script: string, meanwhile = () => {}): Promise<void> {
   })
 }
 
-/** Runs Git in the folder as its owner does. */
+/** Runs Git in the folder like its owner does. */
 const useGit = () => {
   for (const command of [['status'], ['diff'], ['log'], ['branch'], ['submodule', 'status']])
     try {

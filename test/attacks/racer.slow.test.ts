@@ -46,7 +46,7 @@ interface Raced {
   project: TestProject
   card: TestCard
   worktree: string
-  /** Changes a file that no racer moves, so that there is something to do. */
+  /** Changes a file that no racer moves, so that every operation has work. */
   change(): void
   place(): Promise<NonNullable<Awaited<ReturnType<typeof worktreeOf>>>>
   repository(): Promise<NonNullable<Awaited<ReturnType<typeof findProjectRepository>>>>
@@ -90,7 +90,7 @@ async function attempt(operation: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Runs an operation again and again. Nothing outside is read or written. */
+/** Runs an operation repeatedly. Expects no read or write outside. */
 async function repeat(path: string, operation: (round: number) => Promise<unknown>): Promise<string[]> {
   const before = listContent(outside)
   const said: string[] = []

@@ -11,7 +11,7 @@ let board: AgentBoard
 /** The folder of a project whose agents attack. It contains the folder of the attacked project. */
 let outer: string
 let inner: string
-/** The folder of a project that the attacked project gets nothing of. */
+/** The folder of a project whose content the attacked project must not get. */
 let other: string
 let outerId: string
 let innerId: string

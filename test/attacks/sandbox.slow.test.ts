@@ -138,11 +138,11 @@ async function keepAlive(worktree: string, results: Record<string, boolean>): Pr
   const names = Object.keys(results).filter(name => name.startsWith('outlive'))
   const before = names.map((_, index) => read(`alive-${index + 1}`))
   const isAlive = () => names.map((_, index) => read(`alive-${index + 1}`) !== before[index])
-  // Longer where the machine is busy: what lives writes twenty times a second.
+  // Waits longer on a busy machine: a living process writes twenty times a second.
   const until = performance.now() + 500 * slowdown()
   while (performance.now() < until && isAlive().includes(false)) await delay(20)
   for (const [index, alive] of isAlive().entries()) results[names[index]!] = alive
-  // It would go on while the folder is removed.
+  // It would continue during the removal of the folder.
   writeFileSync(join(worktree, 'stop'), '')
 }
 
@@ -151,7 +151,7 @@ interface Victims {
   victimPid: number
   segment: number
   socket: string
-  /** A terminal of theirs. */
+  /** The user's own terminal. */
   terminal: string
   loopbackPort: number
   close(): Promise<void>
@@ -219,7 +219,7 @@ function makeTarget(path: string): string {
   return path
 }
 
-/** Which attempts on a repository are seen in it: inside, Git works on a Git folder of the session's own. */
+/** The attempts on a repository whose effect is visible in it. Inside, Git uses the session's own Git folder. */
 function changesOf(path: string): Record<string, boolean> {
   const git = (...args: string[]) => {
     try {
@@ -247,7 +247,7 @@ async function placeAims(board: AgentBoard, { close: _, ...victims }: Victims) {
   mkdirSync(other, { recursive: true })
   for (const file of [join(other, 'file'), join(home, 'secret')]) writeFileSync(file, secret)
   writeFileSync(join(board.dataDir, 'secret.key'), secret, { mode: 0o600 })
-  // On a libSQL server, an empty file takes the place of the database.
+  // On a libSQL server, an empty file replaces the database.
   if (!existsSync(join(board.dataDir, 'board.db'))) writeFileSync(join(board.dataDir, 'board.db'), '')
   writeFileSync(join(board.dataDir, 'daemon.json'), '{}', { mode: 0o600 })
   const first = await board.client.cards.create({

@@ -176,7 +176,7 @@ it('a path in another encoding requires the same permissions', async () => {
     )
 })
 
-/** The head and the error of an answer in the usual form. */
+/** The head and the error of a response in the usual format. */
 function failureOf(answer: string): { status: number; code: string; requestId: string | undefined } {
   const [head, body] = answer.split('\r\n\r\n') as [string, string]
   const { error } = JSON.parse(body) as { error: { code: string; message: string } }

@@ -128,7 +128,7 @@ describe.skipIf(!hasWalls)('the files of a worktree', () => {
     symlinkSync(outside, join(worktree, 'folder'))
     const { diff } = await card.diff()
     expect(diff).not.toContain(secret)
-    // The link itself is a changed file, and its text is where it leads.
+    // The link itself is a changed file, with its target as the content.
     expect(diff).toContain(`+${outside}`)
   })
 })

@@ -45,7 +45,7 @@ export interface ManifestText {
   missing: string[]
 }
 
-/** The manifest of an archive's members, and the members with another one. */
+/** The manifest of an archive's members, and the members with another manifest. */
 export const manifestOf = (members: readonly Member[]): ManifestText =>
   JSON.parse(members[0]!.bytes.toString()) as ManifestText
 export const withManifest = (members: readonly Member[], manifest: unknown): Member[] => [
@@ -53,7 +53,7 @@ export const withManifest = (members: readonly Member[], manifest: unknown): Mem
   ...members.slice(1),
 ]
 
-/** Puts other bytes into a part, and says so in the manifest. */
+/** Replaces the bytes of a part, and updates the manifest. */
 export function withPart(members: readonly Member[], name: string, bytes: Buffer): Member[] {
   const manifest = manifestOf(members)
   const part = partOf(name, bytes)

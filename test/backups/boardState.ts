@@ -16,7 +16,7 @@ const volatile = [
   'audit_entries',
 ]
 
-/** A restore forgets which folders a person chose: on another machine they are others. The next start of an agent records them. */
+/** A restore clears the records of confirmed folders, which would be others on another machine. The next start of an agent records them. */
 const withoutFolders = (table: string, columns: readonly string[]) =>
   columns.filter(name => !(table === 'projects' && name === 'folder_records'))
 

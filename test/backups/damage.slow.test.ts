@@ -52,7 +52,7 @@ const stop = async () => {
   await board!.close()
   board = undefined
 }
-/** Puts the prepared board into the data folder. */
+/** Copies the prepared board to the data folder. */
 function fill(): typeof filled {
   cpSync(join(prepared, 'data'), dataDir, { recursive: true, preserveTimestamps: true })
   return filled

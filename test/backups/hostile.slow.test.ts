@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** The members with a database that was changed. */
+/** The members with a modified database. */
 async function withDatabase(
   members: readonly Member[],
   change: (database: LibsqlDatabase.Database) => void,
@@ -47,7 +47,7 @@ async function withDatabase(
 const outside = join(tmpdir(), `board-evil-${process.pid}`)
 const evil = Buffer.from('evil')
 const add = (member: Member) => [...good, member]
-/** A part of the manifest by another name. */
+/** A part of the manifest under another name. */
 const renamed = (from: string, to: string) => {
   const manifest = manifestOf(good)
   return withManifest(

@@ -24,7 +24,7 @@ const backupJob = () => {
   return jobs({ ...app, config }).find(({ name }) => name.startsWith('make a backup'))!
 }
 const run = () => job.run(new AbortController().signal)
-/** Lets the time go by in steps, as the timetable looks. */
+/** Advances the clock in the steps of the timetable. */
 async function pass(hours: number): Promise<void> {
   for (const endMs = nowMs + hours * hourMs; nowMs < endMs;) {
     nowMs += 30 * minuteMs

@@ -39,7 +39,7 @@ function put(folder: string, text: string, names: readonly string[]): void {
   for (const name of names) writeFileSync(join(dataDir, folder, name), text)
 }
 
-/** A new state that is ready to be put in place. */
+/** A new state that is ready to be installed. */
 async function ready(withKey: boolean): Promise<Prepared> {
   const folder = await beginState(dataDir)
   put(folder, 'new', ['board.db', 'attachments/one', 'attachments/three', ...(withKey ? ['secret.key'] : [])])

@@ -34,8 +34,8 @@ interface Side {
 }
 
 /**
- * Measures this tree's server and a commit's in turn, round after round, so that what troubles the machine troubles both, and prints what
- * the one is of the other. Neither side has floors: they are each other's.
+ * Measures this tree's server and a commit's in turn, round after round, so that disturbances of the machine affect both, and prints
+ * their ratio. The sides have no floors: each is compared with the other.
  */
 export async function runAgainst(bench: Bench, options: Options, figures: Figures, tell: Tell): Promise<void> {
   const commit = options.against!
@@ -86,7 +86,7 @@ async function openSide(
   return { name, folder, board, seeded, works, trace }
 }
 
-/** The other one begins in every second round. */
+/** Every second round starts with the other side. */
 const inTurn = <T>(sides: readonly T[], round: number) => (round % 2 === 0 ? sides : sides.toReversed())
 
 async function measureRequests(sides: readonly Side[], options: Options, figures: Figures, tell: Tell): Promise<void> {

@@ -14,7 +14,7 @@ export interface Aim {
   atMost?: number
   atLeast?: number
   unit?: string
-  /** A bare server's figure that tells how the machine was: a value that falls short says nothing where this is over half the aim. */
+  /** A bare server's measurement that shows the load of the machine: a missed aim does not count if this value is over half the aim. */
   beside?: string
 }
 export type Verdict = 'ok' | 'falls short' | 'too noisy to judge'
@@ -163,7 +163,7 @@ export const aims: readonly Aim[] = [
 const rate = (title: string, work: string, atLeast: number): Aim =>
   plain(`${title}, requests a second`, `${work}/board/rate`, least(atLeast), '/s')
 
-/** Those of a board on a libSQL server on the same machine. */
+/** The aims of a board on a libSQL server on the same machine. */
 export const databaseAims: readonly Aim[] = [
   rate('get a card', `get ${big}`, 4000),
   rate('list 50 cards', `list ${big}`, 4000),
@@ -174,8 +174,8 @@ export const databaseAims: readonly Aim[] = [
 const noisy = 0.25
 
 /**
- * Judges the aims whose figures were measured. Figures of one round belong together: `low` and `high` are the tenths of the rounds' ratios.
- * When the figures varied by more than a quarter, an aim is judged only if the rounds agree.
+ * Judges the aims with measurements. Values of one round belong together: `low` and `high` are the first and last tenth of the rounds' ratios.
+ * If the values varied by more than a quarter, an aim is judged only if the rounds agree.
  */
 export const judge = (figures: Figures, all: readonly Aim[] = aims): Judged[] =>
   all.flatMap(aim => {

@@ -1,13 +1,13 @@
 /** The paths of the bundled parts, and the arguments of the run. */
 export interface Bench {
   folder: string
-  /** Bundles another commit's server and what seeds its board. @returns their folder */
+  /** Bundles another commit's server and its seed program. @returns their folder */
   buildCommit(commit: string): Promise<string>
   board: string
   web: string
   meter: string
   flood: string
-  /** The agent that says one word, and what notes the processes that a server starts. */
+  /** The agent that sends one word, and the program that records the processes of a server. */
   firstWord: string
   trace: string
   argv: readonly string[]

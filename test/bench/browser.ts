@@ -29,9 +29,9 @@ interface Bed {
 
 /**
  * Measures the page of the board in Chromium, next to a page that shows only a response of the server. Records `browser/...`:
- * kB of `script`; ms from the first byte to the first `paint` and until a board of many cards is `usable`; while one scrolls, drags and
- * agents speak the share of `late` frames (%) and the longest `task` (ms); `event` (ms, p95); the heap (MB) after half of an hour's
- * events and after all; ms to open a `transcript`.
+ * kB of `script`; ms from the first byte to the first `paint` and until a board of many cards is `usable`; during scrolling, dragging
+ * and agents' output the share of `late` frames (%) and the longest `task` (ms); `event` (ms, p95); the heap (MB) after half of an hour's
+ * events and after all of them; ms to open a `transcript`.
  */
 export async function measureBrowser(
   bench: Bench,
@@ -87,7 +87,7 @@ function scriptOf(web: string): number {
 
 const boardOf = ({ url }: Bed, { projectId }: SeededProject) => `${url}/#/projects/${projectId}`
 
-/** Each time in a window that knows nothing yet. */
+/** Each time in a new window without caches. */
 async function opening(bed: Bed): Promise<void> {
   for (let run = 0; run <= bed.options.startRuns; run++) {
     const bare = await bed.open()
@@ -263,7 +263,7 @@ const settled = async (page: Page) => {
   await delay(1000)
 }
 
-/** All agents speak at once, each several times a second. */
+/** All agents write concurrently, each several times a second. */
 const agents = (bed: Bed) =>
   onBoard(bed, bed.seed.few, async window => {
     const { few } = bed.seed

@@ -12,7 +12,7 @@ export interface BrowserSeed {
   few: SeededProject
   transcripts: { short: Transcript; long: Transcript }
 }
-/** A card with many messages, the last of which has this id. */
+/** A card with many messages, and the id of the last one. */
 export interface Transcript {
   projectId: string
   cardId: string

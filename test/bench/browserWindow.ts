@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 /** A signed-in window with separate memory, and its measurements. */
 export interface Window {
   page: Page
-  /** Runs what `boardMeter` can: see meter.js. */
+  /** Calls a function of `boardMeter`: see meter.js. */
   meter<T>(call: string): Promise<T>
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Writes a commit's files and its packages into a folder. Not by `git worktree`: what ends early would leave a mark in the repository.
+ * Writes a commit's files and its packages to a folder. Does not use `git worktree`, because an interrupted run would leave a record in the repository.
  * @param {string} root the repository
  * @param {string} commit
  * @param {string} folder

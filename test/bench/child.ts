@@ -8,16 +8,16 @@ export interface Child {
   port: number
   /** CPU time that the process has used so far, in microseconds. */
   cpuMicros(): Promise<number>
-  /** CPU time of the processes that it has started and waited for, in microseconds, by the kernel's clock of 10 ms; 0 but on Linux. */
+  /** CPU time of the processes that it has started and waited for, in microseconds, by the kernel's clock of 10 ms; 0 except on Linux. */
   childrenCpuMicros(): number
-  /** Resident memory in bytes, now and at most so far. */
+  /** Current and peak resident memory in bytes. */
   memory(): Promise<Required<Pick<Answer, 'residentBytes' | 'peakBytes'>>>
-  /** Chooses what a process of bare servers does from now on. */
+  /** Selects the work of a process of bare servers from now on. */
   use(job: Job, sample: Sample): Promise<void>
   stop(): Promise<void>
 }
 
-/** Where a child leaves a CPU profile, and notes what processes it starts, by the program that is loaded before it. */
+/** The folder in which a child writes a CPU profile and records the processes it starts, with the program that is preloaded. */
 export interface Watched {
   profileDir?: string
   trace?: { program: string; file: string }

@@ -1,4 +1,4 @@
-/** Measured values, one for each round, by name: `get/board/cpu`. */
+/** Measured values, one per round, by name: `get/board/cpu`. */
 export type Figures = Map<string, number[]>
 
 export function note(figures: Figures, name: string, value: number): void {
@@ -7,7 +7,7 @@ export function note(figures: Figures, name: string, value: number): void {
   else figures.set(name, [value])
 }
 
-/** The value below which the share `part` (0 to 1) of all values lies. */
+/** The value below which the share `part` (0 to 1) of all values is. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const at = (sorted.length - 1) * part
@@ -23,13 +23,13 @@ export const range = (values: readonly number[]): { low: number; high: number } 
   high: quantile(values, 0.9),
 })
 
-/** How far the values lie apart, as a part of their median. */
+/** The spread of the values, as a fraction of their median. */
 export function spread(values: readonly number[]): number {
   const { low, high } = range(values)
   return (high - low) / (median(values) || 1)
 }
 
-/** Figures as people read them. */
+/** Formats measurements for readers. */
 export const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
 export const times = (value: number): string => `${value.toFixed(2)} ×`
 export const digits = (value: number): string =>

@@ -17,7 +17,7 @@ const agentName = 'the agent'
 const patienceMs = 60_000
 /** The time in ms within which the server starts its work after a completed session. */
 const settleMs = 200
-/** How many files and commits the repositories have. */
+/** The numbers of files and commits in the repositories. */
 const repositories = { small: 1, large: 2000 } as const
 export type RepositorySize = keyof typeof repositories
 export const repositorySizes = Object.keys(repositories) as RepositorySize[]
@@ -71,14 +71,14 @@ function fill(path: string, count: number): void {
   execFileSync('git', ['-C', path, 'reset', '--quiet', '--hard'])
 }
 
-/** When what happened at one start, in milliseconds since 1970. `began` to `ends` are the agent's own. */
+/** The times of the steps of one start, in milliseconds since 1970. `began` to `ends` are the agent's own. */
 interface AgentTimes {
   began: number
   initialize: number
   session: number
   prompt: number
   said: number
-  /** The end of its turn, as it planned it. */
+  /** The planned end of its turn. */
   ends: number
 }
 export interface StartTimes extends AgentTimes {
@@ -92,7 +92,7 @@ export interface StartTimes extends AgentTimes {
 
 const now = () => performance.timeOrigin + performance.now()
 
-/** Moves a card to where its agent starts, and waits for its first word and for its end. */
+/** Moves a card to a column that starts its agent, and waits for its first word and for its end. */
 export async function startAgent(place: StartPlace): Promise<StartTimes> {
   const { askBoard, projectId, idleColumnId, columnId, listener, server } = place
   const card = { projectId, columnId: idleColumnId, title: 'Speak', prompt: 'Say a word.', agent: speaker }
@@ -156,7 +156,7 @@ function nameOf([program, ...args]: string[]): string {
   return `git ${args[at]}`
 }
 
-/** The parts of a start, one after the other: together they are the whole. */
+/** The consecutive parts of a start, which add up to the whole. */
 const parts: ReadonlyArray<[title: string, from: (times: StartTimes) => number, to: (times: StartTimes) => number]> = [
   ['the move is answered', ({ asked }) => asked, ({ answered }) => answered],
   ['the first process is started', ({ answered }) => answered, ({ processes }) => processes[0]!.began],
@@ -175,10 +175,10 @@ const parts: ReadonlyArray<[title: string, from: (times: StartTimes) => number, 
 
 const agentIn = (processes: StartTimes['processes']) => processes.find(({ name }) => name === agentName)!
 
-/** From the move to the first word that a socket has. */
+/** From the move to the first word at a socket. */
 export const firstWordMs = ({ asked, heard }: StartTimes): number => heard - asked
 
-/** Notes each part in ms, and for each process when it began after the move and how long it took. */
+/** Records each part in ms, and for each process its start after the move and its duration. */
 export function noteParts(figures: Figures, times: StartTimes): void {
   for (const [title, from, to] of parts) note(figures, `part/${title}`, to(times) - from(times))
   note(figures, 'part/after its turn, the session is completed', times.completed - times.ends)
@@ -195,7 +195,7 @@ export function noteParts(figures: Figures, times: StartTimes): void {
   note(figures, 'processes/all', times.processes.length)
 }
 
-/** Starts agents in repositories of each size, and prints of what parts a start consists. */
+/** Starts agents in repositories of each size, and prints the parts of a start. */
 export async function measureStartParts(
   server: StartedBoard,
   folder: string,

@@ -9,7 +9,7 @@ import type { Job, Sample, WorkKind } from './ipc.ts'
 import { placeholder, statementOf, type Statement } from './statements.ts'
 import { pageSize } from './works.ts'
 
-/** Makes what a bare server does with a request: the one statement of the store that the work cannot do without. It checks nothing. */
+/** Creates the work of a bare server for a request: the one statement of the store that is indispensable. It validates nothing. */
 type Make = (job: Job, sample: Sample) => Promise<RequestListener>
 
 const cardItem = viewOf(cardFields, CardItem, 'text', (card: CardRow) => ({
@@ -30,7 +30,7 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
     }
   }
 
-  /** The page as the database writes it. */
+  /** The page as JSON from the database. */
   const list: Make = async ({ projectId }, sample) => {
     const { statement, bind } = prepare(
       await statementOf(db => listExternalJson(db, { projectId, limit: pageSize, cursor: cardId })),
@@ -41,7 +41,7 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
     }
   }
 
-  /** The page as rows that become objects and then text. */
+  /** The page as rows that are converted to objects and then to text. */
   const listOfObjects: Make = async ({ projectId, via }, sample) => {
     const { statement, bind } = prepare(
       await statementOf(db => listCards(db, { projectId, limit: pageSize, cursor: cardId })),

@@ -1,4 +1,4 @@
-/** An answer of the board's, which a bare server shall give too. */
+/** A response of the board, which a bare server must also send. */
 export interface Sample {
   status: number
   headers: Record<string, string>
@@ -24,7 +24,7 @@ export interface Job {
 
 /** The requests that a server's process answers. */
 export type Question = { ask: 'cpu' | 'memory' | 'stop' } | { ask: 'use'; job: Job; sample: Sample }
-/** User and system time of all threads so far, the garbage collector's too; resident memory now, and at most so far. */
+/** User and system time of all threads so far, including the garbage collector; current and peak resident memory. */
 export interface Answer {
   cpuMicros?: number
   residentBytes?: number
@@ -35,7 +35,7 @@ interface Answers {
   stop(): Promise<void> | void
 }
 
-/** Tells the parent where this process listens, and answers its questions until it goes away. */
+/** Sends the parent this process's port, and answers its requests until it ends. */
 export function serveParent(port: number, answers: Answers): void {
   process.on('message', async (question: Question) => {
     if (question.ask === 'use') await answers.use?.(question.job, question.sample)

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
-/** One live socket of a client that looks at nothing but where messages end, because one of the usual kind costs more than the servers that are measured. */
+/** One live socket of a client that only detects the ends of messages, because a usual client costs more than the servers under measurement. */
 export interface Listener {
-  /** When the first byte came after the last `send`; undefined until then. */
+  /** When the first byte arrived after the last `send`; undefined until then. */
   firstByteAt: number | undefined
-  /** How many messages came since it was opened. */
+  /** The number of messages since it was opened. */
   messages: number
-  /** Called with each message that comes, and when. */
+  /** Called for each message, with its time. */
   onMessage(text: () => string, at: number): void
   send(text: string): void
   close(): void
 }
 
-/** Opens a live socket and resolves when the server has taken it. */
+/** Opens a live socket and resolves when the server has accepted it. */
 export function openListener(port: number, token: string): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })

@@ -27,7 +27,7 @@ export interface Drive {
 const patienceMs = 10_000
 
 /**
- * Loads a server from keep-alive connections, each of which sends its next request when the answer to the last one is whole.
+ * Loads a server through keep-alive connections, each of which sends its next request when the last response is complete.
  * It implements HTTP, because a usual client costs more than the servers under measurement.
  */
 export async function drive({ port, clients, durationMs, token, next }: Drive): Promise<Load> {

@@ -32,7 +32,7 @@ export async function measureMachine(folder: string, figures: Figures): Promise<
     )
 }
 
-/** Measures the machine where a program has its temporary files, and says what `machineText` does. `busy` is its load when the program began. */
+/** Measures the machine in a program's folder for temporary files, and returns the text of `machineText`. `busy` is its load at the start of the program. */
 export async function describeMachine(busy: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'board-machine-'))
   const figures: Figures = new Map()
@@ -44,7 +44,7 @@ export async function describeMachine(busy: number): Promise<string> {
   }
 }
 
-/** The machine in a sentence: what it is, its own speed, and how busy it was when the program began. `folder` is where it wrote. */
+/** The machine in a sentence: its hardware, its own speed, and its load at the start of the program. `folder` is the measured folder. */
 export function machineText(figures: Figures, busy: number, folder: string): string {
   const [http, fsync, node] = ['http', 'fsync', 'node'].map(name => median(figures.get(`machine/${name}`)!)) as [
     number,

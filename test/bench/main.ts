@@ -187,5 +187,5 @@ function write(page: string, figures: Figures, aims: readonly Judged[], options:
   }
 }
 
-/** With which part of the bench the memory of a server is measured. */
+/** The part of the bench with which the memory of a server is measured. */
 const memory: Record<string, string> = { 'memory/idle': 'start', 'memory/load': 'get' }

@@ -38,12 +38,12 @@
   globalThis.boardMeter = {
     now,
     until,
-    /** Begins to look, so that nothing is missed between this and `kept`. */
+    /** Starts recording, so that no event is missed until `kept`. */
     keep(selector) {
       kept.set(selector, until(selector))
     },
     kept: selector => kept.get(selector),
-    /** When the focus comes to what the selector selects. */
+    /** Resolves when an element that matches the selector gets the focus. */
     focused: selector =>
       new Promise(resolve => {
         addEventListener('focusin', ({ target }) => target.matches(selector) && resolve(now()))

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** Copies a seeded board to a libSQL server, as one does who goes there. */
+/** Copies a seeded board to a libSQL server, like a user who moves it. */
 export function moveTo(url: string, program: string, dataDir: string): void {
   execFileSync(
     process.execPath,

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util'
 
 export interface Options {
-  /** Only the parts whose name begins so. Empty: all. */
+  /** Only the parts with one of these prefixes. Empty: all. */
   only: readonly string[]
   json?: string
-  /** A Markdown file in which the figures of this run replace those of an earlier one. */
+  /** A Markdown file in which the measurements of this run replace those of an earlier one. */
   write?: string
   compare?: string
   /** A commit whose server is measured in turn with this tree's. */
   against?: string
-  /** Where the servers leave their CPU profiles. They cost time: figures taken with them are not to be compared. */
+  /** The folder for CPU profiles of the servers. Profiling costs time: measurements with profiles cannot be compared. */
   profile?: string
   /** A libSQL server that holds the board's database during the run. Its content is replaced. The floors keep their file. */
   database?: string
@@ -19,7 +19,7 @@ export interface Options {
   rounds: number
   againstRounds: number
   againstLoadMs: number
-  /** How long each server is under load in a round, by 32 clients and by eight. */
+  /** The duration of the load on each server per round, by 32 clients and by eight. */
   loadMs: number
   calmMs: number
   warmUpMs: number
@@ -36,7 +36,7 @@ export interface Options {
   hourOfEvents: number
 }
 
-/** The parts, as tables of a page of figures have them together. */
+/** The parts, grouped in the tables of a page. */
 const tables = [
   ['get', 'list', 'stats', 'search', 'move', 'create', 'writers'],
   ['events', 'replay'],
@@ -148,7 +148,7 @@ function requireComparable({
     )
 }
 
-/** Whether a part, or one work of it (`list 100`, `move 10000`), is to be measured. */
+/** Whether a part, or one work of it (`list 100`, `move 10000`), is measured. */
 export const isWanted = ({ only }: Pick<Options, 'only'>, name: string): boolean => {
   const plain = name.replaceAll(',', '')
   return (

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** The measurements of one program: a table of a page, which that program replaces completely. */
 export interface Part {
-  /** The program, as the page's marks name it. */
+  /** The program's name in the marks of the page. */
   name: string
   /** The command that measures again and writes the table. */
   command: string
@@ -12,11 +12,11 @@ export interface Part {
   rows: ReadonlyArray<readonly string[]>
 }
 export interface WrittenPart extends Part {
-  /** The day on which it was measured. */
+  /** The day of the measurement. */
   measuredOn: string
 }
 
-/** The part in which each write gathers, of all the others, what falls short of its aim. */
+/** The part in which each write lists the missed aims of all other parts. */
 const shortfalls = 'what falls short of its aim'
 const machineShape =
   /^\d+ × .+: a request to a bare node:http server \d+ µs, a synced write of 4 KiB [\d.]+ ms(?: \(in memory\))?, `node -e 0` \d+ ms; load [\d.]+ when it began\.$/
@@ -29,7 +29,7 @@ export function writePart(page: string, part: Part): void {
   writeFileSync(page, placesIn(text, page).has(shortfalls) ? withShortfalls(text, page) : text)
 }
 
-/** @throws TypeError when there is no such page, or it has no such part, has a row in none, or is otherwise not as the programs leave it */
+/** @throws TypeError if the page or the part does not exist, a row is outside the parts, or the format is not that of the programs */
 export function requireParts(page: string, names: readonly string[]): void {
   if (!existsSync(page))
     throw new TypeError(`There is no page ${page}. It must be there, with the lines ${names.map(marksOf).join(', ')}.`)
@@ -39,7 +39,7 @@ export function requireParts(page: string, names: readonly string[]): void {
     throw new TypeError(`${page} has no lines ${marksOf(missing)}, between which this program writes.`)
 }
 
-/** All parts of a page by their names that a program has written. @throws TypeError when one is not as programs write them */
+/** All parts of a page that a program has written, by name. @throws TypeError if the format of a part is not that of the programs */
 export function readParts(text: string, page: string): Map<string, WrittenPart> {
   const bodies = [...placesIn(text, page)].map(([name, { from, to }]) => ({ name, body: text.slice(from, to).trim() }))
   return new Map(
@@ -49,7 +49,7 @@ export function readParts(text: string, page: string): Map<string, WrittenPart> 
   )
 }
 
-/** A page with the part of what falls short as the other parts have it now. */
+/** A page with an updated part of the missed aims. */
 export function withShortfalls(text: string, page: string): string {
   const rows = [...readParts(text, page).values()].flatMap(({ name, machine, heads, rows: all }) => {
     const load = /load ([\d.]+)/.exec(machine)![1]!

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 
-// Loaded before a server: notes each process that it starts, and when that began and ended, in milliseconds since 1970.
+// Preloaded into a server: records each process that it starts, with its start and end in milliseconds since 1970.
 const file = process.env.BOARD_BENCH_TRACE
 const now = () => performance.timeOrigin + performance.now()
 subscribe('child_process', ({ process: child }) => {

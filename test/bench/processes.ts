@@ -9,7 +9,7 @@ import { note, type Figures } from './figures.ts'
 const rawServer = `require('http').createServer((q,s)=>s.end('ok')).listen(0,'127.0.0.1',function(){console.log('Listening on http://127.0.0.1:'+this.address().port)})`
 const idleMs = 1500
 
-/** Where the program stands, the data folder that it uses and one with few cards, and the project whose cards are listed. */
+/** The path of the program, its data folder and one with few cards, and the project whose cards are listed. */
 export interface Program {
   board: string
   dataDir: string
@@ -34,7 +34,7 @@ function environment({ dataDir, projectId }: Pick<Program, 'dataDir' | 'projectI
   }
 }
 
-/** Times whole processes in turn and notes `node`, `version`, `cards` and `completion` in ms. A server runs on the data folder. */
+/** Times whole processes in turn and records `node`, `version`, `cards` and `completion` in ms. A server runs on the data folder. */
 export function measureCommands(program: Program, runs: number, figures: Figures): void {
   const env = environment(program)
   const commands = {
@@ -56,8 +56,8 @@ export function measureCommands(program: Program, runs: number, figures: Figures
 }
 
 /**
- * Starts `board serve` on both data folders and a raw server in turn; notes `start/board`, `start/small` and `start/raw` to the first answer in ms,
- * the CPU time until then where the system tells it, and the board's idle memory in MB.
+ * Starts `board serve` on both data folders and a raw server in turn; records `start/board`, `start/small` and `start/raw` to the first response in ms,
+ * the CPU time until then if the system reports it, and the board's idle memory in MB.
  */
 export async function measureStarts(program: Program, runs: number, figures: Figures): Promise<void> {
   const sides = {
@@ -86,7 +86,7 @@ export async function measureStarts(program: Program, runs: number, figures: Fig
   }
 }
 
-/** Linux tells how long each thread of a process was at work. */
+/** Linux reports the CPU time of each thread of a process. */
 export function cpuMsOf(pid: number): number | undefined {
   const folder = `/proc/${pid}/task`
   if (!existsSync(folder)) return undefined
@@ -107,7 +107,7 @@ async function firstAnswer(child: ChildProcess): Promise<void> {
   throw new Error('A server ended before it listened.')
 }
 
-/** Resident memory of a process, shared pages included. */
+/** Resident memory of a process, including shared pages. */
 export function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`
   const kibibytes = existsSync(status)

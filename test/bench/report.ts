@@ -153,7 +153,7 @@ export function comparison(figures: Figures, file: string): string {
   return `Compared with ${before.at} (${before.node}, ${before.machine})\n${table([['', 'then', 'now', 'now ÷ then'], ...rows])}`
 }
 
-/** Both boards' figures, and what this tree's are of the commit's: the median of the rounds' ratios, and their tenths. */
+/** Both boards' measurements, and their ratio: the median of the rounds' ratios, and their tenths. */
 export function againstText(figures: Figures, commit: string): string {
   const rows = [...figures].flatMap(([name, values]) => {
     const then = figures.get(`then ${name.slice('now '.length)}`)

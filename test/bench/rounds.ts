@@ -30,8 +30,8 @@ export const tokenOf = ({ seeded }: Pick<Servers, 'seeded'>, { via }: Pick<Work,
   via === 'key' ? seeded.apiKey : seeded.signInToken
 
 /**
- * Measures every work on every side in turn, round after round, so that what troubles the machine troubles all alike.
- * Notes `work/side/cpu` (µs a request), `rate` (requests a second) and `p99 of 32` (ms) by 32 clients, `p50` and `p99` by eight.
+ * Measures every work on every side in turn, round after round, so that disturbances of the machine affect all alike.
+ * Records `work/side/cpu` (µs per request), `rate` (requests per second) and `p99 of 32` (ms) with 32 clients, `p50` and `p99` with eight.
  */
 export async function measureWorks(
   servers: Servers,
@@ -59,7 +59,7 @@ export async function measureWorks(
   if (works.length > 0) note(figures, 'memory/load', (await servers.board.memory()).peakBytes / 1024 / 1024)
 }
 
-/** Loads one server once, and notes `name/cpu`, `rate`, `p50` and so on. */
+/** Loads one server once, and records `name/cpu`, `rate`, `p50` and so on. */
 export async function measureOnce(
   servers: Pick<Servers, 'seeded'>,
   child: Child,
@@ -90,7 +90,7 @@ function fetchFiles({ seeded: { dataDir, floorFile } }: Pick<Servers, 'seeded'>)
   }
 }
 
-/** Loads one server. @throws Error when a request fails */
+/** Loads one server. @throws Error if a request fails */
 export async function load(
   servers: Pick<Servers, 'seeded'>,
   { port }: Child,

@@ -51,7 +51,7 @@ export interface Agent {
   env: Record<string, string>
 }
 
-/** Makes a data folder with a project of each size, and a copy of its database for the bare servers. */
+/** Creates a data folder with a project of each size, and a copy of its database for the bare servers. */
 export async function seedBoard(folder: string, sizes: readonly number[]): Promise<Seeded> {
   const [dataDir, floorFile] = [join(folder, 'data'), join(folder, 'floor.db')]
   const seeded: Record<number, SeededProject> = {}
@@ -67,13 +67,13 @@ export async function seedBoard(folder: string, sizes: readonly number[]): Promi
   return { dataDir, floorFile, ...tokens, projects: seeded }
 }
 
-/** Makes the first account, and returns its token. */
+/** Creates the first account, and returns its token. */
 export async function signIn(app: App): Promise<string> {
   const login = { email: 'bench@example.org', password: 'measured more than once' }
   return (await setup(app, login, { address: '127.0.0.1', isOwn: async () => true }, true)).token
 }
 
-/** Makes a data folder with the smallest project alone. */
+/** Creates a data folder with the smallest project only. */
 export async function seedSmall(folder: string): Promise<string> {
   const dataDir = join(folder, 'small')
   await seedFolder(dataDir, app => app.db.transaction(tx => seedProject(tx, smallest, folder)))

@@ -22,7 +22,7 @@ export interface Session {
   endedAt: string | null
   sandbox: { kind: string } | null
 }
-/** Asks the board as the account that signed in. */
+/** Sends a request to the board as the signed-in account. */
 export type AskBoard = <T>(method: string, path: string, body?: unknown) => Promise<T>
 
 export const requestAs =
@@ -78,7 +78,7 @@ interface SessionProject {
   columnId: string
 }
 
-/** Makes a project of a repository. */
+/** Creates a project of a repository. */
 export async function makeProject(askBoard: AskBoard, name: string, path: string): Promise<SessionProject> {
   const { id } = await askBoard<{ id: string }>('POST', '/api/projects', { name, path })
   const columns = await askBoard<Array<{ id: string; columnType: string }>>('GET', `/api/projects/${id}/columns`)
@@ -98,7 +98,7 @@ export async function runTerminalCard(
   return { ms: Date.parse(endedAt!) - beganAt, sandbox }
 }
 
-/** Makes a Git repository with one commit. */
+/** Creates a Git repository with one commit. */
 export function makeRepository(path: string): string {
   mkdirSync(path)
   const person = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'commit.gpgsign=false']

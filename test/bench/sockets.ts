@@ -83,7 +83,7 @@ async function tellAll(
   note(figures, `events/${side}/missing`, missing)
 }
 
-/** Resolves to how many did not get a message in time, once all that come have come. */
+/** Resolves to the number of sockets that did not get a message in time, once all others have got it. */
 function allHear(listeners: readonly Listener[], onHeard: (at: number) => void): Promise<number> {
   return new Promise(resolve => {
     let waiting = listeners.length
@@ -99,9 +99,9 @@ function allHear(listeners: readonly Listener[], onHeard: (at: number) => void):
 }
 
 /**
- * Has 1,000 sockets ask at the same time for the same 200 events that they missed, and bare sockets that send the same bytes. Notes
- * `replay/side/firstByte` (ms, the worst of a hundred), `firstByteOfMost`, `memory` (how many MB the server grew by at most), `cpu`
- * (µs an event), `secs` and `missing`.
+ * Makes 1,000 sockets request the same 200 missed events concurrently, and bare sockets that get the same bytes. Records
+ * `replay/side/firstByte` (ms, the worst of a hundred), `firstByteOfMost`, `memory` (the peak growth of the server in MB), `cpu`
+ * (µs per event), `secs` and `missing`.
  */
 export async function measureReplay(
   { board, floor, seeded }: Servers,
@@ -167,7 +167,7 @@ async function replayAll(
   for (const listener of listeners) listener.close()
 }
 
-/** Opens sockets, some at a time, which follow a project if one is given. */
+/** Opens sockets in groups, which follow a project if one is given. */
 export async function openAll(port: number, token: string, count: number, projectId?: number): Promise<Listener[]> {
   const opened: Listener[] = []
   while (opened.length < count) {
@@ -180,7 +180,7 @@ export async function openAll(port: number, token: string, count: number, projec
   return opened
 }
 
-/** Resolves, when the project is followed and everything since the seq has come, to the seq up to which it has. */
+/** Resolves to the last seq when the project is followed and all events since `since` have arrived. */
 function subscribe(
   listener: Listener,
   projectId: number,

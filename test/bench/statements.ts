@@ -8,12 +8,12 @@ export interface Statement {
   bind(said: Record<string, Bound>): Bound[]
 }
 
-/** Stands for what a request will say, where the store is asked for its statement. */
+/** A placeholder for a value of a request, in a captured statement of the store. */
 export const placeholder = (name: string): string => `\u0001${name}`
 
 /**
- * Takes the first statement that a function of the store would run, without running it.
- * Placeholders among its parameters are filled in by `bind`; numbers can be placeholders too, behind the type's back.
+ * Captures the first statement that a function of the store would run, without running it.
+ * Placeholders among its parameters are replaced by `bind`; numbers can also be placeholders, with a type assertion.
  */
 export async function statementOf(call: (db: Transaction) => Promise<unknown>): Promise<Statement> {
   let first: { sql: string; args: readonly Value[] } | undefined

@@ -12,8 +12,8 @@ const pollMs = 50
 const patienceMs = 120_000
 
 /**
- * Has a real agent say things as fast as the server takes them, in the sandbox where there is one and without. Notes `transcript/rate` and
- * `transcript/off/rate` (updates a second, by the session's own times), and how long `GET /api/health` took during the first and before
+ * Makes a real agent send messages as fast as the server reads them, in the sandbox if there is one and without. Records `transcript/rate` and
+ * `transcript/off/rate` (updates per second, by the session's own times), and the duration of `GET /api/health` during the first and before
  * it: `transcript/p99` and `transcript/idle` (ms).
  */
 export async function measureTranscript(

@@ -5,14 +5,14 @@ import { largest, sizes, smallest } from './sizes.ts'
 
 /** One kind of request, in the form for the board and its floors. */
 export interface Work {
-  /** `list 10,000`: its kind comes first, which `--only` looks at. */
+  /** `list 10,000`: its kind comes first, and `--only` compares it. */
   name: string
   kind: WorkKind
   via: Via
   title: string
   project: SeededProject
   floors: readonly FloorKind[]
-  /** Another request each time. */
+  /** Returns a different request each time. */
   next(): Exchange
 }
 
@@ -22,7 +22,7 @@ export const grouped = (count: number): string => count.toLocaleString('en-US')
 
 type Plan = [make: (project: SeededProject, via: Via) => Work, kind: WorkKind, size: number, via: Via]
 const plan = (kind: WorkKind, size: number, via: Via = 'key'): Plan => [makers[kind], kind, size, via]
-/** All works: what reads with a key and with a sign-in token, and then what writes. */
+/** All works: first reads with a key and with a sign-in token, and then writes. */
 const plans = (): Plan[] => [
   plan('get', smallest),
   plan('get', largest),
@@ -38,11 +38,11 @@ const plans = (): Plan[] => [
   plan('create', largest, 'sign-in'),
 ]
 
-/** Those of the projects that there are. */
+/** The works of the existing projects. */
 export const worksOf = ({ projects }: Seeded): Work[] =>
   plans().flatMap(([make, , size, via]) => (projects[size] ? [make(projects[size], via)] : []))
 
-/** The sizes of projects that the wanted works need. */
+/** The sizes of projects that the selected works need. */
 export const sizesOf = (isWanted: (name: string) => boolean): number[] =>
   sizes.filter(size => plans().some(([, kind, each, via]) => each === size && isWanted(nameOf(kind, size, via))))
 
@@ -81,7 +81,7 @@ const getWork = (project: SeededProject, via: Via): Work =>
     strolling(project, project.cards, card => ({ method: 'GET', path: `${cardsOf(project, via)}/${card}` })),
   )
 
-/** Pages from all over the project, each of them full and with another one behind it. */
+/** Pages from all over the project, each of them full and with a next page. */
 const listWork = (project: SeededProject, via: Via): Work =>
   work(
     'list',
@@ -105,7 +105,7 @@ const statsWork = (project: SeededProject): Work =>
     path: `/api/external/projects/${project.projectId}/stats`,
   }))
 
-/** A word that all cards have, one that few have, beginnings of both, two words, and one that there is not. */
+/** A word in all cards, one in a few, prefixes of both, two words, and one in none. */
 const searchWork = (project: SeededProject): Work => {
   const queries = ['customer', 'Card 042137', 'custo', '0421', 'fix customer', 'no-such-word', 'find the cause']
   let at = 0
@@ -150,7 +150,7 @@ const makers = {
   create: createWork,
 }
 
-/** Goes over a project's first `count` cards in an order that jumps and comes to every card. */
+/** Visits a project's first `count` cards once each, in a scattered order. */
 function strolling({ firstCardId }: SeededProject, count: number, request: (card: number) => Exchange): () => Exchange {
   let at = 0
   return () => {

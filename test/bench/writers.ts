@@ -6,7 +6,7 @@ import type { Work } from './works.ts'
 
 export const writerCounts = [32, 256]
 
-/** Lets many clients create and move cards at the same time, and notes `writers N/errors` and how many a second came through. */
+/** Makes many clients create and move cards concurrently, and records `writers N/errors` and the successful requests per second. */
 export async function measureWriters(
   { board, seeded }: Servers,
   works: readonly Work[],

@@ -34,7 +34,7 @@ const brokenHappenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operat
   arbitrary: fc.constant({ do: 'break' as const }),
 })
 
-/** A server in miniature: it numbers what happens, and reads pages whenever it comes to it. */
+/** A miniature server: it numbers its events, and reads pages at random times. */
 class Server {
   readonly columns = new Map(columnIds.map(id => [id, [] as string[]]))
   readonly cards = new Map<string, Card>()
@@ -127,7 +127,7 @@ class Server {
   }
 }
 
-/** The model with a line to the server on which everything takes its time. */
+/** The model with a connection to the server on which every message takes time. */
 class Client {
   model: Model
   readonly #server: Server
@@ -186,7 +186,7 @@ class Client {
     return events.length > 0
   }
 
-  /** The server no longer has what came since. */
+  /** The server has no events since then. */
   break(): void {
     this.#told = this.#server.events.length
     this.take({ type: 'events', events: [{ type: 'resync', data: {}, seq: this.#told, projectId: '1', at: '' }] })

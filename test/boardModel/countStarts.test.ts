@@ -21,7 +21,7 @@ const column = (id: string, columnType: Column['columnType'], position: number):
   cardCount: 2,
 })
 
-/** Nothing of its columns has been read. */
+/** None of its columns has been read. */
 const cache = withColumns(emptyCache, [column('active', 'active', 0), column('done', 'done', 1)])
 const place = (columnId: string) => ({ cardId: '7', columnId, position: 0 })
 

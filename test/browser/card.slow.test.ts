@@ -9,7 +9,7 @@ import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const hostile = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
-/** A picture of one point in the clipboard, pasted where attachments are. */
+/** A picture of one pixel in the clipboard, which is pasted as an attachment. */
 const pastePicture = `{
   const bytes = Uint8Array.from(
     atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='),
@@ -219,7 +219,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await expect.poll(() => board!.client.panelStates.get({ projectId })).toMatchObject({ [id]: { tab: 'transcript' } })
     await page.goto(`${board.url}/${at(id)}`)
     await page.reload()
-    // The tab that one left is the person's, wherever the card is opened.
+    // The last open tab belongs to the user, wherever the card is opened.
     await page.getByText('I wrote hello.txt as asked.').waitFor()
   })
 

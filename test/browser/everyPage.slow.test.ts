@@ -37,7 +37,7 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
   }, 60_000)
   afterAll(() => board.close())
 
-  /** The sections of the page that is open. */
+  /** The sections of the open page. */
   const sectionsOf = async (page: Page): Promise<string[]> => {
     const links = page
       .getByRole('navigation', { name: 'Settings' })

@@ -24,7 +24,7 @@ describe.skipIf(noFirefox !== undefined)('in Firefox', () => {
     const focused = () =>
       read('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
     await expect.poll(() => texts('.column h2')).toHaveLength(3)
-    // The board's keys are heard once it is drawn.
+    // The board's keys work once it is drawn.
     await expect.poll(() => press('n').then(focused)).toMatch('Title of a new card')
     await press(...'Roof', 'Enter')
     await expect.poll(() => texts('.column:nth-of-type(1) .card-title')).toEqual(['Roof'])

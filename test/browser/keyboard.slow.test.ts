@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
       ...keyboard,
       page,
       dialog,
-      /** Opens a dialog, leaves it by Escape, and opens it again: the focus is where it was. */
+      /** Opens a dialog, closes it with Escape, and opens it again: the focus returns to its previous element. */
       ask: async (button: RegExp, name: string) => {
         for (const key of ['Escape', undefined]) {
           await keyboard.press(button)

@@ -32,7 +32,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     return { id, folder }
   }
 
-  /** The changes of a card, drawn to the end: nothing moves below the pointer any more. */
+  /** The changes of a card, drawn completely, so that nothing moves below the pointer. */
   async function look(id: string, options = {}): Promise<Visitor> {
     const visitor = await visit(board, { at: at(id), ...options })
     await visitor.page.getByRole('checkbox', { name: 'Viewed' }).first().waitFor()

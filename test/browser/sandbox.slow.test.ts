@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
     await card.getByRole('tab', { name: 'Transcript' }).click()
     await card.getByText('in a sandbox, network: listed').waitFor()
-    // Two at once: neither is lost.
+    // Two concurrent changes: neither is lost.
     const hosts = ['npm.example.org:8443', 'refused.example.org']
     const answer = await holdRequests(card, `**/api/projects/${board.projectId}`)
     const allow = (host: string) =>

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => close())
 
-/** Adds a card through the API and tells its id. */
+/** Adds a card through the API and returns its id. */
 const newCard = async (title: string, more: { columnId?: string; prompt?: string; labels?: string[] } = {}) =>
   (await server.client.cards.create({ projectId, title, deferred: true, ...more })).id
 const columnId = async (name: string) =>

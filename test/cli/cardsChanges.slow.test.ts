@@ -107,7 +107,7 @@ test('a branch that exists only at the remote is fetched, and planted hooks do n
   const id = await done('good', 'Far away')
   const { worktreePath } = await cli.json(['cards', 'worktree', id])
   git(worktreePath!, 'add', '.')
-  // Not the same commit as that of another card in the same second.
+  // Avoids the commit id of another card in the same second.
   git(worktreePath!, 'commit', '-qm', 'Say hello from far away')
   const folder = mkdtempSync(join(tmpdir(), 'board-clone-'))
   try {

@@ -94,7 +94,7 @@ describe('board cards preview', () => {
   })
 
   test('explains how to reach it from another machine', async () => {
-    // It leads to this machine, and its name does not say so.
+    // The host name resolves to this machine, but does not look like it.
     const going = cli.start(['cards', 'preview', cardId, '--open'], {
       BOARD_URL: server.url.replace('127.0.0.1', '0.0.0.0'),
       BROWSER: '/nothing',

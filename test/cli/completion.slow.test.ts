@@ -12,7 +12,7 @@ import { programs } from '../support/commands/programs.ts'
 const root = resolve(import.meta.dirname, '..', '..')
 const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
-/** Names that would do harm in a shell that evaluates them. `MARK` becomes a file that must never be there. */
+/** Names that would do harm in a shell that evaluates them. `MARK` becomes a file that must never exist. */
 const hostile = [
   '$(touch MARK)',
   '`touch MARK`',
@@ -168,7 +168,7 @@ async function offered(
     .map(part => part.split('\n').filter(Boolean))
 }
 
-/** Every command with commands below it, as a command line, and the names of those. */
+/** Every command with subcommands, as a command line, and the names of those. */
 async function tree(): Promise<Map<string, string[]>> {
   const program = await loadAll(createProgram(programs))
   const all = new Map([['board ', program.commands.map(each => each.name())]])

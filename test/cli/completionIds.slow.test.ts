@@ -11,7 +11,7 @@ import type { TestBoard } from '../support/servers/testBoard.ts'
 import { monitored, seed, startSlotlessBoard } from '../support/contract/seed.ts'
 import { programs } from '../support/commands/programs.ts'
 
-/** Something of the tree that takes a value: the command line before the value, and what the help calls it. */
+/** An argument or option with a value: the command line before the value, and its name in the help. */
 interface Taker {
   name: string
   placeholder: string
@@ -118,7 +118,7 @@ const isPath = (placeholder: string) => /^(files?|folder)$/.test(placeholder)
 const isFree = ({ name, placeholder }: Taker) =>
   free.includes(placeholder) && !(placeholder === 'key' && listedHere.test(name))
 
-/** The arguments and options of a command that take a value which is neither a file nor one of some known words. */
+/** The arguments and options of a command whose value is neither a file nor one of a few known words. */
 function takersOf(command: Command): Taker[] {
   const name = nameOf(command)
   const words = (count: number) =>
@@ -195,7 +195,7 @@ test('archived and deleted cards are offered only to the commands that restore t
   expect(await idsFor('archive')).not.toContain(named.deletedCardId)
 })
 
-/** Two processes at a time. */
+/** Runs two processes at a time. */
 async function inPairs<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < items.length; at += 2) results.push(...(await Promise.all(items.slice(at, at + 2).map(action))))

@@ -21,7 +21,7 @@ afterAll(() => {
   cli.close()
 })
 
-/** Runs `board serve` and gives its first line. */
+/** Runs `board serve` and returns its first line. */
 async function serve(
   args: string[],
   env: Record<string, string> = {},

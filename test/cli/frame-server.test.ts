@@ -11,7 +11,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 let server: TestBoard
 let nosy: Server
 let nosyUrl: string
-/** The Authorization headers that reached a server which is not the board. */
+/** The Authorization headers that reached a server other than the board. */
 let overheard: (string | undefined)[]
 let cli: CommandLine
 
@@ -41,7 +41,7 @@ const file = (name: string, text: string) => {
   writeFileSync(path, text)
   return path
 }
-/** Leaves a daemon.json as a server would. */
+/** Writes a daemon.json like a server does. */
 function runtime(url: string): Record<string, string> {
   const folder = join(cli.home, 'left')
   mkdirSync(folder)
@@ -76,7 +76,7 @@ describe('which server', () => {
       code: 7,
       stderr: expect.stringContaining('no server; run: board serve'),
     })
-    // With the pid of a process that lives, and that started at another time than the server did.
+    // With the pid of a living process that started at another time than the server.
     for (const mark of [undefined, `${processMark(process.pid)}0`, 'another-boot/1']) {
       writeFileSync(
         join(cli.home, 'left', 'daemon.json'),
@@ -218,7 +218,7 @@ describe('signing in', () => {
   })
 })
 
-/** Runs a command line on a terminal, and types when it has asked. */
+/** Runs a command line on a terminal, and types after its prompt. */
 function typeAt(question: string, text: string, line: string): Promise<{ code: number | null; shown: string }> {
   return new Promise((done, fail) => {
     const child = spawn('script', ['-qec', line, '/dev/null'], { env: cli.env })

@@ -221,7 +221,7 @@ describe.skipIf(noOpenssl !== undefined)('the output of board serve', () => {
   }, 60_000)
 })
 
-/** Has TLS end before a server that listens without it, as a proxy does, and counts the connections. */
+/** Terminates TLS before a server that listens without it, like a proxy, and counts the connections. */
 async function startTlsProxy({ cert, key }: TestCertificate) {
   const proxy = { port: 0, target: 0, connections: 0, close: () => server.close() }
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, socket => {

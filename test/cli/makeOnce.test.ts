@@ -8,7 +8,7 @@ import { onTerminal } from '../support/terminals/onTerminal.ts'
 let board: TestBoard
 let cli: CommandLine
 let line: Server
-/** How many answers to a POST are lost on the way. */
+/** The number of responses to a POST that are lost. */
 let lost = 0
 
 beforeAll(async () => {

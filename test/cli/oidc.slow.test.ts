@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 beforeEach(() => rmSync(opened, { force: true }))
 
-/** The address that the browser was opened with. */
+/** The address at which the browser was opened. */
 const openedUrl = () =>
   eventually('the browser to be opened', () => (existsSync(opened) ? readFileSync(opened, 'utf8') : ''))
 

@@ -45,7 +45,7 @@ afterAll(async () => {
   await bare.close()
 })
 
-/** Runs a command line for each command, one after the other in one process. */
+/** Runs one command line per command, sequentially in one process. */
 async function each(
   cli: CommandLine,
   chosen: readonly Command[],
@@ -58,7 +58,7 @@ async function each(
   return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
 }
 
-/** The command lines that the lines below the first lead to. */
+/** The command lines in the lines below the first. */
 const ledTo = ({ stderr }: Result): string[] =>
   stderr
     .split('\n')

@@ -65,7 +65,7 @@ interface Connected {
   logs: Going
   waiting: Going
 }
-/** Starts everything that stays connected, with nothing but daemon.json to find the server by, and waits until each is. */
+/** Starts all clients that stay connected, with only daemon.json to find the server, and waits until each is connected. */
 async function connectAll(dataDir: string, cardId: string): Promise<Connected> {
   cli = commandLine({ BOARD_DATA_DIR: dataDir, BOARD_PROJECT: 'Kept' })
   const onScreen = (...args: string[]) => {
@@ -87,7 +87,7 @@ async function connectAll(dataDir: string, cardId: string): Promise<Connected> {
   await eventually('the board', () => connected.ui.text.includes('Waited for'))
   await eventually('the list', () => connected.list.text.includes('Waited for'))
   await eventually('the log', () => connected.logs.stdout.includes('The server has started.'))
-  // It reads the card to find it, and again to look at it.
+  // The command reads the card to find it, and again to show it.
   await eventually('the wait', () => connected.waiting.stderr.split(`/cards/${cardId} 200`).length > 2)
   return connected
 }

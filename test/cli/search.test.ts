@@ -78,7 +78,7 @@ test('the burn-up chart has a curve for all cards and one for done cards', async
   const drawn = await cli.ok(['stats', 'web', '--by', 'day'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
   expect(drawn).toContain('all cards and done, ')
   expect(drawn.match(/[┏┓┗┛━]/g)!.length).toBeGreaterThan(40)
-  // Of the first ten days no statuses were recorded; then ten cards became nineteen that are completed.
+  // The first ten days have no recorded statuses; then ten cards become nineteen that are completed.
   expect(drawn).toMatch(/; · was not recorded, before \d{4}-\d\d-\d\d\n/)
   expect(drawn).toMatch(/\nidle {7}·{10}▅{10}▂ {2}3\n/)
   expect(drawn).toMatch(/\ncompleted {2}·{10}[▅▆▇█]{10}  {2}0\n/)

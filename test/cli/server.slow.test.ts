@@ -198,7 +198,7 @@ test("a service is printed for both platforms, and installed and removed with th
   expect((await cli.board(['server', 'uninstall', '--yes'], { env })).code).toBe(3)
 })
 
-/** Programs in place of the platform's: a systemd that takes orders, or one without a bus. */
+/** Replacements of the platform's programs: a working systemd, or one without a bus. */
 function platform(name: string, systemctl: string): Record<string, string> {
   const bin = join(cli.home, name)
   mkdirSync(bin)

@@ -23,7 +23,7 @@ const hasTmux = (() => {
   }
 })()
 
-/** The cells that tmux takes for each text. */
+/** The width of each text in tmux cells. */
 async function drawn(texts: readonly string[]): Promise<number[]> {
   const [input, output] = ['texts', 'columns'].map(name => join(folder, name))
   writeFileSync(input!, JSON.stringify(texts))
@@ -34,7 +34,7 @@ async function drawn(texts: readonly string[]): Promise<number[]> {
   return JSON.parse(readFileSync(output!, 'utf8')) as number[]
 }
 
-/** Code points that tmux 3.3a draws narrower or wider than Unicode 16 says: they became wide later, or are half of a flag. */
+/** Code points that tmux 3.3a draws narrower or wider than in Unicode 16: they became wide later, or are half of a flag. */
 const known: Array<[from: number, to: number]> = [
   [0x2630, 0x2637],
   [0x268a, 0x268f],

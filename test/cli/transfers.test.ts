@@ -163,7 +163,7 @@ test('issues are imported from stdin into a new project here, and tasks from a f
 test("Ctrl-C during the upload reports that nothing was imported, and later waits for the server's result", async () => {
   const line = await cuttableLine(Number(new URL(board.url).port))
   const env = { ...cli.env, BOARD_URL: `http://127.0.0.1:${line.port}`, TERM: 'xterm' }
-  // More than the line holds while it is cut.
+  // More than the buffer of the connection holds while it is cut.
   const large = join(cli.home, 'large.json')
   writeFileSync(large, JSON.stringify([{ number: 1, title: 'Large', body: 'x'.repeat(40_000_000) }]))
   const small = join(cli.home, 'small.json')

@@ -14,7 +14,7 @@ import { startSlotlessBoard } from '../support/contract/seed.ts'
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 /** Commands that end the work of others here: they come last. */
 const ends = /(delete|archive|revoke|clear|complete)$/
-/** How commands end that the state of the board, or an empty stdin, does not allow. */
+/** The exit codes of commands that fail because of the state of the board, or an empty stdin. */
 const otherwise: Record<string, number> = {
   'agents answer': 5,
   'agents approve': 5,
@@ -80,7 +80,7 @@ const exitsOf = (results: readonly Result[]) =>
 const all = (results: readonly Result[], code: (name: string) => number) =>
   Object.fromEntries(results.map(({ name }) => [name, code(name)]).toSorted())
 
-/** Where the fields of what a command printed are not those that completion and templates know of it. */
+/** The commands whose output has other fields than the ones of completion and templates. */
 function otherFields({ name, stdout }: Result): { name: string; printed: string[]; known: string[] }[] {
   const printed: unknown = stdout === '' ? [] : JSON.parse(stdout)
   const row: unknown = Array.isArray(printed) ? printed[0] : printed
@@ -91,7 +91,7 @@ function otherFields({ name, stdout }: Result): { name: string; printed: string[
   return missing.length + extra.length > 0 ? [{ name, printed: missing, known: extra }] : []
 }
 
-/** They ask never (cards run), or only if more than one agent would start or a second project would be created. */
+/** These never ask (cards run), or only if more than one agent would start or a second project would be created. */
 const askingSometimes = new Set([
   'cards comment',
   'cards move',
@@ -115,7 +115,7 @@ describe('every command', () => {
     expect(results.filter(({ stdout }) => stdout !== '')).toEqual([])
   })
 
-  // The terminal board first looks for its terminal, which is missing here too.
+  // The terminal board first checks for a terminal, which is also missing here.
   test('reports a missing sign-in, and exits with 4', async () => {
     const chosen = commands.filter(
       command => !local.test(nameOf(command)) && !open.test(nameOf(command)) && nameOf(command) !== 'ui',

@@ -30,7 +30,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Runs the built program as a server on the data folder and gives its address once it listens. */
+/** Runs the built program as a server on the data folder and returns its address once it listens. */
 async function serve(port: string): Promise<{ server: ChildProcess; url: string }> {
   const server = spawn(
     process.execPath,
@@ -101,7 +101,7 @@ test('waiting and following continue after the death of the server, and report t
   const following = cli.start(['agents', 'messages', id, '-f', '--json'])
   const waiting = cli.start(['cards', 'wait', id, '--exit-status', '--debug'])
   await eventually('a message', () => following.stdout !== '', 15_000)
-  // It reads the card to find it, and again to look at it.
+  // The command reads the card to find it, and again to show it.
   await eventually('the wait', () => waiting.stderr.split(`/cards/${id} 200`).length > 2, 15_000)
 
   first.server.kill('SIGKILL')
@@ -113,7 +113,7 @@ test('waiting and following continue after the death of the server, and report t
   await eventually('word of the end', () => following.stderr.includes('interrupted: server_restart'), 20_000)
 })
 
-/** Forwards connections to a server, and ends those that ask for messages while `isCutting`, except the first. */
+/** Forwards connections to a server, and closes those with a request for messages while `isCutting`, except the first. */
 async function cuttingProxy(
   url: string,
 ): Promise<{ url: string; cut: { isCutting: boolean; count: number }; close: () => void }> {
@@ -153,7 +153,7 @@ test('cards run --follow reads messages again if the server went away during the
   const proxy = await cuttingProxy(url)
   const own = commandLine({ BOARD_URL: proxy.url, BOARD_TOKEN: token, BOARD_PROJECT: projectId })
   try {
-    // The first reading is that of the last message before the start.
+    // The first read is that of the last message before the start.
     const following = own.start(['cards', 'run', id, '--follow'])
     await eventually('the cut', () => proxy.cut.count > 2 || following.code !== undefined, 20_000)
     expect(following.code).toBeUndefined()

@@ -20,7 +20,7 @@ beforeAll(async () => {
     socket
       .on('close', () => connections.delete(socket))
       .on('error', () => {
-        /* The client has had enough. */
+        /* The client has closed the connection. */
       })
     let received = ''
     socket.on('data', data => {
@@ -144,7 +144,7 @@ test('an invalid or truncated response is reported as an unreachable board', asy
 
 test('silence ends on timeout, and a signal ends it immediately with its reason', async () => {
   answer = () => {
-    /* Says nothing. */
+    /* Sends nothing. */
   }
   connection.timeoutMs = 100
   expect(((await ask().catch((error: unknown) => error)) as Error).cause).toMatchObject({ code: 'ETIMEDOUT' })

@@ -13,7 +13,7 @@ import { startSlotlessBoard } from '../support/contract/seed.ts'
 import { expectCommonHeaders, expectFailure, expectOauthFailure, sendInput } from '../support/contract/responses.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
-/** Rows that a board whose agents get no slot, or a shared database, or a plain request, cannot answer with success. */
+/** Rows that cannot succeed on a board whose agents get no slot, on a shared database, or with a plain request. */
 const refusals: Readonly<Record<string, ErrorCode>> = {
   'agents.relay': 'AGENT_NOT_RUNNING',
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
@@ -65,7 +65,7 @@ afterAll(async () => {
   }
 })
 
-/** A success in its envelope, and nothing in it that the contract does not declare. */
+/** A success in its envelope, without fields that the contract does not declare. */
 function expectSuccess({ route }: Row, reply: Reply): void {
   expect(reply.status, reply.text).toBe(route.status)
   expectCommonHeaders(reply)

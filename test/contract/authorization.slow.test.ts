@@ -41,7 +41,7 @@ interface Line {
   allowed: Permission[]
   section: Section
 }
-/** How something is asked for: by a request, or by the tool that the row is. */
+/** The form of a call: a request, or the tool of the row. */
 type Way = 'request' | 'tool'
 interface Case {
   label: string
@@ -428,7 +428,7 @@ async function sendForGood({ line, way, where, column, token }: Case): Promise<R
   return send(line, way, place, (bearer as string | undefined) ?? token, given)
 }
 
-/** Follows a project over the WebSocket, and tells what comes of it like an answer of HTTP. */
+/** Follows a project over the WebSocket, and returns the result like a response of HTTP. */
 async function subscribe(token: string | null, projectId: string): Promise<Reply> {
   const live = await openSocket(world.board.url, token ?? undefined)
   live.send({ type: 'subscribe', payload: { projectId } })
@@ -468,7 +468,7 @@ function expectation({ line, column, cell, code }: Case): string {
 const landed = ({ status, body }: Reply): number | string =>
   (typeof body?.error === 'string' ? body.error : body?.error?.code) ?? status
 
-/** How a request fared: `ok`, a code, or `empty` for a list without anything. */
+/** The result of a request: `ok`, a code, or `empty` for an empty list. */
 function summary({ body, status, text }: Reply): string {
   if (status >= 300) return body?.error?.code ?? text
   const list = Array.isArray(body?.data) ? body.data : body?.data?.items
@@ -478,7 +478,7 @@ function summary({ body, status, text }: Reply): string {
 /** The newest entries of the audit log about successful actions. */
 const audited = () => listAuditRows(world.board.server.app.db, { outcome: 'ok', limit: 1000 })
 
-/** A place of which nothing exists. */
+/** A place with ids that do not exist. */
 const nowhere = (place: Place): Place =>
   Object.fromEntries(
     Object.entries(place).map(([name, value]) => [

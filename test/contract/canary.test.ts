@@ -21,7 +21,7 @@ import { reply, startReceiver, type OtlpReceiver } from '../support/receivers/ot
 import { isCallback, isLoopback, loopback } from '../support/identity/singleSignOn.ts'
 
 const random = (what: string) => `${what}-${randomBytes(12).toString('base64url')}`
-/** Some hold what JSON and addresses write otherwise. */
+/** Some contain characters that JSON and addresses encode. */
 const newPassword = () => `pässwört "${random('canary')}" & 100%`
 /** A client that sends a secret as the name of a field gets that name back in the error. */
 const backToSender = 'a secret for the name of a field'
@@ -41,7 +41,7 @@ const env = {
   BOARD_ALLOW_PRIVATE_WEBHOOKS: '1',
 }
 
-/** Everything that knows a secret is used here, well and badly. */
+/** Every route with a secret is used here, with valid and invalid input. */
 beforeAll(async () => {
   canary = createCanary()
   provider = await startCredentialProvider()
@@ -362,7 +362,7 @@ async function signOn(root: string): Promise<string> {
   return canary.keep('a token of single sign-on', token as string, 'exchange')
 }
 
-/** Sends a token in every place where it does not belong. */
+/** Sends a token in every wrong place. */
 async function misuse(who: string, token: string): Promise<void> {
   const name = `misuse of ${who}`
   for (const authorization of [
@@ -399,7 +399,7 @@ async function misuse(who: string, token: string): Promise<void> {
   for (const each of [token, `${token}x`, token.slice(0, -1)]) await canary.listen(name, each)
 }
 
-/** Exports everything, from where it knows every kind of secret, and brings it back in. */
+/** Exports everything from a place with every kind of secret, and imports it again. */
 async function takeOut(root: string, projectId: string): Promise<void> {
   const [{ id: credentialId }] = (await canary.ask('list credentials', 'GET', '/api/credentials', { token: root })).body
     .data
@@ -430,7 +430,7 @@ async function takeOut(root: string, projectId: string): Promise<void> {
   expect(imported.status).toBe(201)
 }
 
-/** Has the server fail, so that it says so in its log. */
+/** Makes the server fail, so that it logs the failure. */
 async function fail(root: string, projectId: string): Promise<void> {
   const folder = join(canary.dataDir, 'attachments')
   const cards = (await canary.ask('list cards', 'GET', `/api/projects/${projectId}/cards`, { token: root })).body.data
@@ -487,7 +487,7 @@ async function useCommandLine(root: string): Promise<void> {
   expect(codes).toEqual([0, 4, 4, 0, 0, 0, 0, 0])
 }
 
-/** Starts the server with another key, which opens no secret, and with one that is none. */
+/** Starts the server with another key, which opens no secret, and with an invalid one. */
 async function restart(root: string): Promise<void> {
   await canary.stop()
   const other = canary.keep('another BOARD_SECRET_KEY', randomBytes(32).toString('hex'))

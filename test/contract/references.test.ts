@@ -3,7 +3,7 @@ import { referencesOf } from '../../src/contract/references.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { rows } from '../support/contract/examples.ts'
 
-/** Fields that are called like an id and name no row. */
+/** Fields with the name of an id that refer to no row. */
 const noRows = new Set(['groupId', 'copyId', 'clientId', 'requestId', 'optionId'])
 
 const fieldsOf = ({ input }: Route): string[] =>

@@ -40,7 +40,7 @@ describe.each(rows)('$name', row => {
       if (route.who.kind === 'key') expectFailure(await sendInput(board, row, input, board.token), 'UNAUTHENTICATED')
     })
 
-  // authorization.slow.test.ts tests who is allowed.
+  // authorization.slow.test.ts checks the permissions.
   if (route.who.kind !== 'public' && route.who.kind !== 'token')
     it('rejects an API key without its permission', async () => {
       const allowed = keyPermissionsOf(route.who)
@@ -102,7 +102,7 @@ describe.each(rows)('$name', row => {
   })
 })
 
-/** Creates a key of the project, or of the server if a permission is about the server. */
+/** Creates a key of the project, or of the server for server permissions. */
 async function newKey({ projectId }: Seed, allowed: readonly Permission[]): Promise<string> {
   return (
     await board.client.keys.create({

@@ -70,7 +70,7 @@ describe.skipIf(!isSharable)('a budget of an organization, on two daemons', () =
   const allow = (steps: number) => {
     for (const machine of ['one', 'two']) writeFileSync(join(fixtureState(folder(machine)), 'steps'), String(steps))
   }
-  /** Lets each agent spend once at a time until all cards wait for the budget. */
+  /** Makes each agent spend one step at a time until all cards wait for the budget. */
   const spendUntilPaused = async (from: number) => {
     for (let step = from; ; step++) {
       allow(step)

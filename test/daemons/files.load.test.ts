@@ -18,7 +18,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
   const places = new Map<TestBoard, { projectId: string; cardId: string }>()
   const sent = new Map<string, string>()
 
-  /** A file of a card, sent to a daemon. */
+  /** Uploads a file of a card to a daemon. */
   async function attach(to: TestBoard, at: TestBoard, filename: string, bytes: Buffer | string): Promise<string> {
     const path = join(to.folder('sent'), filename)
     writeFileSync(path, bytes)
@@ -105,7 +105,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
         ),
       ).toMatchObject({ text: 'by a tool' })
     }
-    // A tool of a row goes where its request would go: only there is the folder.
+    // A row's tool is called at the daemon of its request, because only that one has the folder.
     const { projectId, cardId } = places.get(two)!
     for (const board of [one, two, three]) {
       const { text } = (await call(board, 'read_diff', { projectId, cardId })).content[0]

@@ -8,7 +8,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { startLibsqlServer } from '../support/servers/libsqlServer.ts'
 import { isSharable, secretKey, startSharing, type Sharing } from './sharing.ts'
 
-/** How many cards go there and back; 10,000 by hand (BOARD_TEST_CARDS). */
+/** How many cards are moved there and back; 10,000 for a long run (BOARD_TEST_CARDS). */
 const cardCount = Number(process.env.BOARD_TEST_CARDS ?? 1500)
 
 describe.skipIf(!isSharable)('a board that moves', () => {
@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
   const auditOf = async ({ client }: TestBoard) => (await client.audit.list({ limit: 1000 })).items
 
   it('first states its size, without any change', async () => {
-    // The log's database, which was closed in this process, ends when it is collected.
+    // The log's database, which was closed in this process, is released when it is collected.
     const files = () => readdirSync(dataDir).filter(name => !name.startsWith('logs.db-'))
     const before = files()
     const { rows } = await moveToServer({ dataDir, machine: 'one', server: server(), dryRun: true })

@@ -59,7 +59,7 @@ describe.skipIf(!isSharable)('an interrupted move', () => {
     '--yes',
     ...more,
   ]
-  /** Begins a move, and waits until some of the cards have been copied. */
+  /** Starts a move, and waits until some of the cards have been copied. */
   async function halfMoved(
     ...more: string[]
   ): Promise<{ child: ChildProcess; ended: Promise<unknown>; stderr: () => string }> {
@@ -90,7 +90,7 @@ describe.skipIf(!isSharable)('an interrupted move', () => {
         throw new Error(`The move did not come half way: ${stderr}`)
     return { child, ended, stderr: () => stderr }
   }
-  /** The board is served from its file as if nothing had been. */
+  /** The board is served from its file as before. */
   async function servesAtHome(): Promise<void> {
     expect([existsSync(join(own.dataDir, 'board.db')), existsSync(join(own.dataDir, 'moved.json'))]).toEqual([
       true,

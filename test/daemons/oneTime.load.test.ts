@@ -95,7 +95,7 @@ describe.skipIf(!isSharable)('one-time codes and tokens, with several daemons', 
     const answered = new Promise<void>(resolve => (answer = resolve))
     provider.on('/token', ({ body }, response) => {
       const isRefresh = body.grant_type === 'refresh_token'
-      // Longer than the pause in which the other daemon waits before it looks after the authorization again.
+      // Longer than the pause after which the other daemon checks the authorization again.
       const due = isRefresh ? new Promise(resolve => setTimeout(resolve, 1500)) : answered
       const isGood = !isRefresh || tokenUses().length === 1
       void due.then(() =>
@@ -124,7 +124,7 @@ describe.skipIf(!isSharable)('one-time codes and tokens, with several daemons', 
     const id = await begun(one)
     await becomes(id, 'complete', two)
     provider.goodKey = 'second-token'
-    // A provider that takes a refresh token once, and ends everything when it comes again.
+    // A provider that accepts a refresh token once, and revokes everything on its reuse.
     provider.on('/token', ({ body }, response) => {
       const isFirst = questions().filter(asked => asked.body.refresh_token === body.refresh_token).length === 1
       if (!isFirst) provider.goodKey = 'none any more'

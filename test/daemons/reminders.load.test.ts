@@ -48,7 +48,7 @@ describe.skipIf(!isSharable)('due dates, with two daemons on one database', () =
       if (takeovers.includes(hour)) {
         const working = boards.findIndex(works)
         nowMs = start + hour * hourMs
-        // It ends while it reminds.
+        // The daemon ends while it sends reminders.
         const reminding = boards[working]!.server.app.timer.reconcile()
         await boards[working]!.server.stop()
         await reminding.catch(() => undefined)

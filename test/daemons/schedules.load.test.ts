@@ -6,7 +6,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
 
 const months = [2, 3, 9, 10]
-/** On each Sunday of the months in which clocks change, at the hours at which they do. */
+/** On each Sunday of the months with clock changes, at the hours of the changes. */
 const rules = zones.map((zone): Rule => ({
   name: zone,
   zone,

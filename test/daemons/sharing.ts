@@ -8,12 +8,12 @@ export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 /** Whether there is a real libSQL server for tests; each file starts its own. */
 export const isSharable = noLibsqlServer === undefined
 
-/** A libSQL server, and daemons on it that end with the file. */
+/** A libSQL server, and daemons on it, which end with the test file. */
 export interface Sharing {
   server: LibsqlServer
   /** Starts a daemon of a machine. */
   join(machine: string, config?: Partial<ServerConfig>): Promise<TestBoard>
-  /** Does something when the file ends, before the server goes. */
+  /** Registers work for the end of the file, before the server ends. */
   end(work: () => Promise<void>): void
 }
 

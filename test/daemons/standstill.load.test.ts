@@ -40,7 +40,7 @@ describe.skipIf(!isSharable)('a paused daemon', () => {
       15_000,
     )
 
-  /** Stops a daemon, and gives when. */
+  /** Pauses a daemon, and returns the time. */
   const stopped: Record<string, (worker: Crewmate) => Promise<number>> = {
     outside: async ({ board }) => {
       process.kill(board.pid, 'SIGSTOP')

@@ -42,7 +42,7 @@ async function open() {
   await migrate(db)
   outbox = createOutbox(db)
 }
-/** Like a crash: nothing that the readers remember is kept. */
+/** Closes everything like a crash: the state of readers in memory is lost. */
 async function close() {
   await Promise.all(readers.map(reader => reader.stop()))
   outbox.close()
@@ -165,9 +165,7 @@ test('catching up in a transaction that is rolled back changes nothing', async (
       await reader.catchUp(tx)
       throw new Error('undone')
     })
-    .catch(() => {
-      /* As it should be. */
-    })
+    .catch(() => {})
   await db.transaction(tx => view(tx, 2))
   await eventually('the event', async () => (await taken()).length === 1)
   expect(await taken()).toEqual([1])

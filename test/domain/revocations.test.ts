@@ -55,7 +55,7 @@ describe.skipIf(noLibsqlServer !== undefined)('daemons that share a database', (
     await one.end({ keyId: 9 })
     const two = listening(dbs[1]!)
     const isFirst = (ended: Ended) => 'tokenHash' in ended && ended.tokenHash.startsWith('first')
-    // It has begun to hear when it hears something.
+    // The first received event proves that it is listening.
     await eventually('a first word', async () => {
       await one.end({ tokenHash: `first ${performance.now()}` })
       return two.heard.some(isFirst)

@@ -5,7 +5,7 @@ import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-/** How many days go by. Each has six watches, and at the start of each all jobs run that are due. */
+/** The number of simulated days. Each has six periods, at the start of which all due jobs run. */
 const days = Number(process.env.BOARD_TEST_DAYS ?? 36)
 const watchMs = 4 * 3_600_000
 const kept = 4

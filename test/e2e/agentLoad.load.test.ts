@@ -15,7 +15,7 @@ const agentCount = 20
 const aimMs = 100
 const maxMiB = 512
 const pingEveryMs = 10
-/** BOARD_TEST_UPDATES=5000 for the long run: how many updates each agent floods with. Those that take their time say a tenth. */
+/** BOARD_TEST_UPDATES=5000 for the long run: the number of updates per flooding agent. Slow agents send a tenth. */
 const maxUpdates = Number(process.env.BOARD_TEST_UPDATES ?? 1500)
 const paced = { updates: Math.ceil(maxUpdates / 10), everyMs: 20 }
 const flooding = { updates: maxUpdates }
@@ -92,7 +92,7 @@ test.each([
   },
 )
 
-/** Asks each address again and again, each at its own pace, and keeps how many milliseconds each answer took. */
+/** Sends requests to each address repeatedly, each at its own pace, and records the milliseconds of each response. */
 function startPings(urls: readonly string[]): { end(): Promise<number[][]> } {
   const over = new AbortController()
   const pinging = urls.map(async url => {
@@ -114,7 +114,7 @@ function startPings(urls: readonly string[]): { end(): Promise<number[][]> } {
   }
 }
 
-/** Waits until no card has an active agent. Returns how many ran at the same time, at most. */
+/** Waits until no card has an active agent. Returns the maximum number of concurrent agents. */
 async function untilAllEnded(): Promise<number> {
   let most = 0
   await eventually('the end of all agents', async () => {
@@ -126,7 +126,7 @@ async function untilAllEnded(): Promise<number> {
   return most
 }
 
-/** The numbers that an agent's messages say, in their order. */
+/** The numbers in an agent's messages, in order. */
 async function numbersOf(cardId: string): Promise<number[]> {
   let text = ''
   for (let since = 0; ;) {
@@ -152,7 +152,7 @@ async function ended(
   return JSON.parse(await told)
 }
 
-/** The most memory that a process ever had. */
+/** The peak memory of a process. */
 const peakMiB = (pid: number): number =>
   Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024)
 const percentile = (values: readonly number[], percent: number): number =>

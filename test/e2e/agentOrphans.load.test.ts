@@ -14,7 +14,7 @@ import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { findLeftovers } from '../support/sandbox/findLeftovers.ts'
 import { createDice } from './dice.ts'
 
-/** BOARD_TEST_ROUNDS=50 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=50 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 /** The number of cards that are created at most: more would only be idle. */
@@ -68,7 +68,7 @@ const steps: Record<string, Step> = {
   enter: (client, cardId) => client.cards.move({ projectId, cardId, columnId: columns.active }),
 }
 
-/** Has what starts from now on run in the sandbox, with one network or the other, or without it. Returns which. */
+/** Sets whether later agents run in the sandbox, with which network, or without it. Returns the choice. */
 async function raiseWalls(): Promise<string> {
   const sandbox = dice.pick([
     { walls: 'off', network: 'full' },
@@ -105,7 +105,7 @@ async function step(): Promise<string> {
   return `${name} ${id}: ${answer}`
 }
 
-/** Ends what runs in one of the ways in which it can end. Returns which. */
+/** Ends the server in one of the possible ways. Returns which. */
 async function finish(underWay: Promise<unknown>): Promise<string> {
   const way = dice.pick(['kill', 'kill', 'stop', 'cancel'])
   if (way === 'cancel') {
@@ -123,7 +123,7 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   if (way === 'kill' && dice.chance(0.5))
     await eventually('the watchdog to end every process', () => processesWith(mark).length === 0, watchdogMs)
   await board.start()
-  // At a shared database what waited for its turn starts with the next server.
+  // At a shared database, cards in the queue start with the next server.
   if (onLibsqlServer) await cancelAll()
   return way
 }
@@ -142,7 +142,7 @@ const writtenLines = () =>
   existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).flatMap(parse) : []
 const workFiles = () => [...new Set(writtenLines().map(({ file }) => file))]
 
-/** Lines that an agent has written and that are not where it wrote them. */
+/** Lines that an agent has written and that are missing in its file. */
 function lostLines(): string[] {
   const kept = new Map(
     workFiles().map(file => [
@@ -168,7 +168,7 @@ test(
   `no agent, tool or change is lost in ${rounds} rounds of random starts, messages, cancels, relaunches and kills (seed ${seed})`,
   async () => {
     const all: string[] = []
-    // However busy the machine is, one has written something.
+    // On a busy machine at least one agent has written a line.
     const { id: first } = await board.client.cards.create({
       projectId,
       title: 'short',
@@ -194,7 +194,7 @@ test(
           }),
         )
         underWay.catch(() => {
-          /* Looked at below. */
+          /* Checked below. */
         })
         await delay(dice.pick([0, 20, 60, 1000]))
         told.push(await finish(underWay))
@@ -237,7 +237,7 @@ async function expectWholeDiffs(): Promise<void> {
   }
 }
 
-/** How often each thing was done: "cancel 3, kill 2, start 4". */
+/** How often each step was performed: "cancel 3, kill 2, start 4". */
 function tally(told: readonly string[]): string {
   const kinds = told.map(each => each.split(' ')[0]!)
   return [...new Set(kinds)]

@@ -16,7 +16,7 @@ import { slowdown } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { statOf } from '../support/processes/processFiles.ts'
 
-/** BOARD_TEST_CARDS=100000 BOARD_TEST_ATTACHMENT_BYTES=20480 for the large board by hand: 2 GB of attachments. */
+/** BOARD_TEST_CARDS=100000 BOARD_TEST_ATTACHMENT_BYTES=20480 for a large board: 2 GB of attachments. */
 const cards = Number(process.env.BOARD_TEST_CARDS ?? 20_000)
 const attached = Number(process.env.BOARD_TEST_CARDS ?? 10_000)
 const attachmentBytes = Number(process.env.BOARD_TEST_ATTACHMENT_BYTES ?? 2048)
@@ -44,7 +44,7 @@ async function start(size: number): Promise<void> {
   board = boardProcess(dataDir, { HOME: root })
 }
 
-/** Gives each card an attachment, straight into the data folder. */
+/** Gives each card an attachment, directly in the data folder. */
 function attach(size: number): void {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
   database.exec('BEGIN')
@@ -77,7 +77,7 @@ function workedMs(): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** How long it takes to copy the board's files, to disk. */
+/** The time to copy the board's files to disk. */
 function copyMs(): number {
   const startedAt = performance.now()
   cpSync(dataDir, join(root, 'copy'), { recursive: true })
@@ -147,7 +147,7 @@ it(`health responds within ${maxHealthMs} ms during a backup of ${cards} cards, 
     `Three backups of ${cards} cards in ${tookMs} ms. Health p50 ${quantile(healthMs, 0.5)}, p99 ${quantile(healthMs, 0.99)}, most ${Math.max(...healthMs)} ms of ${healthMs.length}; writes p50 ${quantile(writeMs, 0.5)}, p99 ${quantile(writeMs, 0.99)} ms of ${writeMs.length}.`,
   )
   expect(healthMs.length).toBeGreaterThan(50)
-  // A machine that is busy with something else answers late without a backup too.
+  // A busy machine responds late even without a backup.
   expect(quantile(healthMs, 0.99)).toBeLessThan(maxHealthMs + quantile(idleMs, 0.99))
   note(`while three backups of ${grouped(cards)} cards are made: health, p99`, quantile(healthMs, 0.99), 'ms', {
     atMost: maxHealthMs,

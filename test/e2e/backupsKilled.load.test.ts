@@ -15,7 +15,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 
-/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const patienceMs = 300_000 + rounds * 15_000
@@ -44,7 +44,7 @@ async function fill(cards: number): Promise<void> {
   }
 }
 
-/** Every backup that is listed opens, and nothing half done is left. */
+/** Expects every listed backup to open, and no partial file. */
 async function expectSound(): Promise<void> {
   for (const backup of await board.client.backups.list()) {
     expect(backup).toMatchObject({ verified: true })
@@ -81,7 +81,7 @@ it(
       const title = `before ${round}`
       await card(title)
       void board.client.backups.create({ withKey: dice.chance(0.5) }).catch(() => {
-        /* It dies. */
+        /* The server dies. */
       })
       await delay(dice.between(0, Math.ceil(usualMs * 1.3)))
       await board.end('SIGKILL')
@@ -106,7 +106,7 @@ it(`a server that is stopped during a backup exits cleanly (seed ${seed})`, asyn
   const usualMs = await timed(board.client.backups.create())
   for (let round = 0; round < 2 * rounds; round++) {
     void board.client.backups.create().catch(() => {
-      /* It stops. */
+      /* The server stops. */
     })
     await delay(dice.between(usualMs / 4, usualMs))
     expect(await board.end('SIGTERM')).toMatchObject({ code: 0 })
@@ -134,7 +134,7 @@ it(
       await board.client.attachments.create({ projectId, cardId, file: { path: join(root, 'attached') } })
       const before = hashOfBoard(dataDir)
       void board.client.backups.restore({ filename }).catch(() => {
-        /* It dies. */
+        /* The server dies. */
       })
       await delay(dice.between(0, Math.ceil(usualMs * 1.2)))
       await board.end('SIGKILL')
@@ -170,7 +170,7 @@ it(
     for (let round = 0; round < rounds; round++) {
       renew()
       const starting = board.start().catch(() => {
-        /* It dies. */
+        /* The server dies. */
       })
       await delay(dice.between(Math.floor(usualMs * 0.3), Math.ceil(usualMs)))
       await board.end('SIGKILL')

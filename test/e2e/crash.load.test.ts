@@ -16,7 +16,7 @@ import { createWriters, type Writers } from './crashWriters.ts'
 import { createDice } from './dice.ts'
 import { percentile, shown, startFixture } from './measure.ts'
 
-/** BOARD_TEST_ROUNDS=200 or 1000 for the long runs; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=200 or 1000 for the long runs; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 6)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const cardCount = 10_000
@@ -39,7 +39,7 @@ afterAll(async () => {
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
-/** Starts the server and waits until it is ready. By then nothing of the one before it runs any more. */
+/** Starts the server and waits until it is ready. Expects that no process of the previous one runs by then. */
 async function start(): Promise<void> {
   const [before, began] = [board.url, performance.now()]
   await board.start()
@@ -56,7 +56,7 @@ const ownProcessesOf = (url: string): number[] => {
 }
 const followAll = () => Promise.all(followers.map(follower => follower.follow(board.url, board.token)))
 
-/** How long the start of a server takes that does nothing at all tells how busy the machine is. */
+/** The start time of an empty server shows the load of the machine. */
 async function measureMachine(): Promise<void> {
   const began = performance.now()
   const { child, line } = await startFixture('bare')
@@ -78,7 +78,7 @@ async function crash(writers: Writers): Promise<void> {
   orphans.push(processesWith(mark).length)
 }
 
-/** Looks into what the crash has left, with the log of the database and without touching either: the events after a seq. */
+/** Reads the events after a seq that the crash has left, including the log of the database, without modifying either. */
 function eventsLeft(afterSeq: number, cards: number): { events: Told[]; lastSeq: number } {
   mkdirSync(copies, { recursive: true })
   for (const suffix of ['', '-wal'])

@@ -16,12 +16,12 @@ export class Follower {
   #heard: Told[] = []
   #live: LiveSocket | undefined
 
-  /** @param since from where it follows each of these projects */
+  /** @param since the seq from which it follows each of these projects */
   constructor(since: ReadonlyMap<string, number>) {
     this.#since = new Map(since)
   }
 
-  /** Connects, and has then got all that it missed. */
+  /** Connects, and resolves after it has received all missed events. */
   async follow(url: string, token: string): Promise<void> {
     const live = (this.#live = await openSocket(url, token))
     for (const [projectId, since] of this.#since) live.send({ type: 'subscribe', payload: { projectId, since } })

@@ -14,7 +14,7 @@ export interface State {
   deleted: boolean
   version: number
 }
-/** A card of one writer, the change whose answer has not come, and the ids of its attachments. */
+/** A card of one writer, the change without a response yet, and the ids of its attachments. */
 export interface Entry {
   id: string
   state: State
@@ -187,7 +187,7 @@ async function allCards({ projectId }: Place, client: Client): Promise<Map<strin
   )
 }
 
-/** A whole list that comes in pages of 1,000; `next` tells where the next page begins. */
+/** A complete list from pages of 1,000; `next` returns the start of the next page. */
 async function pages<T>(read: (from: number) => Promise<T[]>, next: (items: T[]) => number): Promise<T[]> {
   const items: T[] = []
   for (let from = 0, page: T[] | undefined; page?.length !== 0; from = next(items))
@@ -195,7 +195,7 @@ async function pages<T>(read: (from: number) => Promise<T[]>, next: (items: T[])
   return items
 }
 
-/** Every attachment is listed, and the last one of each card has all its bytes. */
+/** Expects every attachment in the list, and all bytes of the last one of each card. */
 async function expectAttached(
   { projectId, attached }: Place,
   client: Client,
@@ -212,7 +212,7 @@ async function expectAttached(
   }
 }
 
-/** Each column has the cards that are in it, at places without holes and ties. */
+/** Expects in each column its cards, at positions without gaps and duplicates. */
 async function expectDense(
   { projectId, columns }: Place,
   client: Client,

@@ -28,7 +28,7 @@ export async function cuttableLine(toPort: number): Promise<CuttableLine> {
         to.destroy()
       })
   }
-  // A small message that waits for the acknowledgement of the one before would be a slow line, not a cut one.
+  // Waiting for the acknowledgment of small messages would be a slow connection, not a cut one.
   const server = createServer({ noDelay: true }, client => {
     const up = connect({ port: toPort, host: '127.0.0.1', noDelay: true })
     add(client, up)

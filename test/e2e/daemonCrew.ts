@@ -15,15 +15,15 @@ export interface Crewmate {
   machine: string
   board: BoardProcess
   line: CuttableLine
-  /** Cards whose making was acknowledged, by title. */
+  /** Cards with an acknowledged create, by title. */
   made: string[]
-  /** How long each write took to be answered, well or badly. */
+  /** The response time of each write, successful or not. */
   answeredAfterMs: number[]
   /** The seqs that a follower of its live events received, over all connections. */
   seqs: number[]
 }
 
-/** A commit keeps others waiting for 50 ms at most. */
+/** A commit delays others for at most 50 ms. */
 const heldUpMs = 500
 
 export async function startCrewmate(
@@ -46,7 +46,7 @@ export async function startCrewmate(
   return { name, machine, board, line, made: [], answeredAfterMs: [], seqs: [] }
 }
 
-/** Ends what could be started of a crew and its database, and removes their folder. */
+/** Ends the started processes of a crew and its database, and removes their folder. */
 export async function disband(
   crew: readonly Crewmate[] | undefined,
   server: LibsqlServer | undefined,

@@ -15,7 +15,7 @@ import { startReceiver, type Receiver } from '../support/receivers/webhookReceiv
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 
-/** How often the database is locked. For longer runs by hand: BOARD_TEST_ROUNDS; BOARD_TEST_SEED repeats what a run has drawn. */
+/** How often the database is locked. For longer runs: BOARD_TEST_ROUNDS; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 /** The documented limit, and the limit on a machine that runs other tests. */
@@ -60,7 +60,7 @@ async function tell(what: 'take' | 'release'): Promise<void> {
   await once(other.stdout!, 'data')
 }
 
-/** Does something while another program holds the lock. */
+/** Runs `work` while another program holds the lock. */
 async function whileLocked<T>(work: () => Promise<T>): Promise<T> {
   await tell('take')
   try {
@@ -79,7 +79,7 @@ async function add(): Promise<void> {
 const addMany = (count: number) => Promise.all(Array.from({ length: count }, add))
 const titlesThere = async () => (await board.client.cards.list({ projectId })).map(({ title }) => title).sort()
 
-/** How the write failed, and after how many milliseconds. */
+/** The failure of the write, and its time in milliseconds. */
 async function refusalOf(write: () => Promise<unknown>): Promise<{ refusal: Partial<ApiFailure>; tookMs: number }> {
   const beganAt = performance.now()
   const refusal = await write().then(
@@ -93,7 +93,7 @@ const busy = { status: 503, code: 'DATABASE_BUSY', retryAfterSecs: 1 }
 it('while another program locks the database, all writes are rejected in time with 503 DATABASE_BUSY, and reads are answered', async () => {
   await addMany(20)
   const tookMs = await whileLocked(async () => {
-    // They come while earlier ones wait, so that each finds others before it.
+    // The writes arrive while earlier ones wait, so that each is queued behind others.
     const writers = Array.from({ length: 30 }, async (_, at) => {
       await delay(at * 30)
       return refusalOf(() =>

@@ -1,6 +1,6 @@
 /** Random draws that a seed repeats. */
 export interface Dice {
-  /** A whole number from `low` to `high`, both included. */
+  /** A whole number from `low` to `high`, inclusive. */
   between(low: number, high: number): number
   pick<T>(from: readonly T[]): T
   chance(probability: number): boolean

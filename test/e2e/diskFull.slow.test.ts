@@ -36,7 +36,7 @@ afterEach(async () => {
 const hasLimits = process.platform !== 'win32'
 if (!hasLimits) reportSkipped('A limit of the process', 'Windows has none')
 
-/** Starts a server, in a shell that has set limits before. */
+/** Starts a server in a shell that has set limits. */
 async function start(before = ':'): Promise<void> {
   hideAgents(dataDir)
   child = spawn(

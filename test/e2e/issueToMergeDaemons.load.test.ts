@@ -19,7 +19,7 @@ const draw = (): Takeover => {
 }
 const going = { servers: (root: string) => twoDaemons(root, dice, draw), dice }
 const inTurns = Array.from({ length: rounds }, (_, round) => round)
-/** So many kills of one way cost about 15 s: the lease of who is dead must end each time. */
+/** That many kills of one way take about 15 s, because each time the lease of the dead daemon must expire. */
 const [first, second] = [dice.between(0, 3), dice.between(4, steps - 1)]
 afterAll(clearWays)
 

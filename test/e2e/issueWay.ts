@@ -11,35 +11,35 @@ import type { Dice } from './dice.ts'
 
 const maxDelayMs = 600
 const patienceMs = 120_000
-/** How often what a server did not do is asked for again. */
+/** The interval in which an unfinished action of a server is requested again. */
 const askAgainMs = 250
 
 /** The servers of the board on a way: one server, or several. */
 export interface Servers {
   /** The client of a running server. */
   readonly client: Client
-  /** Where the cards' worktrees are. */
+  /** The folder of the cards' worktrees. */
   readonly worktrees: string
   start(): Promise<void>
-  /** Kills the server that works with -9. @returns once one works again */
+  /** Kills the working server with SIGKILL. @returns once a server works again */
   kill(): Promise<void>
-  /** Ends them in order. @returns the code with which each ended, and all that they have said */
+  /** Stops the servers. @returns the exit code of each, and all their output */
   stop(): Promise<{ codes: Array<number | null>; said: string }>
   /** Removes the files of the way, after success and failure. */
   clearAway(): Promise<void>
 }
 
-/** Over which of the board's adapters the forge is asked. */
+/** The board's adapter for the forge. */
 export type Kind = ForgeKind | 'command'
 
 interface Going {
   kind?: Kind
-  /** Makes the servers in a folder. */
+  /** Creates the servers in a folder. */
   servers(root: string): Promise<Servers>
   dice: Dice
   /** Called when the forge is running. */
   begun?(forge: FakeForge): void
-  /** Waits until a server is to be killed; usually somewhere in the step, or in what follows from it. */
+  /** Waits for the time of the kill, usually in the step or in its effects. */
   moment?(forge: FakeForge): Promise<unknown>
   /** Whether the server is killed at a step. */
   isKilledAt?(step: number): boolean
@@ -49,14 +49,14 @@ export const steps = 7
 
 /** The final state on both sides. */
 export interface End {
-  /** The file that the agent has worked on. */
+  /** The content of the file that the agent has changed. */
   merged: string | undefined
   requests: string[]
   answers: string[]
   issue: string
   /** How often the issue was closed. */
   closings: number
-  /** How much was said on the issue. */
+  /** The number of comments on the issue. */
   said: number
   cards: number
   card: { column: string; pull: string | undefined; issue: string | undefined }
@@ -154,9 +154,9 @@ export class Way {
     return { projectId: this.projectId, cardId: this.cardId }
   }
   card = () => this.client.cards.get(this.ref)
-  /** A request's head, once it is another than that. */
+  /** The head of a request, once it differs from this one. */
   async head(before?: string): Promise<string | undefined> {
-    // As the last push left it: to ask Git at each look would keep the forge from answering.
+    // As the last push left it: querying Git each time would block the forge.
     const { headSha } = this.forge.state.pulls.at(-1)!
     return headSha === before ? undefined : headSha
   }
@@ -164,7 +164,7 @@ export class Way {
 
 const begun: Array<{ servers: Servers; root: string; forge: FakeForge }> = []
 
-/** Ends and removes all that ways have begun. */
+/** Ends and removes everything that ways have started. */
 export async function clearWays(): Promise<void> {
   for (const { servers, root, forge } of begun.splice(0)) {
     await servers.clearAway()
@@ -183,7 +183,7 @@ async function commandOf({ apiUrl, url: webUrl, token }: FakeForge, root: string
   return `'${process.execPath}' '${program}' '${place}'`
 }
 
-/** @returns what there is in the end, to be compared with `end` */
+/** @returns the final state, to be compared with `end` */
 export async function goTheWay(going: Going): Promise<End> {
   const way = await Way.begin(going)
   const { forge, projectId } = way
@@ -226,7 +226,7 @@ async function work(way: Way): Promise<void> {
   )
 }
 
-/** A request, a check that fails, and a reviewer with two comments. */
+/** A request, a failing check, and a reviewer with two comments. */
 async function review(way: Way): Promise<void> {
   const { forge } = way
   const first = await way.step(
@@ -282,7 +282,7 @@ async function outcome(way: Way): Promise<End> {
   }
 }
 
-/** How often an issue was closed on the forge: more than once, where it was opened again between. */
+/** How often an issue was closed on the forge: more than once if it was reopened in between. */
 const closingsOf = ({ deliveries }: FakeForge): number =>
   deliveries.filter(({ event, body }) => /^issues?\b/i.test(event) && /"action":"closed?"/.test(body)).length
 

@@ -74,7 +74,7 @@ async function makeFlow(board: BoardProcess): Promise<Flow> {
   return { board, projectId, columns: { build: build!.id, review: review.id, done: done!.id }, cards }
 }
 
-/** How many sessions a flow's cards have had. */
+/** The number of sessions of a flow's cards. */
 async function startsOf({ board, projectId, cards }: Flow): Promise<number> {
   const all = await Promise.all([...cards.keys()].map(cardId => board.client.cards.get({ projectId, cardId })))
   return all.reduce((sum, { sessions }) => sum + sessions.length, 0)
@@ -96,13 +96,13 @@ const isThrough = async (flow: Flow): Promise<boolean> => {
   return done.length === cards.size && done.every(({ hasActiveAgent }) => !hasActiveAgent)
 }
 
-/** Kills servers in the middle of it, until all is through. */
+/** Kills servers during the work, until all cards have finished. */
 async function play(flows: readonly Flow[]): Promise<void> {
   for (let kill = 0; kill < kills; kill++) {
     const flow = flows[dice.between(0, flows.length - 1)]!
     const from = await startsOf(flow)
     const until = from + dice.between(1, 3)
-    // The one that is through already is killed as well.
+    // The server of a finished flow is also killed.
     await eventually('some starts', async () => (await startsOf(flow)) >= until || isThrough(flow), patienceMs)
     await flow.board.end('SIGKILL')
     await flow.board.start()
@@ -119,7 +119,7 @@ interface Told {
   data: any
 }
 
-/** Every event of the flows, in the order in which they were committed. */
+/** Every event of the flows, in commit order. */
 async function eventsOf(flows: readonly Flow[]): Promise<Told[]> {
   const told: Told[] = []
   for (const flow of flows) {

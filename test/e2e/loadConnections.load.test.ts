@@ -19,7 +19,7 @@ const bodyBytes = 2 ** 30
 const maxMoreMiB = 50
 const quickMs = 100
 const goneWithinMs = 15_000
-/** Between two of the connections that are opened. */
+/** The pause between two new connections. */
 const everyMs = 2
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-connections-'))
@@ -48,7 +48,7 @@ const part = Buffer.from(
   '--x\r\nContent-Disposition: form-data; name="file"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n',
 )
 
-/** Sends a body of 1 GiB as a stream, until it is answered. Resolves to status, code and how much was sent; rejects when the connection breaks without an answer. */
+/** Sends a body of 1 GiB as a stream, until the response. Resolves to status, code and the number of sent bytes; rejects if the connection breaks without a response. */
 function sendLarge(
   method: string,
   path: string,
@@ -94,7 +94,7 @@ function sendLarge(
   })
 }
 
-/** What, its method, its path and the kind of its body. */
+/** The name, method and path of a case, and the kind of its body. */
 const kinds = [
   ['JSON', 'POST', () => '/api/cards', 'application/json'],
   ["a stranger's JSON", 'POST', () => '/api/auth/login', 'application/json'],
@@ -126,7 +126,7 @@ test.each(all)(
   isLong ? 400_000 : 60_000,
 )
 
-/** A client that takes its time: what it sends at once, and what then piece by piece. */
+/** A slow client: the part that it sends immediately, and the part that it sends byte by byte. */
 interface Slow {
   socket: Socket
   received: string
@@ -160,7 +160,7 @@ const head = (method: string, path: string, headers = '') =>
 const authorization = () => `Authorization: Bearer ${board.token}\r\n`
 const json = 'Content-Type: application/json\r\nContent-Length: 100000\r\n'
 
-/** The ways of being slow: what comes at once, and what then dribbles. */
+/** The slow clients: the immediate part, and the slow one. */
 const ways: Array<[string, () => string, string]> = [
   ['that say nothing', () => '', ''],
   ['whose head dribbles', () => 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n', 'X-A: b\r\n'],

@@ -92,7 +92,7 @@ const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> =
       })
       const { body } = await board.client.attachments.download({ attachmentId })
       for await (const _ of body) {
-        /* It is read to its end. */
+        /* The body is read to its end. */
       }
       await board.client.attachments.delete({ attachmentId })
       await board.client.cards.delete({ projectId, cardId })
@@ -110,7 +110,7 @@ const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> =
     pauseMs: 20,
     work: () =>
       board.client.cards.get({ projectId, cardId: '999999' }).catch(() => {
-        /* There is none. */
+        /* The response has no body. */
       }),
   },
   scripts: {
@@ -167,13 +167,13 @@ const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> =
     pauseMs: 10_000,
     work: async () => {
       for await (const _ of (await board.client.transfers.exportProject({ id: projectId })).body) {
-        /* It is read to its end. */
+        /* The body is read to its end. */
       }
     },
   },
 }
 
-/** Does everything at the same time for so long. Returns how often each was done. */
+/** Runs everything concurrently for this time. Returns how often each work ran. */
 async function load(durationMs: number): Promise<Record<string, number>> {
   const endsAt = performance.now() + durationMs
   const done = await Promise.all(

@@ -19,7 +19,7 @@ import {
   watchMemory,
 } from './measure.ts'
 
-/** BOARD_TEST_SOCKETS=1000 for the whole load. */
+/** BOARD_TEST_SOCKETS=1000 for the full load. */
 const isLong = process.env.BOARD_TEST_SOCKETS !== undefined
 const sockets = Number(process.env.BOARD_TEST_SOCKETS ?? 400)
 const stalledCount = 100
@@ -76,7 +76,7 @@ test(`${sockets} sockets get ten events each, quickly and with little memory`, a
 const figures = async () =>
   (await fetch(`${board.url}/metrics`, { headers: { authorization: `Bearer ${board.token}` } })).text()
 
-/** A client that follows a project and reads no more. */
+/** A client that follows a project and stops reading. */
 async function stall(projectId: string): Promise<RawSocket> {
   const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
   raw.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
@@ -113,7 +113,7 @@ test(`${stalledCount} sockets that stop reading use little memory and are closed
   await expectCutOff(stalled)
 })
 
-/** Who reads again finds the end of the connection, and has not been sent all of it. */
+/** A client that reads again finds the end of the connection, without all of the data. */
 async function expectCutOff(stalled: readonly RawSocket[]): Promise<void> {
   for (const { socket } of stalled) socket.resume()
   await eventually('the end of each', () => stalled.every(({ socket }) => socket.destroyed))

@@ -7,7 +7,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { BoardProcess } from '../support/processes/boardProcess.ts'
 import { statOf } from '../support/processes/processFiles.ts'
 
-/** The value below which this share of the values lies. */
+/** The value below which this share of the values is. */
 export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
 
@@ -92,7 +92,7 @@ export const cpuMs = (pid: number): number =>
     .slice(11, 13)
     .reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
 
-/** The memory of a process, in MiB: what it holds now, or the most that it ever held. */
+/** The current or peak memory of a process, in MiB. */
 export const memoryMiB = (pid: number, which: 'now' | 'peak' = 'now'): number =>
   Number(
     new RegExp(`${which === 'now' ? 'VmRSS' : 'VmHWM'}:\\s*(\\d+)`).exec(
@@ -100,10 +100,10 @@ export const memoryMiB = (pid: number, which: 'now' | 'peak' = 'now'): number =>
     )![1],
   ) / 1024
 
-/** How many files, sockets and pipes a process has open. */
+/** The number of open files, sockets and pipes of a process. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
 
-/** Looks at a process's memory again and again. The returned function ends it and gives the most that was seen, in MiB. */
+/** Measures a process's memory repeatedly. The returned function stops that and returns the peak, in MiB. */
 export function watchMemory(pid: number): () => number {
   let most = memoryMiB(pid)
   const timer = setInterval(() => {

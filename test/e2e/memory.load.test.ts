@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => clearAway(board, root))
 
-/** How much memory stands ready for new objects, in MiB. */
+/** The size of the memory for new objects, in MiB. */
 async function youngMiB(): Promise<number> {
   const text = await (await fetch(`${board.url}/metrics`)).text()
   return Number(/^nodejs_heap_space_size_total_bytes\{space="new"\} (\d+)$/m.exec(text)![1]) / 2 ** 20
@@ -23,7 +23,7 @@ async function youngMiB(): Promise<number> {
 
 /**
  * Creates and lists cards for 64 clients, so that new objects fill the space available to them.
- * @returns how much memory stood ready for new objects after each turn of the second half, in MiB
+ * @returns the size of the memory for new objects after each turn of the second half, in MiB
  */
 async function load(): Promise<number[]> {
   const found: number[] = []

@@ -77,7 +77,7 @@ const stampsOf = (name: string) =>
     ? readFileSync(join(ledgers, name), 'utf8').split('\n').filter(Boolean).map(Number)
     : []
 
-/** By how much each run began later than its monitor's grid says. */
+/** The delay of each run after its time on its monitor's grid. */
 function lags(): number[] {
   return [...monitors.values()].flatMap(({ monitor, name }) =>
     stampsOf(name).map(stamp => {
@@ -107,7 +107,7 @@ test(
     )
     expect(percentile(late, 0.99)).toBeLessThan(maxLagMs * (isLong ? 1 : slowdown()))
     expectQuick(answers, maxHealthMs)
-    // Those that began first have had time for one run more.
+    // The first monitors have had time for another run.
     expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)
   },
   300_000 + 10 * intervalSecs * 1000,

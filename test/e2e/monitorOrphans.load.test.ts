@@ -13,7 +13,7 @@ import { createDice } from './dice.ts'
 
 type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 
-/** BOARD_TEST_ROUNDS=200 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=200 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const intervalSecs = 10
@@ -184,7 +184,7 @@ test(
   rounds * 20_000 + 60_000,
 )
 
-/** In the end everyone that is left runs once more, within its interval. */
+/** At the end every remaining monitor runs once more, within its interval. */
 async function expectAllRun(): Promise<void> {
   await steps.create!()
   await steps.enter!()
@@ -201,7 +201,7 @@ async function expectAllRun(): Promise<void> {
   expect(lines().filter(line => line.startsWith('double'))).toEqual([])
 }
 
-/** How often each thing was done: "create 3, kill 2, leave 4". */
+/** How often each step was performed: "create 3, kill 2, leave 4". */
 function tally(told: readonly string[]): string {
   return [...new Set(told)]
     .sort()

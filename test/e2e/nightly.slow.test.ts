@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Runs the script with nothing else in its environment. */
+/** Runs the script with an otherwise empty environment. */
 const nightly = (more: Record<string, string> = {}): Promise<Ran> =>
   run(
     '/usr/bin/env',

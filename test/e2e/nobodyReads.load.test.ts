@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Starts the program below a shell, which gets it as "$@". */
+/** Starts the program in a shell, which gets it as "$@". */
 async function start(line: string, stdio: StdioOptions = ['ignore', 'pipe', 'pipe']): Promise<void> {
   shell = spawn(
     'sh',

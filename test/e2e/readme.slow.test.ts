@@ -39,7 +39,7 @@ const notRun: Record<string, string> = {
   'npm test': 'it is what runs this',
   'docker compose': 'it fetches an image',
 }
-/** Pages of which no line is run: they are about this folder itself. */
+/** Pages with no executed commands: they are about this repository. */
 const onlyRead = ['CONTRIBUTING.md']
 /** Programs that replace others: name -> its script. */
 const standIns: Record<string, string> = {
@@ -69,7 +69,7 @@ case "\${1-}" in
 esac
 `
 
-/** Pages of one subject each: their commands are read as the program reads them, and not run. */
+/** Pages about a single topic: their commands are parsed, but not run. */
 const subjects = readdirSync('docs')
   .map(name => `docs/${name}`)
   .filter(page => page.endsWith('.md') && !pages.includes(page))
@@ -82,7 +82,7 @@ const blocks = texts
   .flatMap(([page, text]) =>
     [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(match => ({ page, script: match[1]! })),
   )
-/** Commands in a text, as `board cards list`, and in blocks that are not run. */
+/** Commands in the text, as `board cards list`, and in blocks that are not run. */
 const commandsIn = (text: string, notRunBlocks: RegExp): string[] =>
   [
     ...[...text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(match =>
@@ -132,7 +132,7 @@ beforeAll(async () => {
   })
   terminal = { shell, said: '' }
   shell.stdin.on('error', () => {
-    /* It has ended. */
+    /* The shell has ended. */
   })
   shell.stdout.setEncoding('utf8').on('data', (text: string) => {
     terminal.said += text
@@ -186,7 +186,7 @@ function withAddresses(script: string): string {
     .join('\n')
 }
 
-/** Files that the reader of docs/operations.md has: a password and keys of other services. */
+/** Files of the reader of docs/operations.md: a password and keys of other services. */
 function bringFiles(): void {
   for (const [name, text] of Object.entries({
     password: 'correct horse\n',
@@ -219,7 +219,7 @@ describe('the documentation pages', () => {
     const cards = await listed<Array<{ title: string; status: string }>>('cards', 'list', '--all', '-P', '1')
     const titles = cards.map(({ title }) => title)
     expect(titles).toContain('Update the dependencies')
-    // They are done, so that the script for cron has archived them.
+    // These cards are done, so that the script for cron has archived them.
     expect(titles).not.toContain('Say hello')
     expect(titles).not.toContain('Greet in German')
     const subjects = execFileSync('git', ['-C', folder, 'log', '--first-parent', '--format=%s'], { encoding: 'utf8' })

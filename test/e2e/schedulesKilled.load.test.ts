@@ -11,7 +11,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { bundled } from './bundled.ts'
 import { createDice } from './dice.ts'
 
-/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 6)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const count = scheduleLimits.maxPerProject
@@ -24,7 +24,7 @@ const dice = createDice(seed)
 let nowMs = Date.parse('2026-11-23T08:00:00.000Z')
 let board: BoardProcess
 
-/** Sets the clock of the server, which never reads half of it. */
+/** Sets the clock of the server atomically. */
 function showTime(timeMs: number): void {
   nowMs = timeMs
   writeFileSync(`${clockFile}.next`, new Date(timeMs).toISOString())
@@ -61,7 +61,7 @@ it('a schedule creates each card once, at any time of a kill', { timeout: 300_00
     const live = await follow(board.url, board.token, projectId)
     const until = dice.between(1, count - 5)
     showTime(beganMs + round * everySecs * 1000)
-    // The timer looks when something happens.
+    // The timer checks the clock after an event.
     await board.client.cards.create({ projectId, title: `round ${round}`, deferred: true })
     const made = () => live.messages.filter(({ type, data }) => type === 'card.created' && data.title.startsWith('S'))
     await eventually(`${until} cards`, () => made().length >= until)

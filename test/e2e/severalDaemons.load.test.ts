@@ -14,7 +14,7 @@ import { disband, keepFollowing, keepWriting, startCrewmate, stopInsideWrite, ty
 import { createDice } from './dice.ts'
 import { percentile, shown } from './measure.ts'
 
-/** BOARD_TEST_ROUNDS=100 BOARD_TEST_RATE=100 BOARD_TEST_SECS=120 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 BOARD_TEST_RATE=100 BOARD_TEST_SECS=120 for the long run; BOARD_TEST_SEED repeats a random run. */
 const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
@@ -234,7 +234,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
           mate.line.mend()
         },
       }
-      /** Of the two daemons on machine one the other takes over. */
+      /** The other of the two daemons on machine one takes over. */
       const noteTakeOver = async (mate: Crewmate, began = performance.now()) => {
         const other = crew.find(each => each !== mate && each.machine === mate.machine)
         if (!other || !wasWorking) return

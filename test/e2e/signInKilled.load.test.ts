@@ -9,7 +9,7 @@ import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { hideAgents, request, type Reply } from '../support/servers/testBoard.ts'
 import { createDice } from './dice.ts'
 
-/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const dice = createDice(seed)
@@ -17,7 +17,7 @@ const root = mkdtempSync(join(tmpdir(), 'board-sign-in-'))
 const dataDir = join(root, 'data')
 const board = boardProcess(dataDir, { HOME: root })
 let ada: string
-/** The board of the present run. */
+/** The board of the current run. */
 const door = {
   request: (method: string, path: string, options = {}): Promise<Reply> =>
     request(board.url, method, path, { token: null, ...options }),
@@ -28,7 +28,7 @@ const door = {
 interface Step {
   name: string
   app: ConnectedApp
-  /** Asks for the step, again too. Undefined without an answer. */
+  /** Sends the request of the step, also repeatedly. Undefined without a response. */
   ask(): Promise<Reply | undefined>
   /** The tokens of a successful response. */
   tokensOf(answer: Reply): Promise<Tokens>
@@ -91,7 +91,7 @@ it(
   },
 )
 
-/** Takes all steps at once, and kills the server when some are answered. */
+/** Sends all steps concurrently, and kills the server after some responses. */
 async function crashDuring(steps: readonly Step[]): Promise<Array<Reply | undefined>> {
   let left = dice.between(0, steps.length)
   let killed: Promise<unknown> | undefined

@@ -19,14 +19,14 @@ const watchdogWord = 'watchdog'
 interface Watched {
   board: BoardProcess
   root: string
-  /** Starts a card's agent, and waits until it has said something. */
+  /** Starts a card's agent, and waits for its first message. */
   begin(agent: string): Promise<string>
   card(cardId: string): ReturnType<BoardProcess['client']['cards']['get']>
   /** Starts a fetch of the base from a remote that does not answer, for a new card, and waits until the remote gets the request. */
   beginFetch(): Promise<void>
   /** Agents and their tools. */
   processes(): number[]
-  /** All that has its home folder, but the server itself. */
+  /** All processes with its home folder, except the server. */
   others(): number[]
   watchdog(): number | undefined
 }
@@ -48,7 +48,7 @@ async function startBoard(): Promise<Watched> {
     board,
     root,
     card: cardId => board.client.cards.get({ projectId, cardId }),
-    // Those of bubblewrap keep a session's namespace.
+    // The bubblewrap processes keep a session's namespace alive.
     processes: () => processesWith(mark).filter(pid => isAlive(pid) && !commandLine(pid).startsWith('bwrap')),
     others: () => processesWith(`HOME=${root}\0`).filter(pid => isAlive(pid) && pid !== board.pid),
     watchdog: () => childrenOf(board.pid).find(pid => isAlive(pid) && commandLine(pid).includes(watchdogWord)),
@@ -84,7 +84,7 @@ const openFiles = (pid: number): string[] =>
     }
   })
 
-/** Kills the server, and measures how long something of it lives on. */
+/** Kills the server, and measures how long any of its processes lives. */
 async function killAndMeasure({ board, processes }: Watched, watchdog: number): Promise<void> {
   const killedAt = performance.now()
   await board.end('SIGKILL')

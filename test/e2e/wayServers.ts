@@ -53,7 +53,7 @@ export const takeovers = [
 ] as const
 export type Takeover = (typeof takeovers)[number]
 
-/** Two daemons of one machine on one libSQL server, asked in turn. */
+/** Two daemons of one machine on one libSQL server, which get requests in turn. */
 export async function twoDaemons(root: string, dice: Dice, next: () => Takeover): Promise<Servers> {
   const mark = randomUUID()
   const database = await startLibsqlServer()

@@ -11,7 +11,7 @@ import { boardProcess, clearAway, type BoardProcess } from '../support/processes
 import { bundled } from './bundled.ts'
 import { createDice } from './dice.ts'
 
-/** For a longer run by hand: BOARD_TEST_DELIVERIES=10000, and the seed that a failure prints as BOARD_TEST_SEED. */
+/** For a longer run: BOARD_TEST_DELIVERIES=10000, and the seed of a failure as BOARD_TEST_SEED. */
 const deliveries = Number(process.env.BOARD_TEST_DELIVERIES ?? 400)
 const seed = Number(process.env.BOARD_TEST_SEED ?? Date.now() % 1_000_000)
 const kills = 5
@@ -36,7 +36,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** Fails one request in five: with an answer that is a failure, with none, or with half of one. */
+/** Fails one request in five: with an error status, without a response, or with half of one. */
 function failNowAndThen(_: Received, response: ServerResponse): void {
   if (!dice.chance(0.2)) response.writeHead(200).end('ok')
   else if (dice.chance(0.7)) response.writeHead(dice.pick([500, 429, 302])).end('not now')
@@ -125,7 +125,7 @@ it(
   300_000 + deliveries * 30,
 )
 
-/** Holds what came for a project to its cards: each at least once, with one id, signed, and for the first time in the order of their events. */
+/** Checks the deliveries of a project against its cards: each at least once, with one id, signed, and first attempts in the order of their events. */
 async function expectTold({ projectId, webhookId, secret, path }: Hooked): Promise<void> {
   const received = receiver.at(path)
   for (const each of received) expect(verified(secret, each)).toEqual(each.message)

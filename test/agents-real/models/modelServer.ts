@@ -10,13 +10,13 @@ import type { Answer, Failure, JsonSchema, Protocol, Reply, Turn } from './scrip
 const protocols = [anthropic, chatCompletions, responses, gemini]
 const modelName = 'scripted'
 
-/** A request as the model server got it. */
+/** A request to the model server. */
 export interface Asked {
   method: string
   path: string
   query: string
   headers: IncomingMessage['headers']
-  /** The key that came with it, however its protocol carries keys. */
+  /** The key of the request, in any protocol. */
   key: string | null
   protocol: string | null
   model: string | null
@@ -28,7 +28,7 @@ export interface Asked {
 export interface ModelServer {
   url: string
   asked: Asked[]
-  /** Plays these turns from here on. Each call of a tool brings the next turn; the last one stays. */
+  /** Plays these turns from now on. Each tool call advances to the next turn; the last one is repeated. */
   play(...turns: Turn[]): void
   close(): Promise<void>
 }
@@ -79,7 +79,7 @@ function readRequest(request: IncomingMessage, text: string): Asked {
   }
 }
 
-/** The turn to play is found by the calls that the conversation holds already: side questions and repeated requests change nothing. */
+/** The current turn follows from the calls in the conversation, so that side requests and repeated requests do not advance it. */
 function createStage() {
   let turns: readonly Turn[] = [{ text: 'I was not told what to do.' }]
   let scene = 0
@@ -177,7 +177,7 @@ function fail(
   sendJson(response, status, body ?? protocol.error(status, message ?? `The model server fails with ${status}.`))
 }
 
-/** Lists of models and counts of tokens, in the forms of all protocols. */
+/** Lists of models and token counts, in the formats of all protocols. */
 function answerElse({ path }: Asked, response: ServerResponse): void {
   if (path.endsWith('/models'))
     return sendJson(response, 200, {

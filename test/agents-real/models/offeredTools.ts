@@ -27,7 +27,7 @@ export function refusedTools(body: { tools?: unknown[] }): string[] {
 
 type Fields = Record<string, any>
 
-/** A tool as each protocol writes it; one of a namespace has both names. */
+/** A tool in the format of each protocol; a tool in a namespace has both names. */
 function offeredIn(tool: Fields, prefix = ''): Offered[] {
   if (tool.type === 'namespace') return tool.tools.flatMap((each: Fields) => offeredIn(each, `${tool.name}__`))
   if (tool.functionDeclarations) return tool.functionDeclarations.flatMap((each: Fields) => offeredIn(each))

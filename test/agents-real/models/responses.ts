@@ -67,7 +67,7 @@ const itemsOf = ({ id, thinking, text, calls }: Reply): Item[] => [
   })),
 ]
 
-/** A tool of a namespace is called by both names, here written with a dot between. */
+/** A tool in a namespace is called by both names, written here with a dot between them. */
 function namespaced(name: string): { name: string; namespace?: string } {
   const [namespace, tool] = name.split('.')
   return tool === undefined ? { name } : { name: tool, namespace }

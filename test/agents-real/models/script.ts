@@ -10,28 +10,28 @@ export interface ToolCall {
   /** Its arguments, or a function that derives them from the conversation so far, as JSON without backslashes. */
   input: object | ((told: string) => object)
 }
-/** Tokens. `input` includes those that were `cached`, `output` those that were `thought`. */
+/** Token counts. `input` includes `cached`, and `output` includes `thought`. */
 export interface Usage {
   input: number
   cached: number
   output: number
   thought: number
 }
-/** How a model service fails instead: by status, in the middle of an answer, or by saying nothing. */
+/** A failure of the model service: a status, a failure in the middle of a response, or no response. */
 export interface Failure {
   fails: number | 'cut' | 'stalls'
   /** The message of the service, in its own error format. */
   message?: string
-  /** The whole body of the answer instead. */
+  /** The complete body of the response instead. */
   body?: object
   /** Seconds, in the header Retry-After. */
   retryAfter?: number
-  /** How often; then the next turn is played. Without it, always. */
+  /** How often to fail before the next turn is played. Without it, always. */
   times?: number
 }
 export type Turn = Answer | Failure
 
-/** An answer as a protocol writes it. */
+/** A response in the format of a protocol. */
 export interface Reply {
   id: string
   model: string
@@ -51,7 +51,7 @@ export interface Request {
   model: string
   streams: boolean
   offersTools: boolean
-  /** The JSON schema to which the answer's text must keep. */
+  /** The JSON schema that the response's text must match. */
   schema?: JsonSchema
 }
 export interface JsonSchema {
@@ -60,10 +60,10 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>
 }
 
-/** How one kind of model service talks. */
+/** The protocol of one kind of model service. */
 export interface Protocol {
   name: string
-  /** The paths at which it is asked for an answer, wherever its base URL leads. */
+  /** The paths of requests for a response, below any base URL. */
   path: RegExp
   asks(path: string, body: any): Request
   events(reply: Reply): Iterable<ServerEvent>
@@ -72,7 +72,7 @@ export interface Protocol {
   error(status: number, message: string): object
 }
 
-/** A text in pieces, as models give it. */
+/** A text in pieces, like a model streams it. */
 export const words = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? []
 /** The arguments of a call in pieces. */
 export const pieces = (json: string): string[] => json.match(/.{1,16}/gs) ?? []

@@ -89,7 +89,7 @@ export const assumptions = {
   backupMonth: { value: 0.02, unit: 'USD a GB', reason: 'Object storage.' },
 } satisfies Record<string, Assumption>
 
-/** Where people are: hours from UTC, and the share of organizations. North America, Europe and Asia as the users of code hosts are spread. */
+/** The locations of people: hours from UTC, and the share of organizations. North America, Europe and Asia, distributed like the users of code hosts. */
 export const zones = [
   { hoursFromUtc: -8, share: 0.15 },
   { hoursFromUtc: -5, share: 0.2 },
@@ -98,7 +98,7 @@ export const zones = [
   { hoursFromUtc: 5, share: 0.15 },
   { hoursFromUtc: 8, share: 0.1 },
 ] as const
-/** The share of a day's sittings that begins in each local hour: two humps around lunch, and a tail in the evening. */
+/** The share of a day's sittings that start in each local hour: two peaks around lunch, and a tail in the evening. */
 export const dayShape = [
   0.2, 0.1, 0.1, 0.1, 0.1, 0.2, 0.6, 2, 6, 10, 12, 11, 7, 9, 11, 11, 9, 5, 2, 1.5, 1.2, 1, 0.6, 0.3,
 ].map((part, _, all) => part / all.reduce((sum, each) => sum + each, 0))

@@ -36,7 +36,7 @@ export function billOf(measured: Measured, assumed: Assumed, load: Load): Bill {
   const needed = {
     standbys: copies,
     processors: processors / assumed.serverProcessors,
-    // A server has one libSQL server, and a daemon for each processor.
+    // A server has one libSQL server, and one daemon per processor.
     memory:
       memoryGigabytes /
       (assumed.serverMemory * assumed.fill -
@@ -74,8 +74,8 @@ const agentsMonth = (assumed: Assumed, { agents }: Load) =>
     (assumed.agentMemory / assumed.fill) * assumed.memoryMonth)
 
 /**
- * A daemon of each organization's own, which looks for work by day and night, and keeps its namespace open; and what shared daemons
- * would spend if they looked for work in each open namespace as often.
+ * A separate daemon per organization, which polls for work all day and keeps its namespace open; and the cost of shared daemons
+ * that poll each open namespace as often.
  */
 function today(measured: Measured, assumed: Assumed, { organizations, openOnAverage }: Load): Bill['today'] {
   const megabytes = measured.idle.daemonMegabytes + measured.namespace.openKilobytes / 1000

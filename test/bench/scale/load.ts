@@ -10,7 +10,7 @@ export interface Load {
   people: number
   present: number
   busiestHour: number
-  /** Processors that are at work in the busiest hour. */
+  /** Processors that are busy in the busiest hour. */
   boardProcessors: number
   sqldProcessors: number
   requestsASec: number
@@ -18,7 +18,7 @@ export interface Load {
   /** People with an open page, and agents, at the busiest hour. */
   sitting: number
   agents: number
-  /** Namespaces that are open at the busiest hour, on the mean of the day, and how often a first request finds one closed. */
+  /** Open namespaces at the busiest hour, the daily mean, and how often a first request finds one closed. */
   openAtMost: number
   openOnAverage: number
   coldStartsADay: number
@@ -27,7 +27,7 @@ export interface Load {
   largestGigabytes: number
 }
 
-/** Adds the organizations up, hour by hour. */
+/** Adds up the organizations, hour by hour. */
 export function loadOf(measured: Measured, assumed: Assumed, organizations: Organizations): Load {
   const { count, people, present, zone } = organizations
   const person = costOfPerson(measured, assumed)

@@ -12,7 +12,7 @@ export interface Scale extends Programs {
   argv: readonly string[]
 }
 
-/** Says what boards for many organizations need, from what one costs here. */
+/** Prints the requirements of boards for many organizations, derived from the cost of one here. */
 export async function runScale(scale: Scale): Promise<void> {
   const options = optionsOf(scale.argv)
   if (!options) return
@@ -27,7 +27,7 @@ export async function runScale(scale: Scale): Promise<void> {
   console.log(reportText(measured, simulated))
 }
 
-/** Three digits: no more of them come again the next time. */
+/** Rounds to three digits, because further ones are not reproducible. */
 const rounded = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(3)) : value)
 
 function optionsOf(argv: readonly string[]): Options | undefined {

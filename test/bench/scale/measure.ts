@@ -23,13 +23,13 @@ const clients = 8
 const [loadMs, idleMs] = [1000, 6000]
 const [sockets, deliveries, pieces] = [500, 100, 20_000]
 const maxSessionMs = 120_000
-/** Of which the size of a row is taken. */
+/** The rows from which the size of a row is computed. */
 const sizing = { cards: 2000, events: 20_000, sessions: 20, pieces: 1500 }
 
-/** Pieces are of what agents say, without what their tools put out. */
+/** Pieces of agents' messages, without the output of their tools. */
 const nothing: Work = { events: 0, activities: 0, sessions: 0, pieces: 0, longest: 250 }
 
-/** Where the programs are, and a folder that is removed afterwards. */
+/** The folders of the programs, and a folder that is removed afterwards. */
 export interface Programs {
   folder: string
   board: string
@@ -42,7 +42,7 @@ interface Pair {
   seeded: Seeded
 }
 
-/** Measures the real board on a real libSQL server, of which both have this machine for themselves as far as it goes. */
+/** Measures the real board on a real libSQL server, with as little other load on this machine as possible. */
 export async function measure(programs: Programs, tell: (text: string) => void): Promise<Measured> {
   const { folder, testsFolder } = programs
   tell('seeding')
@@ -85,7 +85,7 @@ async function measureServed(
   return { requests, ...events, piece, idle: { ...idleASec, daemonMegabytes } }
 }
 
-/** Processor time of both, in microseconds, while something is done. */
+/** Processor time of both, in microseconds, during `work`. */
 async function spent({ board, sqld }: Pair, work: () => Promise<unknown>): Promise<Cost> {
   const sqldMicros = () => cpuMsOf(sqld.process().pid!)! * 1000
   const before = { board: await board.cpuMicros(), sqld: sqldMicros() }
@@ -165,7 +165,7 @@ async function measurePieces(pair: Pair): Promise<Cost> {
   return { board: cost.board / pieces, sqld: cost.sqld / pieces }
 }
 
-/** How much the file grows with each row. */
+/** The growth of the file per row. */
 async function measureSizes(dataDir: string, { folder, testsFolder }: Programs): Promise<Measured['bytes']> {
   const size = () => seedFolder(dataDir, ({ db }) => sizeOfDatabase(db))
   let before = await size()

@@ -14,7 +14,7 @@ export interface Measured {
   node: string
   machine: string
   requests: Record<RequestKind, Cost>
-  /** An event that reaches one more socket. */
+  /** An event to one more socket. */
   delivery: number
   /** One piece of an agent's message. */
   piece: Cost
@@ -23,21 +23,21 @@ export interface Measured {
   socketKilobytes: number
   sqld: { emptyMegabytes: number }
   namespace: {
-    /** Memory of one more that is open, and the disk of one with nothing but the board's schema. */
+    /** Memory of one more open namespace, and disk space of one with only the board's schema. */
     openKilobytes: number
     diskKilobytes: number
-    /** The first request after the server let go of it, and one to a namespace that is open. */
+    /** The first request after the server has closed the namespace, and one to an open namespace. */
     coldMs: number
     coldMicros: number
     warmMs: number
     forkMs: number
-    /** How many megabytes of a board are copied into a namespace in a second, and written out as SQL. */
+    /** How many megabytes of a board per second are copied into a namespace, and written out as SQL. */
     copyMegabytesPerSec: number
     dumpMegabytesPerSec: number
   }
-  /** Disk of a row with its indexes. */
+  /** Disk space of a row with its indexes. */
   bytes: { card: number; event: number; piece: number }
 }
 
-/** @throws Error when there is no such file */
+/** @throws Error if the file does not exist */
 export const readMeasured = (file: string): Measured => JSON.parse(readFileSync(file, 'utf8')) as Measured

@@ -18,7 +18,7 @@ export interface Move {
 }
 export interface Moved {
   writes: number
-  /** Acknowledged, and not in the new place. */
+  /** Acknowledged writes that are not in the new place. */
   lost: number
   /** From the first copied byte until the new place is the only one. */
   secs: number

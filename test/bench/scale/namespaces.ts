@@ -10,10 +10,10 @@ import type { Measured } from './measured.ts'
 
 const count = 200
 const settleMs = 3000
-/** The one that `moveTo` fills: an address up to its first dot. */
+/** The namespace that `moveTo` fills: an address up to its first dot. */
 const source = '127'
 
-/** Folders of two boards, one of them empty and one with a team's work, and where the programs are. */
+/** Folders of two boards, one of them empty and one with a team's work, and the folders of the programs. */
 export interface Boards {
   board: string
   testsFolder: string
@@ -21,7 +21,7 @@ export interface Boards {
   filledDataDir: string
 }
 
-/** Measures what a libSQL server needs for each namespace, with the board's schema in all of them. */
+/** Measures the requirements of a libSQL server per namespace, each with the board's schema. */
 export async function measureNamespaces(boards: Boards): Promise<Pick<Measured, 'sqld' | 'namespace'>> {
   const server = await startLibsqlServer({ maxActive: 2 * count, testsFolder: boards.testsFolder })
   try {
@@ -99,7 +99,7 @@ const query = (server: LibsqlServer, namespace: string) =>
     ],
   })
 
-/** Asks a namespace, which the server takes from the host that was named. */
+/** Sends a request to a namespace, which the server derives from the host name. */
 async function ask(
   { httpUrl }: LibsqlServer,
   namespace: string,

@@ -2,23 +2,23 @@ import { dayShape, zones, type Assumed } from './assumptions.ts'
 import type { Cost, Measured } from './measured.ts'
 import { createRandom } from './random.ts'
 
-/** How many events a namespace keeps at least (src/events/outbox.ts). */
+/** The minimum number of events that a namespace keeps (src/events/outbox.ts). */
 const keptEvents = 100_000
 const workingDays = 250
 const maxListeners = 50
 
-/** One fleet's customers, a row of each array for each. */
+/** The customers of one fleet, with one element per organization in each array. */
 export interface Organizations {
   count: number
   people: Float64Array
-  /** People who work on a usual day; 0 in an organization that has left. */
+  /** People who work on a usual day; 0 in an inactive organization. */
   present: Float64Array
   zone: Uint8Array
-  /** 1 where something is always due. */
+  /** 1 if work is always due. */
   awake: Uint8Array
 }
 
-/** Draws organizations whose sizes have a heavy tail. */
+/** Draws organizations with a heavy-tailed distribution of sizes. */
 export function drawOrganizations(assumed: Assumed, count: number, seed: number): Organizations {
   const random = createRandom(seed)
   const drawn: Organizations = {
@@ -45,7 +45,7 @@ function zoneOf(part: number): number {
   return at < 0 ? zones.length - 1 : at
 }
 
-/** The share of a day's sittings that begins in an hour of UTC. */
+/** The share of a day's sittings that start in an hour of UTC. */
 export const shareOfDay = (zone: number, hour: number): number =>
   dayShape[(hour + zones[zone]!.hoursFromUtc + 24) % 24]!
 
@@ -66,7 +66,7 @@ export function costOfPerson(measured: Measured, assumed: Assumed): Cost & { eve
 export const listenersOf = (assumed: Assumed, present: number): number =>
   Math.min(maxListeners, 1 + present * assumed.listenersShare)
 
-/** How many bytes an organization has on disk, once. */
+/** The size of an organization on disk in bytes, stored once. */
 export function bytesOf(measured: Measured, assumed: Assumed, { people, present }: Organizations, at: number): number {
   const { namespace, bytes } = measured
   const workers = people[at]! * assumed.presentShare

@@ -7,10 +7,10 @@ const minutesAYear = 365 * 24 * 60
 export interface Outage {
   replicas: number
   failuresAYear: number
-  /** Minutes a year that an organization waits, on the mean, and in the worst of a hundred years. */
+  /** Minutes per year that an organization waits, on average, and in the worst of a hundred years. */
   minutes: number
   badYearMinutes: number
-  /** Failures of a fleet a year, and how many organizations and people at their board each takes with it. */
+  /** Failures of a fleet per year, and how many organizations and active people each affects. */
   failures: number
   organizations: number
   people: number

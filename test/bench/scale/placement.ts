@@ -26,9 +26,9 @@ interface Fleet {
 /**
  * Places organizations for a year: half exist at the start, the others arrive monthly, and each grows to its size within half a year,
  * because its final size is unknown at first. With a directory a new one goes to the server with most capacity, and the excess is moved;
- * by rendezvous hashing the place follows from the names of the servers, so that a full server is relieved by one more server only.
+ * by rendezvous hashing the place follows from the names of the servers, so that a full server is relieved only by one more server.
  * @param weights the final share of a server that each needs; the largest can need its own server, but not more
- * @param gigabytes of each
+ * @param gigabytes the size of each
  */
 export function place(method: Method, weights: Float64Array, gigabytes: Float64Array, seed: number): Placed {
   const count = weights.length
@@ -97,7 +97,7 @@ function relieve(fleet: Fleet, sizeOf: (at: number) => number): void {
   }
 }
 
-/** Adds servers until none is full, or until no number would do: one organization fills it nearly alone. */
+/** Adds servers until none is full, or until no number would suffice: one organization fills a server nearly alone. */
 function addHashed({ server, loads }: Fleet, sizeOf: (at: number) => number): void {
   while (Math.max(...loads) > full && meanOf(loads) > full / 4) {
     const added = loads.length

@@ -11,7 +11,7 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** A whole number from two, as good as random. */
+/** A pseudorandom whole number from two others. */
 export function hash(a: number, b: number): number {
   let mixed = Math.imul(a + 1, 0x9e3779b1) ^ Math.imul(b + 1, 0x85ebca77)
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad)

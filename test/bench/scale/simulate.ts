@@ -9,15 +9,15 @@ import { place, type Method, type Placed } from './placement.ts'
 
 const guards: readonly Guard[] = ['fence', 'lease', 'none']
 const methods: readonly Method[] = ['directory', 'rendezvous']
-/** How long a daemon believes an entry of the directory, and how many of them ask for one namespace. */
+/** How long a daemon trusts an entry of the directory, and how many of them send requests to one namespace. */
 const [leaseSecs, daemons] = [30, 4]
-/** More of them are alike: they need as many times more servers. */
+/** Larger fleets scale linearly: they need proportionally more servers. */
 const placed = 100_000
 const workingSecs = 8 * 3600
 
 export interface Sensitivity {
   name: string
-  /** The bill when it is doubled, as a multiple. */
+  /** The bill after doubling, as a multiple. */
   times: number
 }
 export interface Simulated {
@@ -59,7 +59,7 @@ function weightsOf(
   const person = costOfPerson(measured, assumed)
   const [weights, gigabytes] = [new Float64Array(count), new Float64Array(count)]
   const processors = assumed.serverProcessors * assumed.load * 1e6 * 3600
-  // Servers have organizations of all zones, whose peaks do not meet.
+  // Servers have organizations of all zones, whose peaks do not coincide.
   const share = Math.max(...dayShape) / 1.5
   for (let at = 0; at < count; at++) {
     gigabytes[at] = bytesOf(measured, assumed, organizations, at) / 1e9
@@ -135,7 +135,7 @@ function sensitivityOf(
   return [...doubled, ...measuredTwice].sort((a, b) => Math.abs(Math.log(b.times)) - Math.abs(Math.log(a.times)))
 }
 
-/** All numbers in it twice as large. */
+/** Doubles all numbers in it. */
 function twice<T>(value: T): T {
   if (typeof value === 'number') return (value * 2) as T
   return Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, twice(each)])) as T

@@ -15,10 +15,10 @@ export interface FilledBoard {
   signInToken: string
   project: SeededProject
   work: Work
-  /** How many of its first cards have been worked on as often as those of the other board. */
+  /** How many of its first cards have as much work as those of the other board. */
   asked: number
 }
-/** Two boards, of which one has a year behind it, or a part of one. */
+/** Two boards, one of which has a year of work, or a part of one. */
 export interface Boards {
   old: FilledBoard
   fresh: FilledBoard
@@ -29,7 +29,7 @@ export interface Boards {
 /** The work on a board after one day, with the number of events that is kept at least, of which only a few exceed it. */
 const firstDay = { events: 110_000, activities: 20_000, sessions: 50 }
 
-/** Makes both boards in a folder, unless it has them already. */
+/** Creates both boards in a folder, unless it has them already. */
 export async function openBoards(folder: string, work: Work, texts: Texts): Promise<Boards> {
   const note = join(folder, 'year.json')
   if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as Boards
@@ -47,7 +47,7 @@ export async function openBoards(folder: string, work: Work, texts: Texts): Prom
   return boards
 }
 
-/** Notes what a folder has, for who comes again. */
+/** Records the content of a folder, for the next run. */
 export const keepBoards = (folder: string, boards: Boards): void =>
   writeFileSync(join(folder, 'year.json'), JSON.stringify(boards))
 
@@ -61,7 +61,7 @@ async function makeBoard(
   const board = await seedFolder(dataDir, async app => {
     const project = await app.db.transaction(tx => seedProject(tx, cards, path))
     await indexPendingCards(app.db)
-    // Nothing of today stands before the year's events: it would keep them.
+    // No events of today exist before the year's events, because they would prevent their pruning.
     await app.db.transaction(tx => tx.run('DELETE FROM events'))
     const { token: apiKey } = await app.db.transaction(tx =>
       createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }),

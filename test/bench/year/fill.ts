@@ -21,7 +21,7 @@ export const wholeYear: Work = {
   longest: 20_000,
 }
 
-/** A part of it: fewer sessions, each as long as ever. */
+/** A part of a year: fewer sessions of the usual length. */
 export const partOf = ({ events, activities, sessions, ...rest }: Work, share: number): Work => ({
   events: Math.ceil(events * share),
   activities: Math.ceil(activities * share),
@@ -29,7 +29,7 @@ export const partOf = ({ events, activities, sessions, ...rest }: Work, share: n
   ...rest,
 })
 
-/** The cards that the work was on: `cards` of them from an id on. */
+/** The processed cards: `cards` of them from an id on. */
 export interface Worked {
   projectId: number
   firstCardId: number
@@ -42,18 +42,18 @@ const [shortest, longestText] = [40, 220]
 const rowsACommit = 200_000
 const turnsACommit = 20_000
 const yearSecs = 365 * 86_400
-/** SQL: the numbers @first to @last, which are bound as floating ones. */
+/** SQL: the numbers @first to @last, which are bound as floats. */
 const numbers = 'WITH RECURSIVE n(i) AS (SELECT CAST(@first AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i < @last)'
 /** SQL: the time of the i-th of @count things that end at @endsAt. */
 const at = `strftime('%Y-%m-%dT%H:%M:%fZ', @endsAt, '-' || (${yearSecs}.0 * (@count - i) / @count) || ' seconds')`
 const card = 'CAST(@firstCardId + i % @cards AS INTEGER)'
-/** SQL: a part of a text, of a length and from a place that look random. */
+/** SQL: a part of a text, with a pseudorandom length and position. */
 const cut = (text: 'prose' | 'output', seed: string, from: number | string, to: number | string) =>
   `CAST(substr(@${text}, 1 + (${seed}) * 2654435761 % (length(@${text}) - ${to}), ${from} + (${seed}) * 40503 % (${to} - ${from})) AS TEXT)`
 
 /**
  * Inserts a year's rows of the past directly into the tables, as the board's code would have left them. No other process must use the
- * file: a crash would leave it broken.
+ * file, because a crash would leave it broken.
  */
 export async function fillYear(
   path: string,
@@ -115,7 +115,7 @@ function fillSessions(fill: Fill, { sessions }: Work, session: number): void {
   )
 }
 
-/** In each turn a message of the agent's, and then one of a tool. */
+/** Each turn has a message of the agent, and then one of a tool. */
 function fillTranscripts(fill: Fill, { sessions, pieces, longest }: Work, session: number, message: number): void {
   const turns = Math.ceil(pieces / (textPieces + toolPieces))
   const from = { message, session, turns }

@@ -23,7 +23,7 @@ export interface Year {
 
 const startRuns = 5
 
-/** Measures a board with a year's rows, or a part of them, in turn with a fresh one. */
+/** Measures a board with a year's rows, or a part of them, in turn with a new one. */
 export async function runYear({ folder, board, argv }: Year): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return

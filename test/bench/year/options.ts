@@ -12,7 +12,7 @@ export interface Options {
   parts: readonly PartOfYear[]
   /** The folder in which the boards are created and kept. */
   keep: string | undefined
-  /** A page of figures on which those of this run replace those of an earlier one. */
+  /** A page on which the measurements of this run replace those of an earlier one. */
   write: string | undefined
 }
 /** The name of this program's part on a page of measurements. */

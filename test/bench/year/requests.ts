@@ -50,7 +50,7 @@ const works: Record<string, Asked> = {
   },
 }
 
-/** Asks both boards the same in turn. Notes `side/work, µs` of the server's processor time a request, and how long half of them take at most. */
+/** Sends both boards equal requests in turn. Records `side/work, µs` of the server's processor time per request, and their median duration. */
 export async function measureRequests(
   folder: string,
   sides: Record<string, FilledBoard>,
@@ -66,7 +66,7 @@ export async function measureRequests(
       for (const [name, work] of Object.entries(works))
         for (const [side, server] of order) {
           const { micros, p50 } = await load(server, sides[side]!, name, work)
-          // The first round warms up, and is forgotten.
+          // The first round warms up, and does not count.
           note(round === 0 ? new Map() : figures, `${side}/${name}, µs`, micros)
           note(round === 0 ? new Map() : figures, `${side}/${name}, p50 ms`, p50)
         }

@@ -7,7 +7,7 @@ export interface Texts {
   output: Buffer
 }
 
-/** This repository's own documents and sources: they shrink and vary as the real ones do. */
+/** This repository's own documents and sources, which compress and vary like real transcripts. */
 export const readTexts = (root: string): Texts => ({
   prose: gather(join(root, 'docs'), '.md'),
   output: Buffer.concat(['src', 'daemon', 'test/routes', 'cli'].map(folder => gather(join(root, folder), '.ts'))),
