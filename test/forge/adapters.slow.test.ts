@@ -41,7 +41,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     reviewers: [],
     labels: [],
   }
-  /** A request of the board's with one commit. */
+  /** A request of the board with one commit. */
   const open = async (more: Partial<NewPull> = {}) => {
     fake.push('board/1-work', { 'a.txt': 'one\ntwo\nthree\n' })
     return (await forge.createPull({ ...wanted, ...more })).pull

@@ -35,7 +35,7 @@ async function ask(method: string, path: string, body?: unknown, headers: Record
   const isJson = response.headers.get('content-type')?.includes('json')
   return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(said) : said) as any }
 }
-/** Paths, what the description calls the records that are answered there, and where in the answer they are. */
+/** Paths, the names of their records in the description, and where in the response they are. */
 type Described = [path: string, name: string, records?: (body: any) => unknown[]]
 async function expectDescribed(differences: (name: string, value: unknown) => string[], described: Described[]) {
   for (const [path, name, records = (body: unknown) => [body].flat()] of described) {

@@ -169,7 +169,7 @@ test('produces faults on request', async () => {
 test('Git reaches it with a token, and its requests follow pushes', async () => {
   const clone = join(folder, `clone-${round}`)
   const credentials = Buffer.from(`x-access-token:${forge.token}`).toString('base64')
-  // Not synchronously: the forge answers from this process.
+  // Must not be synchronous, because the forge answers in this process.
   const git = async (...args: string[]) =>
     (await run('git', ['-c', `http.extraHeader=Authorization: Basic ${credentials}`, ...args])).stdout.trim()
   const commit = (message: string) =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
-/** For longer runs by hand (`npm run fuzz`): BOARD_MODEL_RUNS, BOARD_FUZZ_SEED as a failure prints it. */
+/** For longer runs (`npm run fuzz`): BOARD_MODEL_RUNS, and BOARD_FUZZ_SEED of a failure. */
 const runs = Number(process.env.BOARD_MODEL_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
 
@@ -97,7 +97,7 @@ function put(model: Model, card: Card, columnId: string, position?: number): voi
   Object.assign(card, { columnId, archived: columnId === archiveColumn(model) })
 }
 
-/** Does a command on the server and on the model, and compares the answers. */
+/** Runs a command on the server and on the model, and compares the results. */
 async function run(model: Model, { kind, which, column, position }: Command): Promise<void> {
   const { projectId, cards } = model
   const columnId = model.columns[column]!
@@ -170,7 +170,7 @@ async function runOnCard(
   if (kind === 'complete' && (card.archived || card.columnId !== model.columns[2])) put(model, card, model.columns[2]!)
 }
 
-/** Columns are put into other orders: which one is first, the server alone knows by then. */
+/** The columns were reordered: only the server knows which one is first. */
 const firstOpen = async (model: Model) =>
   (await board.client.columns.list({ projectId: model.projectId })).find(({ id }) => id !== archiveColumn(model))!.id
 
@@ -196,7 +196,7 @@ async function runAccess(
   model.isMember = kind === 'invite' || (kind !== 'dismiss' && model.isMember)
 }
 
-/** Looks at the board in every way there is. */
+/** Reads the board through every route. */
 async function compare({ projectId, order, cards, keys, isMember }: Model): Promise<void> {
   const shown = cards.filter(card => !card.deleted && !card.archived)
   const columns = await board.client.columns.list({ projectId })

@@ -110,6 +110,6 @@ test('a repository with SHA-256 ids also gets its worktree', async () => {
   expect(git(worktreePath!, 'rev-parse', 'HEAD')).toBe(baseCommit)
 })
 
-/** The command among the arguments of a run of Git. */
+/** The command in the arguments of a run of Git. */
 const commandOf = (run: string): string =>
   run.split(' ').find((each, at, all) => !each.startsWith('-') && all[at - 1] !== '-c') ?? ''

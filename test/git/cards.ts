@@ -28,13 +28,13 @@ export const environment = {
   GIT_COMMITTER_NAME: 'T',
   GIT_COMMITTER_EMAIL: 't@example.org',
 }
-/** Git as a person or an agent runs it: with hooks, filters and all. */
+/** Git as a user or an agent runs it: with hooks and filters. */
 export const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
     .toString()
     .trim()
 
-/** A project's folder of which no record exists. */
+/** A project's folder without a record. */
 export const unrecorded = (path: string): ProjectFolder => ({ path, folderRecords: '{}' })
 
 export function write(folder: string, path: string, content: string | Buffer): void {
@@ -52,7 +52,7 @@ export function commit(cwd: string, path: string, content: string | Buffer, mess
 /** A project with its own repository, and cards that work in it. */
 export interface TestProject {
   path: string
-  /** Where the board keeps its data, worktrees too. */
+  /** The board's data folder, which also contains the worktrees. */
   dataDir: string
   card(change?: CardChange): Promise<TestCard>
   set(change: { path?: string; copiedFiles?: string[] }): Promise<void>
@@ -77,13 +77,13 @@ export function useProjects(): Projects {
   return projects
 }
 
-/** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
+/** Opens a store with the account's home in its folder, so that this machine's Git configuration has no effect. */
 export async function openProjects(): Promise<{
   db: Database
   worktrees: Worktrees
   folder: string
   home: string
-  /** @param name by default one that no other project has */
+  /** @param name by default a unique one */
   project(name?: string, init?: string[]): Promise<TestProject>
   close(): Promise<void>
 }> {
@@ -98,7 +98,7 @@ export async function openProjects(): Promise<{
   const worktrees = createWorktrees(createSandbox({ mode: 'auto' }))
 
   const repositories = new Map<string, string>()
-  /** A repository with one commit, to be copied: making one takes five processes. */
+  /** A repository with one commit, as a template, because creating one takes five processes. */
   const repository = (init: string[]) => {
     const made = repositories.get(init.join())
     if (made) return made

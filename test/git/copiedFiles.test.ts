@@ -70,7 +70,7 @@ test('copies never leave the worktree through a committed link, and never replac
   write(project.path, 'tracked', 'ignored\n')
   commit(project.path, '.gitignore', '.env\ntracked\n')
   const card = await project.card()
-  // The commit has a link where the project's folder has a folder, and a file where it has another.
+  // The commit has a link in the place of a folder, and a file in the place of another.
   const other = `${project.path}-other`
   git(project.path, 'worktree', 'add', '-q', '-b', 'other', other)
   symlinkSync(outside, join(other, 'config'))
@@ -90,7 +90,7 @@ function writeAll(folder: string, paths: readonly string[]): void {
   for (const path of paths) write(folder, path, path)
 }
 
-/** The files of a worktree that are not tracked. */
+/** The untracked files of a worktree. */
 const copiesIn = (cwd: string) => git(cwd, 'ls-files', '--others').split('\n').filter(Boolean).sort()
 
 const ignored = '.env*\n*.key\nsecrets/\nlogs/\n'

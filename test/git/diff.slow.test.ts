@@ -240,7 +240,7 @@ test('planted programs of the agent do not run', async () => {
   expect((await card.diff()).diff).toContain('+changed')
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\ncat\n`, { mode: 0o755 })
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
-  // The bait is live: git itself takes it.
+  // The bait works: Git runs it.
   execFileSync('git', ['status'], { cwd: worktree, stdio: 'ignore' })
   expect(existsSync(ran)).toBe(true)
 })

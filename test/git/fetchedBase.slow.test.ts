@@ -32,7 +32,7 @@ function theirs(name: string): string {
 }
 const head = () => git(project.path, 'rev-parse', 'main')
 const config = (...args: string[]) => git(project.path, 'config', ...args)
-/** A program that notes that it ran. */
+/** A program that records that it ran. */
 function program(name: string, then = 'exit 1'): string {
   const path = join(projects.folder, `${name}-${count}`)
   writeFileSync(path, `#!/bin/sh\ntouch '${path}.ran'\n${then}\n`)

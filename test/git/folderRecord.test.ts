@@ -16,7 +16,7 @@ beforeEach(() => {
   mkdirSync(path)
 })
 const find = (records: FolderRecords) => findProjectRepository({ path, folderRecords: JSON.stringify(records) })
-/** The folder moves, and something else is in its place. */
+/** The folder moves, and another file is in its place. */
 const replace = (make: () => void) => {
   rmSync(join(root, 'was'), { recursive: true, force: true })
   renameSync(path, join(root, 'was'))

@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const tip = (branch = 'main', cwd = project.path) => git(cwd, 'rev-parse', branch)
 const show = (revision: string, format: string) => git(project.path, 'show', '-s', `--format=${format}`, revision)
-/** All that a merge could change: refs, the project's files and index, the worktree's. */
+/** Everything that a merge could change: refs, the project's files and index, and the worktree's. */
 const state = () =>
   [
     git(project.path, 'for-each-ref'),
@@ -188,7 +188,7 @@ test('the lock of a killed server is taken over, and that of a running one is no
   write(worktree, 'work', 'work\n')
   writeFileSync(lock, `board ${process.ppid} ${processMark(process.ppid)}\n`)
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('at work') })
-  // This process has the number, and began at another time.
+  // This process has the pid, and started at another time.
   writeFileSync(lock, `board ${process.pid} another-boot/1\n`)
   await card.merge()
   expect(existsSync(lock)).toBe(false)
@@ -289,7 +289,7 @@ test('planted hooks, merge drivers, external diffs and monitors of the agent do 
   expect((await card.merge()).merged).toBe(true)
   expect(readFileSync(join(project.path, 'src/one'), 'utf8')).toBe('zero\none\ntwo\n')
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
-  // The bait is live: git itself takes it.
+  // The bait works: Git runs it.
   expect(() => git(worktree, 'commit', '--allow-empty', '-q', '-m', 'x')).toThrow(/Command failed/)
   expect(existsSync(ran)).toBe(true)
 })

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 const tip = (branch: string) => git(path, 'rev-parse', branch)
-/** Git as a person runs it who has named an editor. */
+/** Git as run by a user with a configured editor. */
 const edited = (cwd: string, editor: string, ...args: string[]) =>
   git(cwd, '-c', `sequence.editor=sed -i '${editor}'`, ...args)
 const stopRebase = (cwd: string, ...options: string[]) => edited(cwd, '1s/^pick/edit/', 'rebase', '-i', ...options)
@@ -188,7 +188,7 @@ const random = (seed: number) => (limit: number) => {
   return ((t ^ (t >>> 14)) >>> 0) % limit
 }
 
-/** A folder with work that a user has begun in it, and the branch of the folder. */
+/** A folder with a user's unfinished work, and the branch of the folder. */
 type Begin = (folder: string, round: number, home: string) => void
 type End = (folder: string, home: string) => void
 const by =
@@ -197,7 +197,7 @@ const by =
     git(folder, ...args)
 const back: End = (folder, home) => git(folder, 'checkout', '-q', home)
 
-/** The commands of Git and other work that a user can have begun in a folder, and the ways to end each. */
+/** The commands of Git and other work that a user can have started in a folder, and the ways to end each. */
 const states: Array<[name: string, begin: Begin, ends: End[]]> = [
   ['nothing', () => {}, [() => {}]],
   ['detached', folder => git(folder, 'checkout', '-q', '--detach'), [back]],
@@ -294,7 +294,7 @@ test(`${rounds} random merges next to random work: merged work stays merged, and
     const pick = random(firstSeed * 1000 + round)
     const folder = [path, other][pick(2)]!
     const home = folder === path ? 'main' : 'release'
-    // Each state meets a merge into the branch of its folder and one into the other branch.
+    // Each state is combined with a merge into the branch of its folder and one into the other branch.
     const [name, begin, ends] = states[round % states.length]!
     const into = Math.floor(round / states.length) % 2 === 0 ? home : home === 'main' ? 'release' : 'main'
     const what = `seed ${firstSeed}, round ${round}: ${name} in ${home}, into ${into}`

@@ -142,7 +142,7 @@ test('all refs are those that Git lists, in its order', async () => {
   git(path, 'tag', '-a', '-m', 'One', 'v1')
   git(path, 'update-ref', 'refs/remotes/origin/main', 'HEAD')
   git(path, 'symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/main')
-  // A name that only Git judges.
+  // A name that only Git can validate.
   expect(await listRefFiles(join(path, '.git'))).toBeUndefined()
   git(path, 'branch', '-D', 'umlaut-ä')
   const listed = async () => (await listRefFiles(join(path, '.git')))?.trimEnd()

@@ -86,7 +86,7 @@ const failure = (promise: Promise<unknown>) =>
     ({ code, message }: { code: string; message: string }) => ({ code, message }),
   )
 
-/** The ways of a branch that are the same over each transport. `origin` is the remote's address. */
+/** The operations on a branch that are equal for each transport. `origin` is the remote's address. */
 async function expectBothWays(origin: string, agent?: string): Promise<Card> {
   git('remote', 'add', 'origin', origin)
   const card = await worked(agent)
@@ -108,16 +108,16 @@ async function expectBothWays(origin: string, agent?: string): Promise<Card> {
   gitIn(bare, 'rev-parse', branch)
   return card
 }
-/** @returns the address at which it listens */
+/** @returns the address of the server */
 async function listenOn(server: Server): Promise<string> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-/** No place where a token could be kept or read has it. */
+/** No place that could store or reveal a token contains it. */
 function expectNoToken(...places: string[]): void {
   const config = readFileSync(join(board.path, '.git/config'), 'utf8')
   const running = readFileSync(seen, 'utf8')
-  // Not `toMatch`, which would print everything that runs on this machine.
+  // Not `toMatch`, which would print all processes of this machine.
   expect(/git-remote-http/.test(running)).toBe(true)
   for (const text of [config, running, board.stored(), ...places]) expect(text.includes(token)).toBe(false)
 }
@@ -171,7 +171,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
   const elsewhere: string[] = []
   let other: HttpServer
   let otherUrl: string
-  /** Where a remote's address was changed to: it wants a password. */
+  /** The changed address of a remote, which requires a password. */
   const greedy: RequestListener = ({ headers }, response) => {
     elsewhere.push(Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString())
     response.writeHead(401, { 'www-authenticate': 'Basic realm="Forge"' }).end()
@@ -206,7 +206,7 @@ describe.skipIf(noGitOverHttp)("over HTTP with the project's sealed token", () =
       gitIn(bare, 'show', `${card.gitBranch!}:mine`),
     )
     expect(gitIn(bare, 'show', `${card.gitBranch!}:mine`)).toContain('PATH=')
-    // Nor did a helper of the account keep it.
+    // No credential helper of the account has stored it either.
     expect(existsSync(join(home, 'kept'))).toBe(false)
   })
 

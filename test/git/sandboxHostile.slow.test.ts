@@ -12,13 +12,13 @@ let card: TestCard
 let worktree: string
 let branch: string
 let session: Session
-/** A folder that the server could write, and the agent cannot reach but by the server. */
+/** A folder that the server can write, and the agent can reach only through the server. */
 let victim: string
 let count = 0
 beforeEach(async () => {
   project = await projects.project(`hostile-${++count}`)
   git(project.path, 'branch', 'other')
-  // The repository is a copy, of which Git must have seen the files.
+  // The repository is a copy, so Git must refresh its index.
   git(project.path, 'status')
   card = await project.card()
   const started = await card.start()
@@ -34,11 +34,11 @@ const gitDir = () => join(project.path, '.git')
 /** The card's worktree. */
 const place = () => ({ project: unrecorded(project.path), worktreePath: worktree, branch })
 const common = () => join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
-/** The names that an agent's scripts know its Git folder, its own part of it, its branch and the victim by. */
+/** The names under which an agent's scripts access its Git folder, its own part of it, its branch and the victim. */
 const names = () =>
   `G=${gitDir()}; A=$(git rev-parse --git-dir); R=$G/refs/heads/${branch}; V=${victim}; S=${join(victim, 'secret/.git')}\n`
 const plant = (script: string) => session.run(names() + script)
-/** A repository that the agent has no business with. @returns a file's object there */
+/** Another repository, to which the agent has no access. @returns the object of a file there */
 const makeSecret = () => {
   const path = join(victim, 'secret')
   mkdirSync(path)
@@ -213,7 +213,7 @@ describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
   })
 })
 
-/** Puts a pack into the agent's store whose index calls an object by the name of another one. */
+/** Adds a pack to the agent's store, with an index that gives an object the name of another one. */
 function forgePack(name: string, content: Buffer): void {
   const sha = (...parts: Buffer[]) => createHash('sha1').update(Buffer.concat(parts)).digest()
   const word = (value: number) => {

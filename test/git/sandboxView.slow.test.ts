@@ -52,7 +52,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     expect(otherRefs()).toBe(before)
     expect(git(project.path, 'fsck', '--full', '--strict')).toBe('')
     expect(await session.view.sync()).toEqual({ state: 'none' })
-    // Without what the agent has to itself the repository holds it all.
+    // Without the agent's private objects, the repository has them all.
     rmSync(join(gitDir(), 'board'), { recursive: true })
     expect(git(worktree, 'fsck', '--full')).toBe('')
   })

@@ -10,7 +10,7 @@ beforeEach(async () => {
   rmSync(join(projects.home, '.gitconfig'), { force: true })
 })
 
-/** A program that signs as GnuPG does for Git, with its name and arguments as the signature. */
+/** A program that signs for Git like GnuPG, with its name and arguments as the signature. */
 function program(name: string, script = 'echo "[GNUPG:] SIG_CREATED " >&2'): string {
   const path = join(projects.folder, name)
   write(

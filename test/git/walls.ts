@@ -49,7 +49,7 @@ export async function openSession(worktrees: Worktrees, place: GitPlace): Promis
   return { view, run, attempt }
 }
 
-/** Everything below a folder but what an agent has to itself. */
+/** Everything below a folder except the agent's private files. */
 export function fingerprint(folder: string, without: RegExp): Record<string, string> {
   const entries: Record<string, string> = {}
   // With types it follows no link.

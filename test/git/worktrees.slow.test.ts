@@ -312,7 +312,7 @@ test("creating a worktree runs no hook, no monitor and no filter of the reposito
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
   const read = (name: string) => readFileSync(join(cwd, name), 'utf8')
   expect(['hidden', 'served', 'planted', 'included'].map(read)).toEqual(['hello\n', 'hello\n', 'uryyb\n', 'uryyb\n'])
-  // The bait is live: git itself takes it.
+  // The bait works: Git runs it.
   expect(() => git(project.path, 'worktree', 'add', '-q', '--detach', `${project.path}-own`)).toThrow()
   expect(existsSync(ran)).toBe(true)
 })

@@ -28,7 +28,7 @@ if (!isInstalled)
 let board: TestBoard
 let card: TestCard
 let cli: CommandLine
-/** Adds the token to what the conformance suite asks, which has no option for it. */
+/** Adds the token to the requests of the conformance suite, which has no option for it. */
 let door: Server
 
 beforeAll(async () => {
@@ -123,7 +123,7 @@ describe.skipIf(!isInstalled).each<[string, Ask]>([
   })
 })
 
-/** Those that need no tool, prompt or address of the suite's own reference server. */
+/** The tests that need no tool, prompt or address of the suite's own reference server. */
 const scenarios = [
   'server-initialize',
   'ping',

@@ -14,7 +14,7 @@ async function taken(title: string): Promise<Card> {
 }
 const ref = ({ id: cardId }: Card) => ({ projectId: board.projectId, cardId })
 const say = (card: Card, body: string) => board.client.comments.create({ ...ref(card), body })
-/** Looks twice: the second time there is nothing left to do on either side. */
+/** Syncs twice: the second sync has no work left on either side. */
 async function settle(): Promise<void> {
   await board.sync()
   const [writes, cards] = [board.writes(), await board.cards()]

@@ -29,7 +29,7 @@ test('a server that is killed during a write to the forge writes it once', async
   const columns = await board.client.columns.list({ projectId })
   const to = (type: string) => columns.find(({ columnType }) => columnType === type)!.id
   const said = () => forge.state.comments.filter(each => each.number === number).map(({ body }) => body.split('\n')[0])
-  /** Kills the server when the forge has got such a request, whose answer never arrives, and starts it again. */
+  /** Kills the server when the forge has received such a request, whose response never arrives, and restarts it. */
   const killAt = async (match: RegExp, act: () => Promise<unknown>) => {
     const before = forge.requests.length
     forge.fail({ match, delayMs: 500 })

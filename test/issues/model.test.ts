@@ -4,7 +4,7 @@ import { createDice } from '../e2e/dice.ts'
 import type { Comment, Issue } from '../support/forge/model.ts'
 import { startIssueBoard, type IssueBoard } from '../support/forge/issueBoard.ts'
 
-/** BOARD_TEST_SEED repeats what a run has drawn, BOARD_TEST_ROUNDS=200 draws more. */
+/** BOARD_TEST_SEED repeats a random run, BOARD_TEST_ROUNDS=200 draws more steps. */
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const steps = Number(process.env.BOARD_TEST_ROUNDS ?? 60)
 const dice = createDice(seed)
@@ -67,7 +67,7 @@ const doings: Array<(issue: Issue) => unknown> = [
   () => board.forge.fail({ match: pick([/POST/, /PATCH/, /GET/]), ...pick([{ loseAnswer: true }, { status: 502 }]) }),
 ]
 
-/** Visits until one of them finds nothing to do. */
+/** Syncs until one sync has no work left. */
 async function settle(): Promise<void> {
   board.forge.behave()
   for (let visits = 0; visits < 20; visits++) {

@@ -25,7 +25,7 @@ it('at most eight run at once on a server, and each gets its turn', async () => 
   const ledger = join(board.folder('ledgers'), 'many')
   appendFileSync(ledger, '')
   const cards = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
-  // None ends before eight have begun, however slowly they begin, and a ninth would have time to.
+  // None ends before eight have started, however slowly, and a ninth would have time to start.
   const untilEight = `while [ $(grep -c + ${ledger}) -lt 8 ]; do sleep 0.05; done; sleep 0.2`
   const created = await Promise.all(
     cards.flatMap(card =>

@@ -12,7 +12,7 @@ import { processesWith } from '../support/processes/processFiles.ts'
 const lookEveryMs = 100
 
 export type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
-/** A card in the active column on which no agent runs, and an agent token of it. */
+/** A card in the active column without a running agent, and an agent token of it. */
 export interface ActiveCard extends TestCard {
   ref: TestCard
   token: string
@@ -25,12 +25,12 @@ export interface MonitorBoard extends TestBoard {
   columns: { backlog: string; active: string; done: string }
   newCard(projectId?: string): Promise<ActiveCard>
   newProject(): Promise<{ projectId: string; path: string; activeColumnId: string }>
-  /** Creates a monitor over HTTP, once a minute unless given. */
+  /** Creates a monitor over HTTP, by default once a minute. */
   create(card: ActiveCard, command: string, fields?: object): Promise<Monitor>
-  /** Puts a monitor past the rules into the database, with an interval as short as it likes. */
+  /** Inserts a monitor directly into the database, with any short interval. */
   insert(card: TestCard, command: string, intervalSecs: number, fields?: Partial<NewMonitor>): Promise<string>
   monitor(id: string): Promise<Monitor>
-  /** The monitor once it fits. */
+  /** The monitor once the condition is met. */
   until(id: string, what: string, fits: (monitor: Monitor) => boolean, timeoutMs?: number): Promise<Monitor>
 }
 
@@ -112,7 +112,7 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
 /** Waits until at least `least` processes have the mark in their command line or environment. Sleeps in between, because the server uses the same event loop. */
 export const untilThere = (mark: string, least: number): Promise<boolean> =>
   eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= least))
-/** Waits until no process carries the mark any more. */
+/** Waits until no process has the mark any more. */
 export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> =>
   eventually(`the end of every process of ${mark}`, () => looked(processesWith(mark).length === 0), timeoutMs)
 const looked = async (isSo: boolean): Promise<boolean> => isSo || delay(lookEveryMs, false)

@@ -137,7 +137,7 @@ describe('the agent at work on the card', () => {
     writeFileSync(join(worktreePath, 'fixed'), '')
     await eventually('the other message', async () => (await said()).length === 2)
     expect((await said())[1]).toBe(`Monitor ${id} (Fixed?) is ok again: test -e fixed || { pwd; exit 5; }`)
-    // It is in line for the end of the turn.
+    // The message is queued for the end of the turn.
     await board.client.agents.approvePlan({ ...ref, approved: true })
     await eventually(
       "the agent's next turn",

@@ -56,7 +56,7 @@ const reaches = (card: Asking, id: string, status: string) =>
 const answer = ({ ref }: Asking, requestId: string | null, approved: boolean, feedback?: string) =>
   board.client.agents.approvePlan({ ...ref, approved, requestId: requestId!, feedback })
 const questionsOf = async ({ ref }: Asking) => (await board.client.agents.get(ref)).questions
-/** A monitor of a person runs after those that were due before. */
+/** A user's monitor runs after those that were due before. */
 async function requireNotRun(card: Asking, proof: string): Promise<void> {
   const { token } = await board.client.agents.token(card.ref)
   const own = await add({ ...card, token })
@@ -145,7 +145,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await expect(answer(card, removed.requestId, true)).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
     expect(await counts(card)).toEqual([1, 1])
     await answer(card, kept.requestId, true)
-    // The agent that requested it was cancelled: the monitor rests with it.
+    // The agent that requested it was cancelled, so the monitor pauses with it.
     await reaches(card, kept.id, 'paused')
     await board.client.agents.relaunch(card.ref)
     await reaches(card, kept.id, 'ok')

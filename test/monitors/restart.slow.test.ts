@@ -80,7 +80,7 @@ it('a missed run is made up for once at the start, and the rest of the schedule 
     board.server.app.db.transaction(async tx => {
       await setNextRun(tx, Number(missed), at(-50_000_000))
       await setNextRun(tx, Number(ahead), nextOfAhead)
-      // As after a clock that was set back: nothing is further off than its interval.
+      // As after setting the clock back: no monitor is due later than its interval.
       await setNextRun(tx, Number(far), at(500_000_000))
     }),
   )

@@ -26,7 +26,7 @@ async function ran(command: string, fields?: object): Promise<Monitor> {
   const { id } = await board.create(card, command, fields)
   return board.until(id, 'the end', isOver)
 }
-/** How often a file was written to, a line each time. */
+/** The number of lines that were written to a file. */
 const lines = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [])
 
 describe('a run', () => {
@@ -42,7 +42,7 @@ describe('a run', () => {
     })
     expect(Date.parse(monitor.lastStartedAt!)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(monitor.lastFinishedAt!)).toBeGreaterThanOrEqual(Date.parse(monitor.lastStartedAt!))
-    // The grid begins with the creation.
+    // The grid starts at the creation.
     expect(Math.abs(Date.parse(monitor.nextRunAt!) - Date.parse(monitor.createdAt) - 60_000)).toBeLessThan(1000)
   })
 

@@ -30,7 +30,7 @@ test('missed runs are not made up for, and the grid stays', () => {
   expect(schedule.advance(1)).toBe(6000)
   nowMs += 6000
   expect(schedule.next(idle)?.id).toBe(1)
-  // The end of a run just when the next one is due.
+  // The run ends exactly when the next one is due.
   nowMs += 10_000
   expect(schedule.advance(1)).toBe(0)
   expect(schedule.next(idle)?.id).toBe(1)

@@ -92,7 +92,7 @@ function operators(node: Node, source: string): string[] {
   return joinsText ? [] : (otherOperators[String(node.operator)] ?? []).map(other => replaced(node, other, source))
 }
 
-/** The operator is the only thing but brackets between the two sides. */
+/** Only brackets and the operator are between the two sides. */
 function replaced(node: Node, other: string, source: string): string {
   const operator = String(node.operator)
   const at = source.indexOf(operator, (node.left as Node).end)

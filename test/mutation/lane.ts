@@ -3,16 +3,16 @@ import { relative } from 'node:path'
 import { createVitest, type Reporter, type TestModule } from 'vitest/node'
 import { mutate, type Mutant } from './mutants.ts'
 
-/** The sources in which the mutants are, by the file's path from the root. */
+/** The sources with mutants, by the file's path from the root. */
 export type Sources = ReadonlyMap<string, { code: string; mutants: readonly Mutant[] }>
 /** The result of some test files. `failure` names the first test that failed. */
 export interface Outcome {
   failure?: string
   timedOut: boolean
 }
-/** One process at a time that runs tests. */
+/** A lane that runs the tests of one process at a time. */
 export interface Lane {
-  /** The test files that there are. */
+  /** The existing test files. */
   files: readonly string[]
   /** Runs test files in this order until the first failure, for at most `limitMs`. */
   run(files: readonly string[], env: Record<string, string>, limitMs: number): Promise<Outcome>
@@ -32,7 +32,7 @@ interface LaneOptions {
   onModule?: (module: TestModule) => void
 }
 
-/** Gets ready to run tests of the mutated sources. */
+/** Prepares a lane for tests of the mutated sources. */
 export async function openLane(
   sources: Sources,
   { isolate, workers = 1, include, onModule }: LaneOptions,

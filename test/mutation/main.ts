@@ -12,18 +12,18 @@ const tell = (text: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 }
 
-/** Tries a sample of mutants, and prints what became of them. */
+/** Tries a sample of mutants, and prints the results. */
 export async function runMutation(argv: readonly string[]): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
-  // Now: the tests' folder for temporary files, which this process then has, goes with them.
+  // Measured first: this process later uses the tests' folder for temporary files, which is deleted with them.
   const machine = options.write === undefined ? '' : await describeMachine(presentLoad())
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
   tell(
     `${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`,
   )
-  // Some tests talk to their board through the program.
+  // Some tests access their board through the program.
   buildProgram()
   const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
   if (reach.unfit.length > 0) tell(`These fail without a mutant and are left out: ${reach.unfit.join(', ')}`)
@@ -92,7 +92,7 @@ function choose(sources: Sources, { files, sample, seed, only }: Options): Mutan
   )
 }
 
-/** Numbers between 0 and 1, the same ones for the same seed (mulberry32). */
+/** Numbers between 0 and 1, always equal for the same seed (mulberry32). */
 function chance(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -144,7 +144,7 @@ async function findKiller(
   return { timedOut: false }
 }
 
-/** The first, and those after it for which there is still time. */
+/** The first mutants, and later ones while there is time. */
 function affordable(files: readonly TestFile[], maxMs: number): TestFile[] {
   let leftMs = maxMs
   return files.filter(({ ms }, at) => {

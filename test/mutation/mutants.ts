@@ -10,7 +10,7 @@ export interface Mutant {
   was: string
   is: string
 }
-/** A source with all its mutants in it, each asleep unless `globalThis.mutated(id)` is true. */
+/** A source with all its mutants, each inactive unless `globalThis.mutated(id)` is true. */
 export interface Mutated {
   code: string
   mutants: Mutant[]
@@ -33,7 +33,7 @@ const notWalked = new Set([
 const chooses = new Set(['IfStatement', 'ConditionalExpression', 'WhileStatement', 'ForStatement'])
 const blocks = new Set(['Program', 'BlockStatement', 'SwitchCase'])
 
-/** Puts all mutants of a TypeScript source into it. */
+/** Adds all mutants to a TypeScript source. */
 export function mutate(file: string, source: string): Mutated {
   const mutants: Mutant[] = []
   const asleep = (at: number, was: string, is: string): string => {
@@ -120,7 +120,7 @@ function bodyOf(owner: Node, body: Node, writing: Writing): string {
   return `{ if (${writing.asleep(body.start, writing.source.slice(body.start, body.end), '{}')}) return;${inner.slice(1)}`
 }
 
-/** A line that does nothing. Where no semicolons stand, a bracket would go on with the line before. */
+/** A line without effect. Without semicolons, a bracket would continue the previous line. */
 function statement(child: Node, isInBlock: boolean, writing: Writing): string {
   const expression = child.expression as Node
   const does = /^(Call|Await|Assignment|Update)Expression$/.test(expression.type)

@@ -12,11 +12,11 @@ export interface Options {
   minutes: number
   only: readonly string[]
   tests: readonly string[]
-  /** A page of figures that has a part for this program. */
+  /** A page with a part for this program. */
   write?: string
 }
 
-/** This program, as a page of figures names it. */
+/** The name of this program on a page of measurements. */
 export const program = 'npm run mutation'
 
 export const folders = ['src/domain', 'src/identity', 'src/store']
@@ -36,7 +36,7 @@ All of ${folders.join(', ')} without a file or folder.
 
 The first run takes minutes longer than the next ones: it runs all tests once to see what they reach.`
 
-/** @throws TypeError for an unknown flag, a number out of range, a file that is not there, or a page without the part */
+/** @throws TypeError for an unknown flag, a number out of range, a missing file, or a page without the part */
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
     args: [...argv],
@@ -81,7 +81,7 @@ function number(name: string, text: string, most: number): number {
   return value
 }
 
-/** All sources, since a mutant's number and what reaches it are kept for all of them. */
+/** All sources, because a mutant's number and reach are recorded for all of them. */
 export function sourcesIn(place: string): string[] {
   const path = place.replace(/\/$/, '')
   if (!folders.some(folder => path === folder || path.startsWith(`${folder}/`)))

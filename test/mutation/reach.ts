@@ -9,7 +9,7 @@ export interface TestFile {
   file: string
   ms: number
 }
-/** Which mutants a test file reaches in its tests (`within`), and otherwise (`before`): while it loads and gets ready. `ms` is null for one that fails. */
+/** The mutants that a test file reaches in its tests (`within`), and otherwise (`before`): while it loads and prepares. `ms` is null for one that fails. */
 interface Reached {
   file: string
   version: string
@@ -82,7 +82,7 @@ function read(folder: string, file: string): Reached | undefined {
 const sourceOf = (id: string): string => `${id.split('#')[0]!}#`
 const killOf = (id: string, file: string): string => sourceOf(id) + file
 
-/** Those come first whose tests reach much of the same source for their time, are named after it, or have noticed others of its mutants. */
+/** The first files are those whose tests reach much of the same source for their time, are named after it, or have noticed others of its mutants. */
 function ranked(id: string, all: readonly Reached[], killers: readonly string[]): TestFile[] {
   const source = sourceOf(id)
   const words = basename(source, '.ts#')

@@ -12,7 +12,7 @@ export interface Tried {
   reaching: number
 }
 
-/** A mutant and its fate in one line. */
+/** A mutant and its result in one line. */
 export const describe = ({ mutant: { id, line, was, is }, result, by, ms, files, reaching }: Tried): string =>
   `${result} ${id} line ${line} in ${Math.round(ms / 1000)} s, ${files} of ${reaching} files: ${oneLine(was)} -> ${oneLine(is)}${by ? `  [${oneLine(by)}]` : ''}`
 
@@ -42,7 +42,7 @@ export const tableOf = (tried: readonly Tried[]): { heads: string[]; rows: strin
 })
 
 const heads = ['tried', ...results, 'noticed']
-/** The folders, and all of them. */
+/** The folders, and their total. */
 const rowsOf = (tried: readonly Tried[]): string[][] =>
   [...folders, ''].map(folder =>
     row(

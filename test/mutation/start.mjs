@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// Node 20 runs no TypeScript.
+// Node 20 cannot run TypeScript.
 const here = import.meta.dirname
 const root = resolve(here, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'board-mutation-'))

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { afterAll, beforeEach, expect } from 'vitest'
 
 declare global {
-  /** Whether a mutant is awake. */
+  /** Whether a mutant is active. */
   var mutated: (id: string) => boolean
 }
 

@@ -10,7 +10,7 @@ const exclude = [
   'test/attacks/log{,.slow,.load}.test.ts',
   'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}{,.slow,.load}.test.ts',
   'test/scripts/{restart,soak}{,.slow,.load}.test.ts',
-  // They measure, or take long.
+  // These tests measure, or take long.
   'test/agents/transcript{,.slow,.load}.test.ts',
   'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}{,.slow,.load}.test.ts',
   'test/attacks/{signIn,socketFrames}{,.slow,.load}.test.ts',

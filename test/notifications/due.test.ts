@@ -29,7 +29,7 @@ const person = async (email: string) => {
   return { id: user.id, client: board.as(token), socket: await openSocket(board.url, token) }
 }
 const at = (cardId: string) => ({ projectId, cardId })
-/** Nothing is on its way any more: word of another card has come. */
+/** The notification of another card proves that no earlier one is pending. */
 const settled = async () => {
   const { id } = await board.client.cards.create({ projectId, title: 'last', assigneeIds: [watcher!.id] })
   await board.client.cards.update({ ...at(id), dueAt: new Date(nowMs - 1000).toISOString() })

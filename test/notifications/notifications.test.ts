@@ -37,13 +37,13 @@ const opened = async (token: string) => {
 }
 const newCard = async (title: string) =>
   (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
-/** Ends a session of a new card, as if an agent had. Returns the card. */
+/** Ends a session of a new card, like an agent does. Returns the card. */
 async function ends(status: 'completed' | 'failed', title = 'Ended'): Promise<string> {
   const cardId = await newCard(title)
   await endedSession(board, { projectId: board.projectId, cardId }, status)
   return cardId
 }
-/** Makes sure that nothing is on its way any more: something later has come. */
+/** Waits for a later notification, which proves that no earlier one is pending. */
 const settled = async (socket: LiveSocket): Promise<unknown> =>
   untilTold(socket, await ends('completed'), 'agentCompleted')
 const wantEverything = {
@@ -146,7 +146,7 @@ test('the owner and those who work in the project are notified, on all their soc
       message: expect.stringMatching(/^The agent has failed: /),
     })
   expect(await untilTold(second, id, 'agentFailed')).toMatchObject({ userId: people.member.id })
-  // The local token acts as the first super_admin by now, who is the owner.
+  // The local token now acts as the first super_admin, who is the owner.
   expect(await untilTold(board.socket, id, 'agentFailed')).toMatchObject({ userId: owner.id })
   await settled(owner.socket)
   for (const socket of [people.viewer.socket, following, people.crew.socket, people.stranger.socket])

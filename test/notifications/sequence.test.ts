@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** The seqs that a socket gets for notifications of events 9 and 10 while its feed has come to `newest`. */
+/** The seqs that a socket gets for notifications of events 9 and 10 while its feed has advanced to `newest`. */
 async function seqsAfter(newest: readonly (number | undefined)[]): Promise<number[]> {
   const sent: string[] = []
   let at = 0

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Client } from '../../src/client/index.ts'
 
-/** The project on the pictures. `running` has an agent at work, `reviewed` a change that waits for a look. */
+/** The project in the pictures. `running` has a running agent, `reviewed` a change that waits for a review. */
 export interface WebShop {
   projectId: string
   running: string

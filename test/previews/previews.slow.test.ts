@@ -35,7 +35,7 @@ const openText = async (cardId: string) => {
 }
 const text = async (cardId: string, path: string) => (await openText(cardId))(path)
 
-/** A card that has a folder, on a board in a plain folder; `mark` is what only its preview's processes know. */
+/** A card with a folder, on a board in a plain folder; `mark` is a text that only its preview's processes have. */
 async function openFolder(preview: string, config: Partial<ServerConfig> = {}): Promise<string> {
   board = await startFolderBoard(agents, config)
   await set({ preview })
@@ -255,7 +255,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     await network('none')
     await start(cardId)
     await until(cardId, 'running')
-    // It can keep people from its own preview, and the server answers all the same.
+    // The agent can block its own preview, and the server still answers.
     await text(cardId, '/').catch(() => undefined)
     expect(await read(cardId)).toMatchObject({ status: 'running' })
     await board.client.previews.stop(at(cardId))

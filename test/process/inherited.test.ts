@@ -15,7 +15,7 @@ test('inherited descriptors of a server beyond its three are not passed to its c
   const [dataDir, file] = [join(root, 'data'), join(root, 'lock')]
   writeFileSync(file, 'the lock of the script around the server')
   const held = openSync(file, 'r')
-  // Node itself closes low ones.
+  // Node closes low ones.
   const stdio = Array.from({ length: 51 }, (_, at) => (at === 50 ? held : ('ignore' as const)))
   const args = ['serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error']
   const server = spawn(process.execPath, [resolve('bin/board.js'), ...args], { stdio })

@@ -59,7 +59,7 @@ async function startAndKill(...scripts: string[]): Promise<Run[]> {
 }
 const living = (runs: readonly Run[]) => runs.flatMap(({ runId }) => processesWith(runId)).filter(isAlive)
 
-/** Something that runs for as long as the test, and belongs to no tree. */
+/** A process that runs for as long as the test, and belongs to no tree. */
 async function withBystander(work: (bystander: ChildProcess, startedAt: string) => Promise<void>): Promise<void> {
   const bystander = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true })
   try {

@@ -60,7 +60,7 @@ test('a program that does not exit gets TERM, and can clean up', async () => {
 })
 
 const unreadable = resolve(import.meta.dirname, '../fixtures/process/unreadable.pl')
-/** x86-64 alone has the number of prctl that the program uses. */
+/** The program uses the prctl number of x86-64. */
 const canBeUnreadable =
   process.arch === 'x64' &&
   spawnSync('perl', [unreadable, '0'], { timeout: 200, encoding: 'utf8' }).error?.message.includes('ETIMEDOUT') === true
@@ -147,7 +147,7 @@ test('outside Linux, without access to environments, the tree is found by its pa
   expect(await listProcessRuns(store.db)).toEqual([])
 })
 
-/** For longer runs by hand: BOARD_TEST_ROUNDS. */
+/** For longer runs: BOARD_TEST_ROUNDS. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 20)
 test(`${rounds} random trees leave no processes`, async () => {
   const file = join(store.folder, 'tree.sh')

@@ -6,7 +6,7 @@ import { encodeTrees, type Tree } from '../../src/process/sweep.ts'
 import { listProcesses } from '../../src/process/table.ts'
 import { isAlive } from '../support/processes/processFiles.ts'
 
-/** Has the watchdog's program end the trees, as when their server has died. */
+/** Makes the watchdog's program end the trees, as after the death of their server. */
 async function endTrees(...trees: Tree[]): Promise<void> {
   const program = spawn(process.execPath, [resolve('dist/watchdog.cjs')], { stdio: ['pipe', 'ignore', 'inherit'] })
   const exited = once(program, 'exit')

@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** A card of the owner's in an active column, where the member and the viewer belong to the project. */
+/** An active card of the owner, in a project of which the member and the viewer are members. */
 async function activeCard(): Promise<Owned> {
   const { token } = people.owner
   const client = board.as(token)
@@ -63,7 +63,7 @@ const mint = (card: TestCard, body: object = {}, token = people.owner.token) =>
 const tokenOf = async (card: TestCard, body?: object, by?: string): Promise<string> =>
   (await mint(card, body, by)).body.data.token
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-/** How the one route that agents have answers the token. */
+/** The response of the only route for agents to the token. */
 const use = async (token: string) =>
   codeOf(await board.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'ping' } }))
 

@@ -219,7 +219,7 @@ test('a body that would stall its parser is rejected immediately', async () => {
   const began = performance.now()
   const { status } = await uploads.send(body)
   expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
-  // The parser takes it when it happens to arrive in small pieces.
+  // The parser accepts it if it happens to arrive in small pieces.
   expect([201, 400]).toContain(status)
 })
 

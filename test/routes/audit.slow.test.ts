@@ -26,7 +26,7 @@ const since = (id: number) => list({ after: id })
 const login = (email: string, secret = password, headers: Record<string, string> = {}) =>
   board.request('POST', '/api/auth/login', { token: null, body: { email, password: secret }, headers })
 
-/** Changes of which the audit log says nothing, and why. A new route that changes something is audited, or stands here. */
+/** Changes that the audit log omits, with the reason. A new route that changes something must be audited, or be listed here. */
 const unaudited: Record<string, string[]> = {
   'An app that is not authorized has no permissions. Its authorization and the end of that are audited.': [
     'oauth.register, oauth.token, oauth.revoke',

@@ -11,7 +11,7 @@ import { slowdown } from '../support/waiting/eventually.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 import { figuresOf } from '../support/run/writtenFigures.ts'
 
-/** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
+/** For longer runs (`npm run fuzz`): BOARD_FUZZ_RUNS per row, and BOARD_FUZZ_SEED of a failure. */
 const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
 const answerMs = () => Math.ceil(5000 * slowdown())
@@ -66,12 +66,12 @@ const exchange = ({ method, path, headers, body }: Attack): Promise<Answer> =>
     outgoing.on('error', reject).end(body)
   })
 
-/** Never a 5xx; a failure is in the envelope, and says which field is wrong if one is. */
+/** Never a 5xx; a failure is in the envelope, and names the invalid field if there is one. */
 async function expectGrace(attack: Attack): Promise<Answer> {
   const answer = await exchange(attack)
   attacked++
   const shown = `${attack.method} ${attack.path.slice(0, 200)} ${String(attack.body).slice(0, 300)} -> ${answer.status} ${answer.text.slice(0, 300)}`
-  // The example's provider is not there: an attack that the server finds nothing wrong with gets to know that.
+  // The example's provider is offline, as an attack that passes validation finds out.
   if (!answer.text.includes('PROVIDER_UNAVAILABLE')) expect(answer.status, shown).toBeLessThan(500)
   expect(answer.headers['x-request-id'], shown).toBeDefined()
   // Input of unauthenticated clients might be too long to be inspected.
@@ -99,7 +99,7 @@ async function expectGrace(attack: Attack): Promise<Answer> {
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)
 const anyText = fc.string({ unit: anyCharacter, maxLength: 40 })
-/** JSON texts that some program has stumbled over. */
+/** JSON texts that are known to break parsers. */
 const oddJson = fc.oneof(
   fc.constantFrom(
     'null',
@@ -354,7 +354,7 @@ const oddHeaders: fc.Arbitrary<Record<string, string>> = fc.oneof(
     .map(name => ({ [name]: 'x'.repeat(4000) })),
 )
 
-/** A body of which some bytes are left out, doubled or others. */
+/** A body with bytes removed, duplicated or replaced. */
 const bent = (body: string): fc.Arbitrary<Buffer> =>
   fc
     .array(
@@ -399,7 +399,7 @@ const withMember = (object: Record<string, unknown>, name: string, json: string 
     ...(json === undefined ? [] : [`${JSON.stringify(name)}:${json}`]),
   ].join()}}`
 
-/** A query with one field that is odd. */
+/** A query with one invalid field. */
 function withField(path: string, field: string, value: string): URLSearchParams {
   const query = new URLSearchParams(path.split('?')[1])
   query.set(field, value)

@@ -44,7 +44,7 @@ async function write(...pieces: Array<string | Buffer>): Promise<string> {
   socket.destroy()
   return Buffer.concat(chunks).toString('latin1')
 }
-/** 0 when the server just closed. */
+/** 0 if the server closed the connection without a response. */
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0)
 
 describe('a body', () => {
@@ -153,7 +153,7 @@ describe('a body', () => {
   })
 })
 
-/** Every place of a text in a value: the keys that lead to it, and the value with another text there. */
+/** Every text in a value: its path, and the value with another text in its place. */
 function* texts(
   value: unknown,
   replace: (text: string) => string,

@@ -157,7 +157,7 @@ describe('the order of boards', () => {
           await board.client.boards
             .reorder({ projectId, ids: (await board.client.boards.list({ projectId })).map(({ id }) => id).reverse() })
             .catch(() => {
-              /* Another client was quicker. */
+              /* Another client was faster. */
             })
       }),
     )

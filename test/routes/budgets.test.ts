@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Books what an agent has used. */
+/** Books usage of an agent. */
 const book = (day: string, more: Partial<NewUsage> = {}) =>
   board.server.app.db.transaction(tx =>
     insertUsage(tx, {

@@ -29,7 +29,7 @@ const items = async (query = '') =>
 const only = (whole: Record<string, unknown>, names: object) =>
   Object.fromEntries(Object.keys(names).map(name => [name, whole[name]]))
 
-/** Cards of every kind and state that a view shows otherwise than the others. */
+/** Cards of every kind and state that changes the view. */
 async function makeCards(): Promise<void> {
   const create = (input: object) => board.client.cards.create({ projectId, title: 'Card', ...input })
   await create({ title: hostile, prompt: hostile, labels: [hostile.slice(0, 90), 'ü'], groupId: hostile.slice(-30) })

@@ -44,7 +44,7 @@ const fails = (promise: Promise<unknown>, status: number, code: string) =>
 const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   board.request(method, `/api/projects/${projectId}/cards${path}`, { body, headers })
 
-/** The titles of a column in order; places must be dense and the column's count right. */
+/** The titles of a column in order; positions must be dense and the column's count correct. */
 async function order(columnId: string): Promise<string> {
   const items = await board.client.cards.list({ projectId, columnId, offset: 0 })
   expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))

@@ -49,7 +49,7 @@ async function change(random: (limit: number) => number, column: () => string): 
   else expect([204, 404]).toContain((await remove(id)).status)
 }
 
-/** Looks at all columns in every way there is: each card that is neither archived nor deleted has one place, without holes. */
+/** Reads all columns through every route: each card that is neither archived nor deleted must have one position, without gaps. */
 async function expectDense(): Promise<void> {
   const shown = new Map<string, [string, number]>()
   for (const { id: columnId, cardCount } of await board.client.columns.list({ projectId })) {

@@ -14,7 +14,7 @@ afterAll(async () => {
   process.umask(usualMask)
 })
 
-/** Everything below a folder with its rights, as ls shows them: 600. */
+/** Everything below a folder with its permissions in octal, such as 600. */
 const rights = (folder: string): Array<[string, string]> =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => {
     const stats = lstatSync(join(folder, name))

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** Sends a request, and has something deleted after it was looked at and before it writes or reads the whole. */
+/** Sends a request, and deletes an object after the request has checked it and before it writes or reads the rest. */
 async function outrun(remove: () => Promise<unknown>, send: () => Promise<Reply>): Promise<Reply> {
   const { db } = board.server.app
   const { transaction, snapshot } = db

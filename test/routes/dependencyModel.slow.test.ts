@@ -16,7 +16,7 @@ interface ModelCard {
   parent: ModelCard | null
 }
 
-/** Cards and columns are named by numbers of which only the remainder counts. */
+/** Cards and columns are identified by numbers, of which only the remainder counts. */
 const step = fc.oneof(
   {
     weight: 3,
@@ -42,7 +42,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** Completing brings a card that was archived as done back into its column. */
+/** Completing restores a card that was archived as done to its column. */
 const completedTwice: Step[] = [
   { do: 'complete', card: 2 },
   { do: 'archive', card: 2 },

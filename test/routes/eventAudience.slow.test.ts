@@ -483,7 +483,7 @@ test.each(Object.entries(ways))('%s receives no events after the response', asyn
     await end()
     const answeredAt = performance.now()
     const seqAtAnswer = await board.server.app.outbox.lastSeq()
-    // Long enough for the look that is taken twice a second.
+    // Longer than the interval of the check, which runs twice a second.
     await delay(600)
     const late = told(live).filter(({ seq, data }) => seq > seqAtAnswer || Number(data.title) > answeredAt)
     expect(late).toEqual([])

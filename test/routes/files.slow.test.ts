@@ -146,7 +146,7 @@ test('planted programs of a worktree or its repository never run', async () => {
   expect(await card.remove(true)).toEqual(gone)
   expect(card.patch()).toContain('+changed')
   expect(existsSync(sentinel) ? readFileSync(sentinel, 'utf8') : 'nothing ran').toBe('nothing ran')
-  // The bait is live: git itself takes it.
+  // The bait works: Git runs it.
   execFileSync('git', ['status'], { cwd: its.worktree, env: gitEnvironment, stdio: 'ignore' })
   expect(existsSync(sentinel)).toBe(true)
 })

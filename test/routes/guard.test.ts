@@ -25,7 +25,7 @@ const get = (
       .on('error', reject)
       .end()
   })
-/** Sends a request in HTTP/1.0, and returns all of the response. */
+/** Sends a request in HTTP/1.0, and returns the complete response. */
 const probe = (board: TestBoard, path: string, host?: string): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ''

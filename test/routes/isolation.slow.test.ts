@@ -105,7 +105,7 @@ async function compare(row: Row, token: string, others: Seed): Promise<number> {
   return pairs
 }
 
-/** All that its owner sees of a project. */
+/** Everything that its owner sees of a project. */
 async function stateOf({ token, projectId, cardId, archivedCardId, organizationId }: Seed): Promise<unknown> {
   const client = board.as(token)
   return Promise.all([
@@ -135,7 +135,7 @@ async function expectUntouched(seed: Seed, ask: () => Promise<void>): Promise<vo
   states.set(seed, before)
 }
 
-/** Stands for a seed while the rows are chosen. */
+/** A placeholder for a seed while the rows are selected. */
 const sample = Object.fromEntries(
   [...kinds, 'templateId', 'path', 'worktree'].map(name => [name, '1']),
 ) as unknown as Seed

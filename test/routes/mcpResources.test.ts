@@ -143,7 +143,7 @@ describe('the published description of the tools', () => {
     const known = [...(await client.listTools()).tools, ...(await client.listPrompts()).prompts].map(({ name }) => name)
     const named = [...text.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, name]) => name)
     expect(named.length).toBeGreaterThan(4)
-    // Agents on cards alone have it.
+    // Only agents on cards have this tool.
     expect(named.filter(name => !known.includes(name!))).toEqual(['ask_person'])
     const forms = [...text.matchAll(/`(\{"[^`]+\})`/g)].map(([, form]) => JSON.stringify(JSON.parse(form!)))
     expect(forms.filter(form => !form.includes('/api/mcp') && !form.includes('"args":["mcp"]'))).toEqual([])

@@ -47,7 +47,7 @@ test('sockets, events, agents, monitors, webhooks and the database have metrics'
     'board_webhook_deliveries{status="pending"}',
   ])
     expect([name, await figure(name)]).toEqual([name, 0])
-  // A file on a libSQL server is the server's.
+  // A database on a libSQL server has no local file.
   if (!onLibsqlServer) expect(await figure('board_database_bytes{file="wal"}')).toBeGreaterThan(0)
   expect(await figure('process_resident_memory_bytes')).toBeGreaterThan(10_000_000)
   live.close()

@@ -20,7 +20,7 @@ const pathOf = ({ projectId, cardId }: TestCard) => `/api/projects/${projectId}/
 const post = (card: ActiveCard, body: unknown, more: object = {}) =>
   board.request('POST', pathOf(card), { token: card.token, body, ...more })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-/** An agent token of any card, as a session of it has. */
+/** An agent token of any card, like that of a session. */
 const tokenOf = (cardId: string): Promise<string> =>
   board.server.app.db.transaction(async tx => (await mintAgentToken(tx, { cardId: Number(cardId), ttlSecs: 60 })).token)
 const withToken = async (card: TestCard): Promise<ActiveCard> => ({
@@ -197,7 +197,7 @@ describe("the routes of a card's monitors", () => {
 
 describe('the checks of a new monitor come in this order', () => {
   const outside = tmpdir()
-  /** Each with everything wrong that is checked after it. */
+  /** Each input also violates all later checks. */
   const wrong = {
     allowUnsandboxed: false,
     command: '',
@@ -253,7 +253,7 @@ describe('the checks of a new monitor come in this order', () => {
   it('the card before its kind and state: CARD_NOT_FOUND', async () => {
     const card = await board.newCard()
     await board.client.cards.delete(card.ref)
-    // A token of a deleted card is none any more.
+    // A token of a deleted card is invalid.
     expect(codeOf(await post(await withToken(card), wrong))).toEqual([401, 'UNAUTHENTICATED'])
     expect(
       codeOf(

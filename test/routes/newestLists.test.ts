@@ -3,9 +3,9 @@ import { newCard, newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { fileBody } from '../support/contract/seed.ts'
 
-/** More than one page of these lists looks at. */
+/** More than one page of these lists reads. */
 const many = 5001
-/** As many rows as that, of one card. */
+/** That many rows, of one card. */
 const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)'
 
 let board: TestBoard

@@ -28,7 +28,7 @@ const atCallback = (change: (query: URLSearchParams) => void) => ({
     if (isCallback(url)) change(url.searchParams)
   },
 })
-/** The page that tells no more than that it knows of no such sign-in. */
+/** The page that reports only an unknown sign-in. */
 const expectUnknown = (shown: Shown) =>
   expect({ status: shown.status, said: shown.body.includes('This sign-in is not known here') }).toEqual({
     status: 400,

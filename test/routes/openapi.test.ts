@@ -122,7 +122,7 @@ test('health and readiness answer without a sign-in, and readiness performs a wr
   expect((await board.request('GET', '/api/ready', { token: null })).body).toEqual({ data: { status: 'ok' } })
   const first = await writtenAt()
   expect(first).not.toBe(before)
-  // Writes are at least a second apart.
+  // The readiness check writes at most once a second.
   await vi.waitFor(
     async () => {
       const [seen, askedAt] = [await writtenAt(), performance.now()]

@@ -33,7 +33,7 @@ const person = async (displayName = 'Person') =>
 const request = (method: string, path: string, { token }: Person, body?: unknown): Promise<Reply> =>
   board.request(method, `/api/organizations${path}`, { token, body })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-/** An organization of the boss's with these members. */
+/** An organization of the boss with these members. */
 async function newOrganization(...members: Person[]): Promise<string> {
   const { id } = await boss.client.organizations.create({ name: 'Org' })
   for (const { email } of members) await boss.client.organizations.addMember({ id, email })

@@ -35,7 +35,7 @@ const register: RawRequest = { method: 'POST', path: '/api/auth/register', body:
 const outcome = ({ status, body }: RawResponse) => [status, body?.error?.code]
 const askOne = async (account: 'other' | 'own', board: TestBoard, request: RawRequest) =>
   (await requestAs(account, board.url, [request]))[0]!
-/** The frame with which the server closes a socket that brought no token. */
+/** The frame with which the server closes a socket without a token. */
 const closedWith4001 = /^\x88[^]\x0f\xa1/
 
 describe.runIf(hasOtherAccount())('another account of the machine', () => {
@@ -185,7 +185,7 @@ describe('where accounts cannot be distinguished', () => {
 })
 
 describe("the kernel's table", () => {
-  /** A free port to call from, so that its line can be written before. */
+  /** A free local port, so that its table row can be written before the call. */
   const freePort = () =>
     new Promise<number>(resolve => {
       const server = createServer().listen(0, '127.0.0.1', () => {

@@ -15,7 +15,7 @@ interface Got {
   bytes: Buffer
 }
 
-/** As it comes over the wire, without the unpacking that fetch does. */
+/** The bytes on the wire, without the decompression of `fetch`. */
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> =>
   new Promise((resolve, reject) => {
     request(new URL(board.url), { path, headers, method }, answer => {

@@ -93,7 +93,7 @@ describe('If-Match', () => {
 })
 
 describe('a parameter with an unknown id', () => {
-  // Who cannot sign does not learn what there is.
+  // A caller without a signature cannot learn what exists.
   const cases = rows
     .filter(({ route }) => !route.signed)
     .flatMap(row => paramsOf(row.route.path).map(param => [row.name, param, row] as const))
@@ -107,7 +107,7 @@ describe('a parameter with an unknown id', () => {
       const isAgents = row.route.who.kind === 'agent' && (param === 'projectId' || param === 'cardId')
       if (row.route.integerIds && missing !== '999999999')
         expect([missing, reply.status, reply.body.error.code]).toEqual([missing, 400, 'INVALID_ID'])
-      // An agent's token names its card: every other one is refused before it is looked for.
+      // An agent's token names its card, so a request for another card is rejected before a lookup.
       else if (isAgents && missing === '999999999') expect(reply.body.error.code).toBe('AGENT_TOKEN_REQUIRED')
       else expect([name, missing, reply.status, reply.body.error.code]).toEqual([name, missing, 404, promised])
     }
@@ -180,7 +180,7 @@ describe('a limit', () => {
         ? (await guarded.as().auth.login({ email: 'bob@example.org', password: 'correct horse' })).token
         : null
     const input = { ...exampleOf(row, own), ...(name === 'auth.login' && { email: 'bob@example.org', password: 'no' }) }
-    // From beyond the machine, where the setup code is asked for.
+    // From beyond this machine, where the setup code is required.
     const headers: Record<string, string> = name === 'auth.setup' ? { 'x-forwarded-for': '203.0.113.7' } : {}
     const replies: Reply[] = []
     for (let tries = 0; tries < 11; tries++) replies.push(await send(row, input, { on: guarded, token, headers }))

@@ -64,7 +64,7 @@ describe('a restore', () => {
       await newCard(`round ${round}`)
       expect((await restore(filename)).status).toBe(200)
       await newCard(`after ${round}`)
-      // A connection that was closed and not let go of would end now, with all that it does at its end.
+      // A connection that was closed but not released would end now, with all side effects.
       const written = hashOfBoard(board.dataDir)
       await collectGarbage()
       expect(hashOfBoard(board.dataDir)).toBe(written)

@@ -66,7 +66,7 @@ async function withinASecond<T>(what: string, condition: () => T | undefined): P
   throw new Error(`A second went by without ${what}`)
 }
 
-/** Nothing of the project is heard any more, though the socket stays open where its token holds. */
+/** No events of the project arrive, but the socket stays open while its token is valid. */
 async function expectDeaf(projectId: string, ...all: LiveSocket[]): Promise<void> {
   for (const live of all) {
     const { data } = await withinASecond('the end of the subscription', () =>
@@ -90,7 +90,7 @@ async function expectHearing(projectId: string, live: LiveSocket): Promise<void>
 const expectClosed = async (live: LiveSocket) =>
   expect((await withinASecond('the end of the socket', () => live.closed)).code).toBe(4001)
 
-/** An organization of the owner's with one more member, and a project in it. */
+/** An organization of the owner with another member, and a project in it. */
 async function shared(one: Person, role: 'admin' | 'member'): Promise<{ organizationId: string; projectId: string }> {
   const { id: organizationId } = await owner.client.organizations.create({ name: 'Org' })
   await owner.client.organizations.addMember({ id: organizationId, email: one.email, role })

@@ -42,7 +42,7 @@ const change = (scheduleId: string, changed: Change, client = board.client) =>
   client.schedules.update({ projectId, scheduleId, ...changed })
 const cards = async () => (await board.client.cards.list({ projectId })).map(({ title }) => title)
 const at = (time: string) => Date.parse(time)
-/** Lets the board's clock show a time, and the board see it. */
+/** Sets the board's clock to a time, and runs the due schedules. */
 const goTo = async (timeMs: number) => {
   nowMs = timeMs
   await board.server.app.timer.reconcile()
@@ -180,7 +180,7 @@ describe('a run', () => {
     nowMs = start
     const { id } = await make({ everySecs: 60, overlap: 'add', catchUp })
     await goTo(start + 3 * dayMs + 61_500 + minuteMs / 2)
-    // One is on time here; so let it be a schedule that has none within the last minute.
+    // One run is on time here, so this schedule has none within the last minute.
     expect(await cards()).toHaveLength(1)
     const daily = await make({ name: 'Rare', catchUp, template: { title: 'Rare {date}' } })
     await goTo(at(daily.nextRunAt!) + 2 * dayMs + 61 * minuteMs)

@@ -135,7 +135,7 @@ describe('the status', () => {
     expect(await script.status(5)).toMatchObject({ output: '€uro 😀 end', outputStart: 5 })
     expect(await script.status(output.length)).toMatchObject({ output: '', outputStart: output.length })
     expect(await script.status(1_000_000)).toMatchObject({ output: '', outputStart: output.length })
-    // In the middle of a character that takes two places.
+    // In the middle of a character that takes two code units.
     expect(await script.status(11)).toMatchObject({ output: '😀 end', outputStart: 10 })
     for (const since of [-1, 'x', 1.5])
       expect(

@@ -30,14 +30,14 @@ afterAll(async () => {
 const newProject = async (name = 'Live') => (await board.client.projects.create({ name, path: board.folder(name) })).id
 const open = async () => opened(await openSocket(board.url, board.token))
 
-/** Makes events of 64 KiB each. */
+/** Creates events of 64 KiB each. */
 async function makeNews(projectId: string, count: number): Promise<void> {
   const card = await board.client.cards.create({ projectId, title: 'large' })
   for (let index = 0; index < count; index++)
     await board.client.cards.update({ projectId, cardId: card.id, prompt: `${index}:`.padEnd(65_536, 'x') })
 }
 
-/** A client that follows a project and reads no more. */
+/** A client that follows a project and stops reading. */
 async function stall(projectId: string): Promise<RawSocket> {
   const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
   raw.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))

@@ -27,7 +27,7 @@ const create = (projectId: string, title: string, prompt = '') =>
 const following = async (projectId: string, since?: number) =>
   opened(await follow(board.url, board.token, projectId, since))
 
-/** Makes reads answer late, at random, until the test is done. */
+/** Delays reads randomly until the test is done. */
 function slowDown(latencyMs: number): void {
   const { db } = board.server.app
   const { get, all } = db
@@ -63,7 +63,7 @@ test('a subscriber receives each change of its project with type, data, seq, pro
   const live = await following(projectId)
   expect(live.messages[0]).toEqual({ type: 'subscribed', data: { projectId, seq: expect.any(Number) } })
   await create(other, 'not for this socket')
-  // Whether one watches it is the caller's, and no event's.
+  // The watching state is the caller's, so no event contains it.
   const { watching: _, ...card } = await create(projectId, 'first')
   const { seq, at, ...event } = await live.message('card.created')
   expect(event).toEqual({ type: 'card.created', data: card, projectId })
@@ -176,7 +176,7 @@ test('a subscriber that missed more events than are kept gets a resync, and then
   await create(projectId, 'old')
   const last = await board.server.app.outbox.lastSeq()
   await board.server.app.db.transaction(async tx => {
-    // Events are kept until every reader has noted that it has taken them.
+    // Events are kept until every reader has recorded that it has processed them.
     await tx.run('UPDATE event_cursors SET seq = ?', [last])
     await deleteOldestEvents(tx, '9999', 1, 1_000_000)
   })

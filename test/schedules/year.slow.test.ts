@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** At the hours at which clocks change, on each day and on Sundays; at usual times; and by intervals. */
+/** At the hours of clock changes, on each day and on Sundays; at usual times; and by intervals. */
 const rules = zones.flatMap((zone): Rule[] => [
   {
     name: `half past two ${zone}`,

@@ -6,7 +6,7 @@ type Schedule = Awaited<ReturnType<TestBoard['client']['schedules']['list']>>[nu
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 export const year = { startMs: Date.parse('2026-01-01T00:00:00Z'), endMs: Date.parse('2027-01-01T00:00:00Z') }
 
-/** The changes of clocks in 2026, as calendars print them: from when on a zone is how far ahead of UTC. */
+/** The clock changes in 2026, as in calendars: the time from which a zone has an offset from UTC. */
 const offsets: Record<string, ReadonlyArray<readonly [from: string, hours: number]>> = {
   'Europe/Berlin': [
     ['2025-10-26T01:00Z', 1],
@@ -49,7 +49,7 @@ export interface Rule {
 }
 
 /**
- * When a rule is due, minute by minute and without a library: when a clock first shows a minute that matches, or has just
+ * The due times of a rule, minute by minute and without a library: when a clock first shows a matching minute, or has just
  * skipped one.
  */
 export function dueTimes({ zone, matches, everySecs }: Rule, { startMs, endMs } = year): number[] {
@@ -71,7 +71,7 @@ export function dueTimes({ zone, matches, everySecs }: Rule, { startMs, endMs } 
 export interface Model {
   rule: Rule
   dues: number[]
-  /** How many of the times are behind it. */
+  /** How many of the times have passed. */
   passed: number
   /** The titles of its cards. */
   made: string[]
@@ -120,7 +120,7 @@ export function complete(model: Model, nowMs: number): void {
   make(model, nowMs)
 }
 
-/** Compares what the board shows of a schedule with its model. */
+/** Compares the board's state of a schedule with its model. */
 export function compare(model: Model, shown: Schedule): void {
   const next = model.dues[model.passed]
   expect({
@@ -142,7 +142,7 @@ export function compare(model: Model, shown: Schedule): void {
 
 export const isoOf = (atMs: number): string => new Date(atMs).toISOString()
 
-/** Times when no server runs: over each change of a clock, over some hours, and over weeks. Each ends between two minutes. */
+/** Times without a running server: across each clock change, across some hours, and across weeks. Each ends between two minutes. */
 export const downtimes: ReadonlyArray<readonly [string, string]> = [
   ['2026-01-12T08:59:30Z', '2026-01-12T09:00:20Z'],
   ['2026-02-03T00:00:00Z', '2026-02-19T11:17:05Z'],

@@ -9,12 +9,12 @@ export type ScriptStatus = Awaited<ReturnType<Client['scripts']['run']>>
 export interface TestScript {
   place: { projectId: string; scriptId: string }
   status(since?: number): Promise<ScriptStatus>
-  /** The latest run once it fits. */
+  /** The latest run once the condition is met. */
   until(what: string, fits: (run: ScriptStatus) => boolean, timeoutMs?: number): Promise<ScriptStatus>
   /** The latest run once it has ended. */
   ended(timeoutMs?: number): Promise<ScriptStatus>
   run(): Promise<ScriptStatus>
-  /** The pids of what its runs have started. */
+  /** The pids of the processes of its runs. */
   processes(): number[]
 }
 

@@ -10,7 +10,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { isAlive, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { deafGrandchild } from './scriptBoard.ts'
 
-/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats a random run. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 2)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const dice = createDice(seed)
@@ -34,7 +34,7 @@ interface Known {
 let projectId: string
 let scripts: Known[] = []
 
-/** Two runs of one script at the same time, by what their processes carry. */
+/** Whether two runs of one script overlap, by the marks of their processes. */
 function doubles(): string[] {
   return scripts.flatMap(({ tag }) => {
     const runs = new Map(processesWith(tag).map(pid => [runOf(pid), pid]))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findCycles, imports, moduleLayers, room, root, sources, upwardImports } from './imports.ts'
 
-/** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
+/** The command line is a client: it imports the contract, the client and the configuration. `bin/board.js` passes the server's program to it. */
 const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config', 'src/system']
 
 test('every source file is in a folder with a layer', () => {

@@ -74,7 +74,7 @@ test('the attacks of docs/sandbox.md name tests that exist', () => {
   ).toEqual([])
 })
 
-/** The cells of the row of a table that begins with a cell. */
+/** The cells of the table row that starts with a cell. */
 const cellsOf = (first: string): string[] =>
   read('docs/sandbox.md')
     .split('\n')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// Node 20 runs no TypeScript.
+// Node 20 cannot run TypeScript.
 const folder = mkdtempSync(join(tmpdir(), 'board-shape-'))
 const outfile = join(folder, 'shape.mjs')
 await build({

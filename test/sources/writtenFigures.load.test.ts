@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'board-written-'))
 const page = join(folder, 'figures.md')
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs a file of tests that is asked to write its figures. */
+/** Runs a test file with the request to write its measurements. */
 const run = (content: string, ...args: string[]) => {
   writeFileSync(page, content)
   // The seed of the outer run would become part of the command.

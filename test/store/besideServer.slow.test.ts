@@ -76,7 +76,7 @@ test('the log of a process that has the file open remains, even after the system
   const used = join(folder, 'used.db')
   const db = openDatabase({ path: used, clock: () => new Date() })
   await db.transaction(tx => tx.run('CREATE TABLE things (name TEXT)'))
-  // Closing a file loses a process all of its locks on it.
+  // When a process closes a file, it loses all of its locks on it.
   closeSync(openSync(used, 'r'))
   for (const total of [0, 1, 2]) {
     expect(await run(used, [{ sql: 'SELECT count(*) AS total FROM things' }])).toEqual([[{ total }]])

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/store/open.ts'
 
 const pages = 2_500_000_000
 const pageBytes = 4096
-/** Where a database's header says how many pages it has. */
+/** The offset of the number of pages in a database's header. */
 const pagesAt = 28
 
 async function makeBoard(): Promise<string> {

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/store/open.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const cards = 900
-/** Texts, numbers, NULL and JSON, more cards than a page, what belongs to daemons and what to one database alone. */
+/** Texts, numbers, NULL and JSON, more cards than a page, and rows of daemons and of one database only. */
 const board = [
   `INSERT INTO users (id, email, display_name, role, created_at) VALUES (7, 'ada@example.org', 'Ada "O''Hara"', 'super_admin', '${at}')`,
   `INSERT INTO projects (id, name, path, owner_id, created_at, updated_at, host) VALUES (3, 'p', '/p', 7, '${at}', '${at}', 'one'), (4, 'q', '/q', 7, '${at}', '${at}', NULL)`,

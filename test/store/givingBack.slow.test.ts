@@ -14,7 +14,7 @@ const rows = 8000
 const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
   INSERT INTO events (project_id, type, data, at) SELECT 1, 'card.updated', hex(zeroblob(1250)), '2020-01-01T00:00:00.000Z' FROM n`
 
-/** Does a periodic job now. */
+/** Runs a periodic job now. */
 const runJob = (app: App, part: string) =>
   jobs(app)
     .find(({ name }) => name.includes(part))!

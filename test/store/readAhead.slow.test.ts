@@ -7,7 +7,7 @@ import type { Database, Reader, Transaction } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-/** Hands messages on to a libSQL server, and counts those that ask for statements. */
+/** Forwards messages to a libSQL server, and counts those with statements. */
 async function openCounter(url: string) {
   const http = createServer((_, response) => response.end())
   const sockets = new WebSocketServer({ server: http, handleProtocols: ([first]) => first! })
@@ -129,7 +129,7 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     const before = counter!.count()
     const sizes = await Promise.all(Array.from({ length: 8 }, () => db!.transaction(tx => double(tx, 'a'))))
     expect(sizes).toEqual([2, 4, 8, 16, 32, 64, 128, 256])
-    // One that begins and reads, one per transaction that writes, and one that commits: 10 if all share one commit. On a busy machine
+    // One message to begin and read, one per transaction with writes, and one to commit: 10 if all share one commit. On a busy machine
     // they share two or three. Without reads ahead, each transaction sends two.
     expect(counter!.count() - before).toBeLessThan(16)
   })

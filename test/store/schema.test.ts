@@ -30,7 +30,7 @@ function objectsIn(version: number): string[] {
   return all.filter(({ name }) => !indexes.some(index => name.startsWith(`${index}_`))).map(({ sql }) => sql)
 }
 
-/** Makes a database of an earlier version with what these statements put into it, brings it to the present one, and reads it. */
+/** Creates a database of an earlier version with the rows of these statements, migrates it to the current one, and reads it. */
 async function migrated<T>(version: number, statements: readonly string[], sql: string): Promise<T[]> {
   const path = join(folder, `${version}.db`)
   const old = new LibsqlDatabase(path)

@@ -276,7 +276,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       sockets.push(socket, onward)
       for (const each of [socket, onward])
         each.on('error', () => {
-          /* The other one ends with it. */
+          /* The other transaction ends with it. */
         })
       socket.pipe(onward).pipe(socket)
     }).listen(0, '127.0.0.1')

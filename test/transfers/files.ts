@@ -48,7 +48,7 @@ export async function imported(
   return reply.body.data
 }
 
-/** An import that is refused: the paths and rules of its faults. */
+/** A rejected import: the paths and rules of its faults. */
 export async function faultsOf(
   board: TestBoard,
   query: Record<string, string>,
@@ -137,7 +137,7 @@ export function normal(document: Doc): Doc {
   }
 }
 
-/** The least that is a board's file, and a change of its parts. */
+/** A minimal valid file of a board, and changes of its parts. */
 export const minimalDocument = (path: string, change: Doc = {}): Doc => ({
   format: 'board',
   version: 1,
@@ -167,7 +167,7 @@ const ofItself = [
   'counters',
 ]
 
-/** The number of rows of each table but those. */
+/** The number of rows of each table except those. */
 export async function rowCounts(board: TestBoard): Promise<Record<string, number>> {
   const { db } = board.server.app
   const tables = (

@@ -19,7 +19,7 @@ interface Made {
   warnings: string[]
 }
 
-/** Numbers that look random, and are the same in every run. */
+/** Pseudorandom numbers that are equal in every run. */
 function dice(seed: number) {
   let state = seed
   const next = () => (state = (state * 1_103_515_245 + 12_345) & 0x7fffffff) / 0x7fffffff
@@ -45,7 +45,7 @@ const sentence = ({ one, below }: Dice, name: string) =>
 const text = (from: Dice, name: string) =>
   Array.from({ length: 1 + from.below(4) }, (_, at) => sentence(from, `${name}.${at}`)).join('\n\n')
 
-/** A board as Trello exports it. */
+/** A board in the format of a Trello export. */
 export function trelloBoard(count: number): Made {
   const from = dice(7)
   const id = (number: number) => `65a3f0${number.toString(16).padStart(18, '0')}`
@@ -130,7 +130,7 @@ export function trelloBoard(count: number): Made {
   }
 }
 
-/** Issues as gh prints them, the newest first. */
+/** Issues in the format of gh, the newest first. */
 export function githubIssues(count: number): Made {
   const from = dice(11)
   let reacted = 0

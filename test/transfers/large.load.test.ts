@@ -10,7 +10,7 @@ import { largeBoard } from './largeBoard.ts'
 
 /** BOARD_TEST_ROUNDS=100 is a board of 100,000 cards. */
 const cardCount = 1000 * Number(process.env.BOARD_TEST_ROUNDS ?? 5)
-/** Generous, for machines that do much else. */
+/** Generous, for busy machines. */
 const maxHealthMs = 250
 const maxMoreMegabytes = 300
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { draftDocument } from '../../src/transfers/formats/draftDocument.ts'
 import { readMarkdown } from '../../src/transfers/formats/markdown.ts'
 
-/** Lines of "Column (type): title", with "(archived)" and the prompt behind the title. */
+/** Lines of "Column (type): title", with "(archived)" and the prompt after the title. */
 async function boardOf(text: string): Promise<{ columns: string[]; cards: string[]; warnings: readonly string[] }> {
   const draft = readMarkdown(text)
   const { document } = draftDocument(draft, new Map(), { name: 'x', path: '/', now: '2030-01-01T00:00:00.000Z' })

@@ -34,7 +34,7 @@ const column = fc
     closed: orNull(fc.nat()),
     ...choice,
   })
-  // An archive has no limit.
+  // An archive column has no limit.
   .map(each => (each.columnType === 'archive' ? { ...each, wipLimit: null } : each))
 const step = fc.record({
   column: fc.nat(),
@@ -211,7 +211,7 @@ const project = fc.record({
   // The repositories of a file are imported if they exist and the importer has access to them.
   repositories: fc.constant([]),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
-  // A file allows nothing.
+  // A file grants no permissions.
   approvalPolicy: fc.record({
     default: fc.constantFrom('ask', 'refuse'),
     allow: fc.constant([]),
@@ -232,7 +232,7 @@ const project = fc.record({
   ),
 })
 
-/** Random projects as a whole and right document, whose ids are not the ones that an import will give. */
+/** Random projects as a complete and valid document, whose ids differ from those after an import. */
 export const randomDocument = (path: string) =>
   fc
     .array(project, { minLength: 1, maxLength: 2 })
@@ -390,7 +390,7 @@ function addCards(
   }
 }
 
-/** A card waits for, and is a part of, cards that come before it alone: no circles. */
+/** A card waits for, and is a part of, earlier cards only, so there are no cycles. */
 function addDependencies(made: Doc[], parts: Record<string, Doc[]>): void {
   for (const [at, { id: cardId, blockers, parent, found, based }] of made.entries()) {
     const before = (index: number | null): number | null => (index === null || at === 0 ? null : made[index % at]!.id)

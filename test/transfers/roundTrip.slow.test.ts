@@ -38,7 +38,7 @@ describe("a board's own file", () => {
   })
 })
 
-/** The part of a document that is about one project. */
+/** The part of a document that belongs to one project. */
 function only(document: Doc, projectId: number): Doc {
   const boards = document.boards.filter((each: Doc) => each.projectId === projectId)
   const within = (part: string, field: string, owners: Doc[]) =>

@@ -74,7 +74,7 @@ describe('a confirmation', () => {
       terminal.process.write(keys)
       await terminal.shows(question)
       await terminal.shows(/ y yes, .*n no /)
-      // If enter answered, n would open the form of a new card.
+      // If enter answered the question, n would open the form of a new card.
       terminal.process.write('\r\rn')
       await terminal.lacks(question)
       expect(terminal.text()).not.toContain('New card in')

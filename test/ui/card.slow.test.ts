@@ -294,7 +294,7 @@ describe('agents from the board', () => {
     await terminal.shows(`Copied ${branch}`)
     expect(terminal.written).toContain(`\u001b]52;c;${Buffer.from(branch).toString('base64')}\u0007`)
     terminal.press('M')
-    // The question is broken between words where the box ends, which the length of the number decides.
+    // The question wraps at the end of the box, at a place that depends on the length of the number.
     const question = `Merge the branch ${branch} of card ${id} into main, with a merge commit`
     await terminal.shows(new RegExp(`${question.replaceAll(' ', '[\\s│]+')}\\?`))
     await terminal.shows('s yes, squashed into one commit')

@@ -6,7 +6,7 @@ import { startWorld, type World } from './world.ts'
 export let world: World
 export let terminal: TestTerminal
 
-/** Gives the tests of a file a world, in which each begins without cards, and ends its terminal. */
+/** Creates a world for the tests of a file, in which each starts without cards, and ends its terminal. */
 export function useEmptyBoard(): void {
   beforeAll(async () => {
     world = await startWorld()
@@ -23,5 +23,5 @@ export const open = async (options?: Parameters<World['open']>[0]): Promise<void
   terminal = await world.open(options)
 }
 
-/** The line with a text. */
+/** The line that contains a text. */
 export const line = (text: string): string => terminal.lines().find(each => each.includes(text)) ?? ''

@@ -13,7 +13,7 @@ beforeAll(async () => {
   world = await startWorld()
   cardId = await world.card('A card', { prompt: 'Its prompt' })
   await world.server.client.auth.setup({ ...account, displayName: 'A' })
-  // An editor that changes the modes of the terminal, writes, and ends with a key; ended by a signal, it restores nothing.
+  // An editor that changes the modes of the terminal, writes, and exits on a key. It does not restore the modes when a signal ends it.
   writeFileSync(
     join(world.cli.home, 'editor'),
     `#!/bin/sh
@@ -29,12 +29,12 @@ printf '\\033[?25h\\033[?1002l\\033[?2004l\\033[?1049l'; stty "$modes"
 })
 afterAll(() => world.close())
 
-/** A board that runs in a shell, which notes the modes of the terminal before and after it. */
+/** A board in a shell that records the modes of the terminal before and after it. */
 interface Run {
   terminal: TestTerminal
   token: string
   pid: () => number
-  /** Waits for the end. The exit code is that of the shell: 128 and the number of a signal. */
+  /** Waits for the end. The exit code is that of the shell: 128 plus the number of a signal. */
   ended: () => Promise<{ code: number; kept: string[] }>
   close: () => void
 }
@@ -79,7 +79,7 @@ async function start(): Promise<Run> {
   }
 }
 
-/** Every mode that was turned on is off again, and the other way round. */
+/** Expects every enabled mode to be disabled again, and vice versa. */
 function expectModesRestored({ written, isAlternate }: TestTerminal): void {
   const last = (mode: string, letter: string) => written.lastIndexOf(`\u001b[?${mode}${letter}`)
   for (const mode of ['1049', '2004', '1004', '1000', '1002', '1006'])
@@ -88,7 +88,7 @@ function expectModesRestored({ written, isAlternate }: TestTerminal): void {
   expect(isAlternate).toBe(false)
 }
 
-/** How the board gets into a state, and the text that is kept if it ends there. */
+/** The steps that lead the board to a state, and the text that is kept if it ends there. */
 const states: [name: string, keys: string[], shows: string, kept?: string][] = [
   ['the board', [], 'A card'],
   ['a card', ['\r'], '[Prompt]'],
@@ -112,7 +112,7 @@ const ways: [name: string, code: number, words: string | undefined, end: (run: R
   ['the end of the sign-in', 4, 'board auth login', ({ token }) => world.server.as(token).auth.logout()],
 ]
 
-/** Which ends leave an open editor to the person: the board ends after it. Ctrl-C is the editor's. */
+/** The ends that wait for the user to close the editor first. The editor handles Ctrl-C. */
 const waitsForEditor = new Set(['a crash', 'the end of the sign-in'])
 
 describe.each(ways)('%s', (way, code, words, end) => {

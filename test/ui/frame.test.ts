@@ -15,7 +15,7 @@ const frameOf = (lines: readonly Line[]): Frame => ({
   rows: Array.from({ length: height }, (_, y) => rowOf(lines[y] ?? { spans: [] }, width)),
 })
 
-// Signs of one to three cells of which every terminal agrees, so that a real terminal can be compared cell by cell.
+// Characters of one to three cells on which all terminals agree, so that a real terminal can be compared cell by cell.
 const signs = fc.constantFrom(...'abc XYZ-│─╭●▌', '日', '本', 'ü', 'é', 'ж', '한', 'กำ', 'क्षि')
 const spans = fc.array(
   fc.record({

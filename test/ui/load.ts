@@ -35,7 +35,7 @@ export interface Figures {
   memoryMb: number
 }
 
-/** A server of its own process with a project of four columns that share the cards. */
+/** A server in a separate process with a project of four columns that share the cards. */
 export interface LoadedBoard {
   server: BoardProcess
   projectId: string
@@ -59,7 +59,7 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
   hideAgents(dataDir)
   const config = { ...serverDefaults, dataDir }
   const logs = openLogs(config, () => {
-    /* Nobody reads it. */
+    /* The output is not read. */
   })
   const app = await createApp(config, logs)
   const seeded = await app.db.transaction(async tx => {
@@ -115,7 +115,7 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
   }
 }
 
-/** Has the terminal board show live updates and pressed keys for some seconds, and measures its frames and its processor time. */
+/** Makes the terminal board show live updates and pressed keys for some seconds, and measures its frames and its processor time. */
 export async function measure({ server, projectId, columnIds }: LoadedBoard, load: Load): Promise<Figures> {
   let broken = 0
   const terminal = boardIn(['ui', '-P', 'web'], {
@@ -190,7 +190,7 @@ export async function measure({ server, projectId, columnIds }: LoadedBoard, loa
   }
 }
 
-/** From the start of the process to its first picture. */
+/** The time from the start of the process to its first frame. */
 export async function firstFrameMs({ server }: LoadedBoard): Promise<number> {
   const startedAtMs = performance.now()
   const terminal = boardIn(['ui', '-P', 'web'], {
@@ -209,7 +209,7 @@ export async function firstFrameMs({ server }: LoadedBoard): Promise<number> {
   return tookMs
 }
 
-/** Every column has its head, its foot and both of its sides. */
+/** Expects every column to have its header, its footer and both sides. */
 function isWhole(lines: readonly string[], columns: number): boolean {
   const count = (line: string, sign: string) => line.split(sign).length - 1
   const body = lines.slice(2, -2)

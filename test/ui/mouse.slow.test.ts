@@ -5,7 +5,7 @@ import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()
 
-/** Where a text begins, in cells that count from 1 as terminals tell them. */
+/** The start of a text, in cells that count from 1 like those of terminals. */
 const placeOf = (text: string) => {
   const y = terminal.lines().findIndex(each => each.includes(text))
   return { x: terminal.lines()[y]!.indexOf(text) + 1, y: y + 1 }

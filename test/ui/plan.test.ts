@@ -158,7 +158,7 @@ describe('a rejected action that can be forced', () => {
     await terminal.shows('Start it anyway?')
     expect((await read(id)).columnId).toBe(world.columns.backlog)
     terminal.press('y')
-    // Nothing holds it any more, but that no agent is installed here.
+    // Only the missing agent prevents the start now.
     await terminal.lacks('anyway')
     await terminal.shows(/No agent/)
   })

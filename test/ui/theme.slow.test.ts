@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => terminal?.close())
 
-/** The colours that were used, as parameters of SGR sequences. */
+/** The used colors, as parameters of SGR sequences. */
 const coloursIn = (text: string) =>
   [...text.matchAll(/\u001b\[([\d;]*)m/g)]
     .flatMap(([, parameters]) => parameters!.split(';'))

@@ -4,9 +4,9 @@ import { boardIn, type TerminalOptions, type TestTerminal } from '../support/ter
 /** A server with the project `web` and its columns Backlog, In Progress and Done, and terminals that show it. */
 export interface World extends WebProject {
   columns: { backlog: string; active: string; done: string }
-  /** Adds a card whose agent waits, and tells its id. */
+  /** Adds a card whose agent waits, and returns its id. */
   card(title: string, more?: { columnId?: string; labels?: string[]; prompt?: string }): Promise<string>
-  /** The titles of a column's cards, as the server has them. */
+  /** The titles of a column's cards on the server. */
   titles(columnId: string): Promise<string[]>
   /** Opens `board ui` and waits until it is live. `close` ends it if it still runs. */
   open(options?: TerminalOptions & { args?: readonly string[] }): Promise<TestTerminal>

@@ -264,7 +264,7 @@ test('redirects are not followed, and missing responses and offline receivers fa
     response.writeHead(307, { location: receiver.url + elsewhere.path }).end(),
   )
   const silent = await hook(['card.created'], () => {
-    /* It never answers. */
+    /* The receiver never responds. */
   })
   const gone = await hook()
   await board.client.webhooks.update({ ...gone.ref, url: 'http://127.0.0.1:1/' })
@@ -433,7 +433,7 @@ test('deleting or disabling a webhook, or deleting its project, cancels pending 
 
 test('thousands of pending deliveries are given up and deleted in pieces', async () => {
   const { ref, webhookId } = await hook(['card.created'], () => {
-    /* It never answers. */
+    /* The receiver never responds. */
   })
   const { db } = board.server.app
   const count = async (status: string) =>
@@ -464,7 +464,7 @@ test('a test is sent before all pending deliveries, and an ended delivery is sen
   )
   await Promise.all(Array.from({ length: 10 }, (_, at) => add(`Card ${at}`)))
   await eventually('the first attempt', () => got().length > 0)
-  // Others wait for another attempt.
+  // Other deliveries wait for a retry.
   await board.server.app.db.transaction(tx =>
     tx.run(
       "UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = '2026-01-01T00:00:00.000Z' WHERE webhook_id = ? AND attempts = 0 AND id % 2 = 0",

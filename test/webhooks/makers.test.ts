@@ -25,7 +25,7 @@ afterAll(async () => {
 
 interface Maker {
   client: Client
-  /** How the list names the maker. */
+  /** The name of the owner in the list. */
   createdBy: { userId: string; displayName: string; keyId: string | null; keyName: string | null }
   end(): Promise<unknown>
 }

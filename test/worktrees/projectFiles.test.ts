@@ -7,7 +7,7 @@ import { createWorktrees } from '../../src/worktrees/worktrees.ts'
 const worktrees = createWorktrees(createSandbox({ mode: 'off' }))
 afterAll(() => worktrees.close())
 
-/** A file that has been there for a while, so that it is kept once it was read. */
+/** A file that is old enough to be cached after the first read. */
 const [path, name] = [realpathSync('.'), 'LICENSE']
 const read = (folderRecords: object) =>
   readProjectFile(worktrees, { path, folderRecords: JSON.stringify(folderRecords) }, name, 1024 * 1024)

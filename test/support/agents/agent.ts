@@ -19,22 +19,22 @@ export interface Heard {
   updates: RawUpdate[]
   permissions: PermissionRequest[]
   withdrawn: string[]
-  /** Its messages put together. */ text(): string
+  /** The concatenated messages. */ text(): string
 }
 
-/** A place where agents run for a test file: a folder, a database of process runs, and all that was started, which `close` ends. */
+/** A place where agents run for a test file: a folder, a database of process runs, and all started processes, which `close` ends. */
 export interface AgentRoom {
   cwd: string
   children: Child[]
   heard: Heard
-  /** Opens a fixture agent, or what `launch` says. */
+  /** Opens a fixture agent, or the program of `launch`. */
   open(
     name: string,
     env?: Record<string, string>,
     launch?: Partial<AgentLaunch>,
     limits?: AcpTimeouts,
   ): Promise<AgentLink>
-  /** Takes its time over every update. */
+  /** Delays each update. */
   keeping: (update: RawUpdate) => void | Promise<void>
   close(): Promise<void>
 }
@@ -115,7 +115,7 @@ function hear(): Heard {
   return { updates, permissions: [], withdrawn: [], text }
 }
 
-/** The failure that something ends in. */
+/** The error with which a promise rejects. */
 export async function failure(promise: Promise<unknown>): Promise<AgentFailure> {
   const error = await promise.then(
     () => new Error('It did not fail.'),

@@ -13,7 +13,7 @@ import { fixture } from './agent.ts'
 
 export type Card = Awaited<ReturnType<Client['cards']['get']>>
 
-/** How a fixture agent is configured; its id is its name unless given. */
+/** The configuration of a fixture agent; its id is its name by default. */
 export interface FixtureAgent {
   name?: string
   fixture?: string
@@ -34,17 +34,17 @@ export interface AgentBoard extends TestBoard {
   /** Creates a card that starts the agent: in the active column, unless the input sets another one. */
   start(agent: string, input?: Partial<Parameters<Client['cards']['create']>[0]>): Promise<Card>
   card(cardId: string): Promise<Card>
-  /** The card once it fits. */
+  /** The card once the condition is met. */
   until(cardId: string, what: string, fits: (card: Card) => boolean, timeoutMs?: number): Promise<Card>
   untilStatus(cardId: string, status: Card['status'], timeoutMs?: number): Promise<Card>
   messages(cardId: string): Promise<Array<{ role: string; content: string }>>
-  /** The pids of what runs for these agents, their tools too. */
+  /** The pids of the processes of these agents, including their tools. */
   processes(): number[]
   /** Waits until no process of an agent is left. */
   untilNoneRuns(timeoutMs?: number): Promise<void>
 }
 
-/** Like `startAgentBoard`, with a project in a plain folder: a session there starts no git, one in a worktree some 18 processes. */
+/** Like `startAgentBoard`, with a project in a plain folder: a session there starts no Git process, one in a worktree some 18 processes. */
 export const startFolderBoard = (
   agents: Record<string, FixtureAgent>,
   config?: Partial<ServerConfig>,
@@ -101,10 +101,10 @@ export async function startAgentBoard(
   }
 }
 
-/** Where fixture agents keep what outlives them: their state, which a sandbox leaves them. */
+/** The folder for state of fixture agents that outlives their processes, to which a sandbox gives access. */
 export const fixtureState = (dataDir: string): string => `${dataDir}-state`
 
-/** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
+/** Writes the configuration of fixture agents, whose processes have the mark in their environment. */
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
   const state = fixtureState(dataDir)
   const folders = Object.keys(agents).length > 0 ? [dataDir, state] : [dataDir]

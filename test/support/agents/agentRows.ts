@@ -8,7 +8,7 @@ export interface TestCard {
   cardId: string
 }
 
-/** A project in a folder of its own with a card, which is in its first column. */
+/** Creates a project in a new folder with a card in its first column. */
 export async function newCard(
   board: TestBoard,
   title = 'A card',
@@ -21,8 +21,8 @@ export async function newCard(
 }
 
 /**
- * Puts a session into the database, as if an agent ran on the card. Where daemons share the database, the agent is another machine's,
- * and so is the project from then on: each looks at all news whether its own agents are there.
+ * Inserts a session into the database, as if an agent ran on the card. If daemons share the database, the agent is on another machine,
+ * and so is the project from then on, because each daemon checks on every event whether its own agents run.
  */
 export async function newSession(
   board: TestBoard,
@@ -39,7 +39,7 @@ export async function newSession(
   return { ...session, id, isPre: more.purpose === 'pre' }
 }
 
-/** Puts a session into the database that ends at once, as if an agent had run on the card. */
+/** Inserts a session into the database that ends immediately, as if an agent had run on the card. */
 export const endedSession = (
   board: TestBoard,
   card: TestCard,

@@ -14,7 +14,7 @@ export interface CommandCard {
 
 export type CommandCards = ReturnType<typeof createCommandCards>
 
-/** Creates projects with repositories of their own, and cards that run a shell command in them. */
+/** Creates projects with separate repositories, and cards that run a shell command in them. */
 export function createCommandCards({ client, folder }: AgentBoard) {
   let count = 0
   const place = ({ projectId }: CommandProject, { id }: Pick<CommandCard, 'id'>) => ({ projectId, cardId: id })
@@ -28,7 +28,7 @@ export function createCommandCards({ client, folder }: AgentBoard) {
   }
   return {
     /**
-     * @param prepare changes the repository, and returns the project's path if it is another one
+     * @param prepare changes the repository, and returns the project's path if it differs
      */
     async project(prepare: (path: string) => string | void = () => {}): Promise<CommandProject & { path: string }> {
       const name = `commands-${++count}`

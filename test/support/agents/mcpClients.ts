@@ -6,7 +6,7 @@ import { installedAgent, modules, platform, writeProgram } from './realAgents.ts
 
 const codexTriple = `${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch as string]}-unknown-linux-musl`
 
-/** The programs that people type, below the installed packages. */
+/** The programs that users run, below the installed packages. */
 const files = {
   claude: `@anthropic-ai/claude-agent-sdk-${platform}/claude`,
   codex: `@openai/codex-${platform}/vendor/${codexTriple}/bin/codex`,
@@ -18,16 +18,16 @@ const files = {
 /** A user's program that uses the board as tools. */
 export type McpProgram = keyof typeof files
 
-/** An account of a person who has such programs and the command line, and nothing else yet. */
+/** An account of a user with these programs and the command line, and an otherwise empty home. */
 export interface Home {
   folder: string
-  /** Where programs are started unless told otherwise. */
+  /** The default working folder of programs. */
   work: string
-  /** Runs a line of a shell; `input` is its stdin. */
+  /** Runs a shell line; `input` is its stdin. */
   run(line: string, options?: LineOptions): Promise<Ran>
   /** Runs a line and returns its output. @throws Error with the output unless the line exits with 0 */
   ok(line: string, options?: LineOptions): Promise<string>
-  /** The addresses that programs have opened in the person's browser. */
+  /** The addresses that programs have opened in the user's browser. */
   opened(): string[]
 }
 interface LineOptions {
@@ -36,13 +36,13 @@ interface LineOptions {
   input?: string
 }
 
-/** The names of those of the programs that are installed; a line on stderr says which are not. */
+/** The names of the installed programs; a line on stderr lists the missing ones. */
 export const installedPrograms = (): McpProgram[] =>
   (Object.keys(files) as McpProgram[]).filter(name => installedAgent(name) !== undefined)
 
 const commandOf = (file: string) => (file.endsWith('.js') ? [process.execPath, file] : [file])
 
-/** Makes an empty home with the programs on its PATH, each asked for its model at `model`. */
+/** Creates an empty home with the programs on its PATH, each configured for its model at `model`. */
 export function makeHome(folder: string, model: string): Home {
   const [bin, work] = [join(folder, 'bin'), join(folder, 'work')]
   for (const each of [bin, work]) mkdirSync(each, { recursive: true })

@@ -2,20 +2,20 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Who was looked for and talked to by a process and all that it started. */
+/** The lookups and connections of a process and its child processes. */
 export interface NetworkTrace {
-  /** The command that runs another one under the trace; empty where this machine cannot trace. */
+  /** The command that runs another one under the trace; empty if this machine cannot trace. */
   prefix: readonly string[]
-  /** The names that were resolved, and the addresses beyond this machine that were tried. */
+  /** The resolved names, and the attempted addresses beyond this machine. */
   foreign(): string[]
 }
 
 const calls = 'connect,sendto,sendmsg,sendmmsg'
-/** Every string in hexadecimal, long enough for a question about a name; the tracer in a session of its own, so that the traced process keeps its place. */
+/** Every string in hexadecimal, long enough for a DNS query; the tracer in a separate session, so that the traced process keeps its place. */
 const options = ['-DDD', '-f', '-qq', '-xx', '-s', '300', '--seccomp-bpf', '-e', `trace=${calls}`]
 
 let reason: string | undefined
-/** Traces with strace: it sees statically linked programs too, and needs no rights of root. */
+/** Traces with strace, which also sees statically linked programs, and needs no root permissions. */
 export function traceNetwork(file: string): NetworkTrace {
   reason ??= whyNot()
   if (reason) reportSkipped('The connections of real agents', reason)
@@ -45,7 +45,7 @@ export function foreignIn(trace: string): string[] {
   return [...found]
 }
 
-/** Where a call leads: `{sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("\x31…")}`. */
+/** The target of a call: `{sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("\x31…")}`. */
 function addressIn(line: string): string | undefined {
   const [, address, flow] = /(?:inet_addr\(|inet_pton\(AF_INET6, )"([^"]+)"(?:.*?htons\((\d+)\))?/.exec(line) ?? []
   const port = flow ?? /htons\((\d+)\)/.exec(line)?.[1]
@@ -54,7 +54,7 @@ function addressIn(line: string): string | undefined {
 
 const isLoopback = (address: string) => /^(127\.|::1:|::ffff:127\.)/.test(address)
 
-/** The names in questions to a name server, which are messages with one question and no answer. */
+/** The names in DNS queries, which are messages with one question and no answer. */
 function namesIn(line: string): string[] {
   return [...line.matchAll(/"((?:\\x[0-9a-f]{2})+)"/g)].flatMap(([, text]) => questionIn(bytesOf(text!)) ?? [])
 }

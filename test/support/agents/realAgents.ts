@@ -4,18 +4,18 @@ import { builtIn } from '../../../src/agents/providers/builtInProviders.ts'
 import type { ToolCall } from '../../agents-real/models/script.ts'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Where test/agents-real/package.json puts the agents. */
+/** The folder in which test/agents-real/package.json installs the agents. */
 export const modules = resolve('test/agents-real/node_modules')
 export const platform = `${process.platform}-${process.arch}`
 
-/** A real agent: its program, how an account is set up so that it asks a model server, and how its model calls its tools. */
+/** A real agent: its program, the configuration of an account for a model server, and the form of its model's tool calls. */
 export interface RealAgent {
   id: 'claude' | 'codex' | 'gemini' | 'copilot' | 'opencode' | 'qwen'
   /** The file to run, below the installed packages. */
   file: string
-  /** Packages of which one has its platform's binary, where it has one. */
+  /** The packages with platform binaries, if it has some; one of them is installed. */
   binaries?: readonly string[]
-  /** The environment of an account that is set up for a model server. */
+  /** The environment of an account that is configured for a model server. */
   account(url: string, key: string): Record<string, string>
   calls: {
     write(path: string, content: string): ToolCall
@@ -58,7 +58,7 @@ export const realAgents: readonly RealAgent[] = [
     calls: {
       write: (path, content) => call('exec_command', { cmd: `cat > '${path}' <<'END'\n${content}END` }),
       run: cmd => call('exec_command', { cmd }),
-      // In its sandbox it runs without a question.
+      // In its own sandbox it runs without a question.
       runAsked: cmd =>
         call('exec_command', { cmd, sandbox_permissions: 'require_escalated', justification: 'It is needed.' }),
       board: boardCalls('mcp__board.'),
@@ -125,7 +125,7 @@ export const realAgents: readonly RealAgent[] = [
   },
 ]
 
-/** The agent, if its packages are here; otherwise reports which are missing, and how to install them. */
+/** The agent, if its packages are installed; otherwise reports the missing ones, and how to install them. */
 export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
   const agent = realAgents.find(each => each.id === id)!
   const missing = [agent.file, ...(agent.binaries ?? [])].filter(each => !existsSync(join(modules, each)))
@@ -143,7 +143,7 @@ export function writeProgram(path: string, words: readonly string[]): void {
   chmodSync(path, 0o755)
 }
 
-/** Makes a folder for the PATH in which the agent has the name by which the board starts it. `prefix` is a command that runs it. */
+/** Creates a folder for the PATH in which the agent has the name of its command. `prefix` is a command that runs it. */
 export function writeAgentScript(folder: string, { id, file }: RealAgent, prefix: readonly string[] = []): string {
   const name = builtIn.find(each => each.id === id)!.command[0]!
   mkdirSync(folder, { recursive: true })
@@ -151,7 +151,7 @@ export function writeAgentScript(folder: string, { id, file }: RealAgent, prefix
   return [folder, dirname(process.execPath), process.env.PATH].join(':')
 }
 
-/** Makes such a folder with a link, as npm does. */
+/** Creates such a folder with a link, like npm does. */
 export function linkAgent(folder: string, { id, file }: RealAgent): string {
   mkdirSync(folder, { recursive: true })
   symlinkSync(join(modules, file), join(folder, builtIn.find(each => each.id === id)!.command[0]!))

@@ -10,7 +10,7 @@ import { makeRepository, type Card } from './agentBoard.ts'
 import { traceNetwork } from './networkTrace.ts'
 import { linkAgent, writeAgentScript, type RealAgent } from './realAgents.ts'
 
-/** The built program as a server with one real agent on its PATH, whose account is set up for a model server of the tests. */
+/** The built program as a server with one real agent on its PATH, whose account is configured for a model server of the tests. */
 export interface RealBoard {
   board: BoardProcess
   model: ModelServer
@@ -28,24 +28,24 @@ export interface RealBoard {
   create(title: string, input?: Partial<Parameters<BoardProcess['client']['cards']['create']>[0]>): Promise<Card>
   start(cardId: string): Promise<unknown>
   worktree(cardId: string): string
-  /** Plays the turns to the agent of a new card, and says yes to all that it asks, until it ends. */
+  /** Plays the turns to the agent of a new card, and approves all its questions, until it ends. */
   run(title: string, turns: (worktree: string) => Turn[]): Promise<Ended>
-  /** Says yes to all that the agent of a card asks, until it ends. */
+  /** Approves all questions of a card's agent, until it ends. */
   approveAll(cardId: string): Promise<Ended>
-  /** Waits until nothing of an agent runs any more. */
+  /** Waits until all processes of an agent have ended. */
   untilNoneRuns(): Promise<void>
-  /** Names and addresses beyond this machine that the agent, or a process of it, asked for. */
+  /** Names and addresses beyond this machine that the agent, or one of its processes, used. */
   foreignConnections(): string[]
   close(): Promise<void>
 }
 
-/** A card whose agent has ended, and what it asked before. */
+/** A card whose agent has ended, and its questions. */
 export interface Ended {
   card: Card
   questions: string[]
 }
 
-/** How long a turn may take with a program of 200 MB that starts on a busy machine. */
+/** The timeout of a turn with a program of 200 MB that starts on a busy machine. */
 const turnMs = 240_000
 
 /** The board keeps the process of a worktree for a minute after its last operation. */

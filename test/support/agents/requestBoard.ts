@@ -5,7 +5,7 @@ import { eventually } from '../waiting/eventually.ts'
 import type { ServerConfig } from '../../../src/config/server.ts'
 import { readPullRequest, type PullRequestRow } from '../../../src/store/pullRequests.ts'
 
-/** A board whose project is reviewed on a fake forge, which is looked at often. */
+/** A board whose project is reviewed on a fake forge, which is polled frequently. */
 export interface RequestBoard extends AgentBoard {
   forge: FakeForge
   git(...args: string[]): string
@@ -18,9 +18,9 @@ export interface RequestBoard extends AgentBoard {
     fits: (pull: PullRequestRow) => boolean,
     timeoutMs?: number,
   ): Promise<PullRequestRow>
-  /** The head of the request on the forge, once it is another than this. */
+  /** The head of the request on the forge, once it differs from this one. */
   nextHead(card: Card, before: string): Promise<string>
-  /** So many times the forge was asked for the request since. */
+  /** Waits until the forge was polled for the request this many more times. */
   looks(card: Card, count: number): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export async function startRequestBoard(
     nextHead: (card, before) =>
       eventually(`a new head of the request of card ${card.id}`, async () => {
         const { number } = await pull(card)
-        // As the last push left it: to ask Git at each look would keep this process, and the board in it, busy.
+        // As the last push left it: querying Git each time would block this process, and the board in it.
         const { headSha } = forge.state.pulls.find(each => each.number === number)!
         return headSha === before ? undefined : headSha
       }),

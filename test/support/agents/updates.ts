@@ -1,6 +1,6 @@
 import type { RawUpdate } from '../../../src/agents/link/agentLink.ts'
 
-/** Updates of a session as agents send them. */
+/** Updates of a session in the form that agents send. */
 export const say = (text: string, role = 'agent_message_chunk'): RawUpdate => ({
   sessionUpdate: role,
   content: { type: 'text', text },

@@ -47,11 +47,11 @@ export interface Worktrees {
   repository: string
   worktree: string
   projectId: string
-  /** Makes a new repository: two files, one with a name that wants quoting. */
+  /** Creates a new repository with two files, one of which has a name that needs quoting. */
   fresh(): Promise<void>
   /** Switches to another repository and worktree. */
   use(repository: string, worktree: string): Promise<void>
-  /** An empty folder of this repository's own. */
+  /** An empty folder for this repository. */
   folder(name: string): string
   card(): Promise<AttachedCard>
   patches(): string[]
@@ -87,7 +87,7 @@ export async function startWorktrees(): Promise<Worktrees> {
   return worktrees
 }
 
-/** A repository to be copied: making one takes five processes. */
+/** A repository as a template, because creating one takes five processes. */
 function modelIn(repository: string): string {
   git(repository, 'init', '-q', '--template=', '-b', 'main')
   mkdirSync(join(repository, 'src'))
@@ -113,7 +113,7 @@ async function attach({ board, projectId, worktree, patches }: Worktrees): Promi
   }
 }
 
-/** Every file below a folder with its content, or where a link leads. */
+/** Every file below a folder with its content, or the target of a link. */
 export function contents(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => !entry.isDirectory())

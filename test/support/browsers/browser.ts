@@ -4,7 +4,7 @@ import { afterAll, afterEach, vi } from 'vitest'
 import { chromiumPath } from './chromium.ts'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Why there is no browser here, or undefined. */
+/** The reason why there is no browser here, or undefined. */
 export const noBrowser: string | undefined = chromiumPath ? undefined : 'there is no chromium'
 if (noBrowser !== undefined) reportSkipped('Tests in a browser', noBrowser)
 
@@ -15,15 +15,15 @@ export interface Visitor {
   problems: string[]
   /** The violations that axe-core finds in the current page, one per line. */
   axeViolations(): Promise<string[]>
-  /** Waits until all that the page asked for has come and is drawn: what is drawn then stays, and can be measured and pressed. */
+  /** Waits until all responses of the page have arrived and are drawn: then the page is stable, and can be measured and clicked. */
   settled(): Promise<void>
 }
 interface VisitOptions extends BrowserContextOptions {
-  /** Where the page begins: `#/projects/1`. */
+  /** The initial page: `#/projects/1`. */
   at?: string
   /** Whether no user is signed in. */
   isStranger?: boolean
-  /** Another origin to which the person goes. */
+  /** Another origin that the user visits. */
   elsewhere?: string
 }
 
@@ -70,7 +70,7 @@ export function visitors(): (board: Visited, options?: VisitOptions) => Promise<
   }
 }
 
-/** A ticket of the command line's kind. */
+/** A ticket like that of the command line. */
 export async function ticketOf({ url, token }: Visited): Promise<string> {
   const answer = await fetch(`${url}/api/auth/tickets`, {
     method: 'POST',
@@ -79,7 +79,7 @@ export async function ticketOf({ url, token }: Visited): Promise<string> {
   return ((await answer.json()) as { data: { ticket: string } }).data.ticket
 }
 
-/** A refused request, or a server that is down, is said on the page, and by Chromium on the console. */
+/** A rejected request, or an offline server, is shown on the page, and by Chromium on the console. */
 const expected = /^Failed to load resource|^WebSocket connection to|This part of the page could not be loaded/
 
 function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string }, problems: string[]): void {
@@ -108,10 +108,10 @@ export async function holdRequests(page: Page, route: string): Promise<() => voi
   return answer
 }
 
-/** Waits until cards can be dragged: what knows how browsers drag is loaded after the board is drawn. */
+/** Waits until cards can be dragged: the drag-and-drop module is loaded after the board is drawn. */
 export const canBeDragged = (page: Page): Promise<void> => page.locator('.card[draggable=true]').first().waitFor()
 
-/** Quiet: no answer is awaited, none came since the last look, two frames were drawn since, and nothing says that it is loading. */
+/** Quiet: no response is pending, none arrived since the last check, two frames were drawn since, and no part shows that it is loading. */
 function settledOf(page: Page): () => Promise<void> {
   const asked = new Set<Request>()
   let changes = 0
@@ -140,7 +140,7 @@ function settledOf(page: Page): () => Promise<void> {
   }
 }
 
-/** React draws what came within the first frame, and what follows from it within the second. */
+/** React draws a response within the first frame, and its effects within the second. */
 const drawn = `new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => document.body.textContent.includes('Loading…'))`
 

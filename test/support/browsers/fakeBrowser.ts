@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
 
-/** A program in a browser's place: it asks for the address that it is given, and keeps that and where it is sent. */
+/** A replacement of the browser: it requests the given address, and records that and the redirect target. */
 export function fakeBrowser(folder: string): {
   command: string
   visited(): Promise<{ asked: string; sentTo: string }>

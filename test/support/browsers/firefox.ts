@@ -10,7 +10,7 @@ const program = ['firefox-esr', 'firefox']
   .flatMap(name => (process.env.PATH ?? '').split(delimiter).map(folder => join(folder, name)))
   .find(path => existsSync(path))
 
-/** Why there is no Firefox here, or undefined. */
+/** The reason why there is no Firefox here, or undefined. */
 export const noFirefox: string | undefined = program ? undefined : 'there is no firefox'
 if (noFirefox !== undefined) reportSkipped('Tests in Firefox', noFirefox)
 
@@ -21,12 +21,12 @@ export interface FirefoxWindow {
   goTo(url: string): Promise<void>
   /** The value of an expression in the page. */
   read(expression: string): Promise<unknown>
-  /** Presses keys one after the other: `K`, or a name such as `Enter`; those held with it before it: `Control+k`. */
+  /** Presses keys sequentially: `K`, or a name such as `Enter`; modifiers come before it: `Control+k`. */
   press(...keys: string[]): Promise<void>
   close(): Promise<void>
 }
 
-/** The code points that WebDriver has for keys without a character. */
+/** The code points of WebDriver for keys without a character. */
 const keyCodes: Record<string, string> = { Enter: '\uE007', Escape: '\uE00C', Control: '\uE009', Shift: '\uE008' }
 
 /** Opens a window with a new profile. */

@@ -4,15 +4,15 @@ import type { Page } from 'playwright-core'
 export interface Keyboard {
   /** The accessible name of the focused element; "nothing" if the focus is lost. */
   focused(): Promise<string>
-  /** The name of the part of the page, or the dialog, in which the focus is. */
+  /** The name of the part of the page, or the dialog, with the focus. */
   focusedIn(): Promise<string>
   /** Presses Tab, or Shift+Tab, until an element with this name has the focus. Every element on the way must show its focus. */
   tabTo(name: RegExp, options?: { back?: boolean }): Promise<void>
-  /** Goes there and presses a key, usually Enter. */
+  /** Moves the focus to an element and presses a key, by default Enter. */
   press(name: RegExp, key?: string): Promise<void>
 }
 
-/** Uses a page by its keys alone. @throws where no Tab leads on, and where the focus cannot be seen */
+/** Uses a page with its keys only. @throws if no Tab leads further, and if the focus is not visible */
 export function keyboardOf(page: Page): Keyboard {
   const focused = () => page.evaluate<string>(nameOfFocused)
   const tabTo: Keyboard['tabTo'] = async (name, { back = false } = {}) => {

@@ -8,7 +8,7 @@ interface Work {
   untilCompleted(cardId: string): Promise<unknown>
 }
 
-/** Signs in on a board's page, adds a card, starts its agent, looks at what it changed and merges that, all without a mouse. */
+/** Signs in on a board's page, adds a card, starts its agent, reads its changes and merges them, all without a mouse. */
 export async function workByKeyboard(page: Page, { login, untilCompleted }: Work): Promise<void> {
   const { focused, tabTo } = keyboardOf(page)
   await page.getByRole('heading', { name: 'Sign in to board' }).waitFor()
@@ -18,7 +18,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
   await page.keyboard.type(login.password)
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'Backlog' }).waitFor()
-  // The person's own keys come a moment after the board.
+  // The user's shortcuts load a moment after the board.
   const title = page.getByLabel(/^Title of a new card/)
   const isOpen = async () => {
     if ((await title.count()) === 0) await page.keyboard.press('n')
@@ -37,7 +37,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
   await expect.poll(focused).toBe('Write a file')
   await page.keyboard.press('Enter')
   await page.getByRole('tab', { name: 'Changes' }).waitFor()
-  // The panel itself, which is called so too, has the focus.
+  // The panel has the focus, and the same name.
   await page.keyboard.press('Tab')
   await tabTo(/^Card$/)
   await page.keyboard.press('ArrowRight')

@@ -16,9 +16,9 @@ export interface CommandLine {
   /** The home folder, in which tests can create files. */
   home: string
   env: Record<string, string>
-  /** Runs `board` with these arguments, in a warm process where the test is not about the process. Without `input`, stdin is empty. */
+  /** Runs `board` with these arguments, in a warm process unless the test is about the process. Without `input`, stdin is empty. */
   board(args: readonly string[], options?: RunOptions): Promise<Ran>
-  /** Runs `board` and gives its stdout; fails with its stderr unless it ends with 0. */
+  /** Runs `board` and returns its stdout; fails with its stderr unless it exits with 0. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** Runs the command with `--json`, and parses its output. */
   json<T = Record<string, string>>(args: readonly string[], options?: RunOptions): Promise<T>
@@ -37,7 +37,7 @@ export interface Going {
 
 const program = resolve(import.meta.dirname, '../../../bin/board.js')
 
-/** Commands that are servers, end their process themselves or draw the screen, and what Node reads when it starts. */
+/** Commands that are servers, exit the process or draw the screen, and variables that Node reads at its start. */
 const needsProcess = ([noun = '']: readonly string[], env: Record<string, string>) =>
   /^(__complete|completion|serve|server|ui|browse|mcp|database)$/.test(noun) ||
   Object.keys(env).some(name => /^(NODE_|TZ$)/.test(name))
@@ -120,7 +120,7 @@ export function run(file: string, args: readonly string[], { input = '', env, cw
       ran.stderr += text
     })
     child.stdin.on('error', () => {
-      /* It ended without reading. */
+      /* The program exited without reading. */
     })
     child.stdin.end(input)
     child.on('error', fail)
@@ -128,7 +128,7 @@ export function run(file: string, args: readonly string[], { input = '', env, cw
   })
 }
 
-/** Runs command lines one after the other in one process, which is quicker than a process each. */
+/** Runs command lines sequentially in one process, which is faster than a process each. */
 export async function inTurn(cli: CommandLine, lines: readonly (readonly string[])[]): Promise<Ran[]> {
   const { code, stdout, stderr } = await run(
     process.execPath,

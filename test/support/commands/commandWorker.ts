@@ -14,11 +14,11 @@ interface Worker {
   run(words: readonly string[], env: Record<string, string>, cwd: string): Promise<Ran>
 }
 
-/** Workers that have nothing to do. All files of a test process share them. */
+/** The idle workers. All files of a test process share them. */
 const global: { idleWorkers?: Worker[] } = globalThis as never
 const idle = (global.idleWorkers ??= [])
 
-/** Runs a command line in a process that has run others before, with an empty stdin. One that ends its process is answered for too. */
+/** Runs a command line in a reused process, with an empty stdin. Also returns the result of a command that exits the process. */
 export async function runWarm(words: readonly string[], env: Record<string, string>, cwd: string): Promise<Ran> {
   return (idle.pop() ?? startWorker()).run(words, env, cwd)
 }
@@ -63,7 +63,7 @@ function startWorker(): Worker {
   return worker
 }
 
-/** A worker that has nothing to do keeps no process alive. */
+/** An idle worker keeps no process alive. */
 function hold(child: ChildProcess, isHeld: boolean): void {
   for (const each of [child, child.channel, child.stdout, child.stderr] as Array<{
     ref?(): void

@@ -9,13 +9,13 @@ import type { TestBoard } from '../servers/testBoard.ts'
 import { preparations } from '../contract/preparations.ts'
 import { monitored, seed } from '../contract/seed.ts'
 
-/** How a command line ended, by the name of its command. */
+/** The result of a command line, with the name of its command. */
 export type Result = Ran & { name: string }
 
 /** Commands that need no server. Other tests cover their effects. */
 export const local =
   /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
-/** The commands below another one that act. */
+/** The commands below another one that perform an action. */
 export const leaves = (command: Command): Command[] =>
   command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
 
@@ -38,7 +38,7 @@ export async function everything(board: TestBoard): Promise<Named> {
   }
 }
 
-/** Runs a command line for each of these commands, one after the other in one process. */
+/** Runs one command line per command, sequentially in one process. */
 export async function eachInTurn(
   cli: CommandLine,
   chosen: readonly Command[],

@@ -28,9 +28,9 @@ const wordsOf = (part: string): string[] =>
   )
 
 /**
- * Parses a command line as the program does.
- * @returns the name of the command that would act
- * @throws CommanderError where there is no such command, option or choice, or something is missing
+ * Parses a command line like the program does.
+ * @returns the name of the command that would run
+ * @throws CommanderError if the command, an option or a value does not exist, or a part is missing
  */
 export async function parsed(words: readonly string[]): Promise<string> {
   const program = await loadAll(createProgram(programs))

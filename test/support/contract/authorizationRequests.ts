@@ -29,7 +29,7 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'organizations.setCredential': () => ({ credentialId: null }),
-  // Of one agent one check runs at a time, and all of them ask at once.
+  // One check per agent runs at a time, and all callers request one concurrently.
   'agents.check': () => ({ agent: 'nobody' }),
   // A key also needs cards.move for it.
   'agents.merge': () => ({ moveToDone: false }),
@@ -313,7 +313,7 @@ async function changed(sending: Sending, how: 'delete' | 'archive'): Promise<Inp
   return { cardId }
 }
 
-/** A project to which the same people belong as to the place's. */
+/** A project with the same members as the place's. */
 async function newProject({ world, place }: Sending): Promise<Input> {
   const { id } = await place.client.projects.create({ name: 'Brief', path: place.path })
   await world.people.super.client.projects.update({ id, organizationId: place.organizationId })

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../src/contract/errors.ts'
 import type { Permission } from '../../../src/contract/route.ts'
 
 /**
- * Who may call what. This is the expectation of authorization.slow.test.ts, written by hand and not computed from
+ * The permitted callers of each route. This is the expectation of authorization.slow.test.ts, written by hand and not computed from
  * the contract, so that a wrong `who` in the contract fails. Each section lists the responses of a kind of routes per caller: `own` if the
  * request names the callers' own object, `foreign` if it names another user's. A new route must be in at least one section.
  *
@@ -53,7 +53,7 @@ export interface Section {
   about: string
   own: string
   foreign?: string
-  /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode
+  /** The code of 403 if it is not the usual one. */ refusal?: ErrorCode
   routes: Record<string, string>
 }
 
@@ -319,7 +319,7 @@ export const inPath: Record<string, string> = {
   'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
-/** The permissions that a key needs for the example of a route, along with that of the route: a webhook sends only what its maker can read. */
+/** The permissions that a key needs for the example of a route, in addition to that of the route: a webhook sends only events that its owner can read. */
 export const alsoNeeded: Record<string, readonly Permission[]> = {
   'webhooks.create': ['cards.read'],
   'columns.create': ['agents.run'],
@@ -404,7 +404,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
  *   agent        has an agent token of the card that one's own request names
  *   otherAgent   has one of another card of the same project
  * A route without authentication accepts theirs, and all others reject them with 403, without a lookup of the named objects. A socket is
- * opened to them, but follows no project.
+ * accepted for them, but follows no project.
  */
 export const agentColumns = ['agent', 'otherAgent'] as const
 export const forAgents: Record<string, { own: string; foreign: string }> = {

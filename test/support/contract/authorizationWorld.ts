@@ -8,7 +8,7 @@ import { missingAgent, startBoard, type TestBoard } from '../servers/testBoard.t
 import { seed, type Seed } from './seed.ts'
 import { registerConfirmed } from '../identity/registerConfirmed.ts'
 
-/** A sign-in that is not used ends after 30 days, and is forgotten a day later. */
+/** An unused sign-in expires after 30 days, and is deleted a day later. */
 const sinceSignInMs = 30.5 * 86_400_000
 const password = 'a long password'
 
@@ -20,7 +20,7 @@ export interface Person {
   client: Client
   own: Pick<Seed, 'keyId' | 'credentialId' | 'templateId'>
 }
-/** A project in an organization with everything in it. `client` is its owner's, who does not belong to the organization. */
+/** A project in an organization with one of each object. `client` is its owner's, who does not belong to the organization. */
 export interface Place extends Seed {
   client: Client
 }
@@ -43,7 +43,7 @@ export interface World {
   foreign: Place
   ended: Ended[]
   keys: Record<'viewerKey' | 'orgKey' | 'superKey', string>
-  /** A key of super's for the own project, or for the server if that is what a permission is about. */
+  /** A key of super for the own project, or for the server for server permissions. */
   keyFor(allowed: readonly Permission[]): Promise<string>
   /** An agent token of the own place's card, or of another card there. */
   agentToken(column: 'agent' | 'otherAgent'): Promise<string>

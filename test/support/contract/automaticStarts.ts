@@ -13,7 +13,7 @@ const edits: Array<[what: string, body: (place: Place) => object]> = [
   ['parent', ({ otherId }) => ({ parentId: otherId })],
   ['start time', () => ({ startAt: '2100-01-01T00:00:00.000Z' })],
 ]
-/** How a card comes to start without a request for it. */
+/** The way in which a card starts without a request for it. */
 const automatic: Array<[how: string, given: (place: Place) => Promise<Place>]> = [
   ['in auto mode', place => blocked(place, { autoMode: true })],
   ['with a start time', place => blocked(place, { startAt: '2099-01-01T00:00:00.000Z' })],
@@ -244,7 +244,7 @@ export const automaticWays: readonly Way[] = [
   },
 ]
 
-/** A board of its own, on which nothing happens but what the request does. */
+/** A separate board, on which only the request has effects. */
 async function onBoard(place: Place): Promise<Place> {
   const { projectId } = place
   const { id: boardId } = await board.client.boards.create({ projectId, name: 'Own' })
@@ -253,7 +253,7 @@ async function onBoard(place: Place): Promise<Place> {
   ) as [string, string, string]
   return { ...place, boardId, columnId, activeColumnId, doneColumnId }
 }
-/** A board whose active column, or a second one behind it, pulls. */
+/** A board whose active column, or a second one after it, pulls. */
 async function pulling(place: Place, which: 'active' | 'review' = 'active'): Promise<Place> {
   const made = await onBoard(place)
   const { projectId, boardId, columnId, activeColumnId, doneColumnId } = made
@@ -276,14 +276,14 @@ async function blocked(place: Place, more: object): Promise<Place> {
   const { id: cardId } = await add(place, { blockedBy: [otherId], ...more })
   return { ...place, cardId, otherId }
 }
-/** A column that pulls with its only card, and one that is ready before it. */
+/** A column that pulls with its only card, and one that is ready in the previous column. */
 async function full(place: Place): Promise<Place> {
   const made = await pulling(place)
   const { id: cardId } = await add(made, { columnId: made.activeColumnId, deferred: true })
   const { id: otherId } = await add(made)
   return { ...made, cardId, otherId }
 }
-/** A card whose agent has done its step and whose review is open. */
+/** A card whose agent has completed its step and whose review is open. */
 async function reviewed(place: Place): Promise<Place> {
   const cardId = await cardAt({ way: '', ask: moved, to: [], from: 'completed' }, place)
   await board.server.app.db.transaction(async tx => {

@@ -24,17 +24,17 @@ export interface Canary {
   answers: Array<{ name: string; text: string }>
   /** The stdout and stderr of the servers. */
   log(): string
-  /** The argument lists of this machine's processes, seen time and again. */
+  /** The argument lists of this machine's processes, which are recorded repeatedly. */
   commandLines: Set<string>
   /** The current files of the data folder. */
   files(): Array<{ name: string; bytes: Buffer }>
-  /** Notes a secret, and gives it back. */
+  /** Registers a secret, and returns it. */
   keep<T extends string | Buffer>(what: string, value: T, ...shownIn: string[]): T
-  /** Sends a request and notes its answer. */
+  /** Sends a request and records its response. */
   ask(name: string, method: string, path: string, options?: RequestOptions): Promise<Reply>
-  /** Opens a socket with this token, says it, and notes what comes back. */
+  /** Opens a socket with this token, sends it, and records the responses. */
   listen(name: string, token: string): Promise<void>
-  /** Notes what came out in another way. */
+  /** Records another output. */
   note(name: string, text: string): void
   start(env: Record<string, string>): Promise<void>
   stop(): Promise<void>
@@ -219,7 +219,7 @@ async function send(url: string, method: string, { token, body, raw, headers }: 
   }
 }
 
-/** Looks at the argument lists of all processes until it is stopped. */
+/** Records the argument lists of all processes until it is stopped. */
 function watchCommandLines(): { seen: Set<string>; stop(): Promise<void> } {
   const seen = new Set<string>()
   const stopped = new AbortController()
@@ -238,7 +238,7 @@ function watchCommandLines(): { seen: Set<string>; stop(): Promise<void> } {
   }
 }
 
-/** Linux tells them without another process. */
+/** Linux provides them without another process. */
 async function commandLinesNow(): Promise<string[]> {
   if (!existsSync('/proc/self/cmdline'))
     return (await run('ps', ['-A', '-ww', '-o', 'args='], { env: { PATH: process.env.PATH ?? '' } })).stdout.split('\n')

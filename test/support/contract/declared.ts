@@ -1,7 +1,7 @@
 import { openApiDocument } from '../../../daemon/documents/openapi.ts'
 import type { RunningServer } from '../../../daemon/process/startServer.ts'
 
-/** A failure that a test was answered. */
+/** A failure that a test received. */
 export interface Refusal {
   method: string
   path: string
@@ -38,7 +38,7 @@ function isDeclared(answer: { method: string; route?: string; status: number; co
 
 let templates: ReadonlyArray<{ template: string; pattern: RegExp }> | undefined
 
-/** The row's path that a request's path matches. One without parameters wins over one with parameters. */
+/** The row's path that matches a request's path. One without parameters takes precedence. */
 function templateOf(path: string): string | undefined {
   templates ??= Object.keys(openApiDocument().paths)
     .sort((one, other) => params(one) - params(other))

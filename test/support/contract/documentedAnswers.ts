@@ -8,7 +8,7 @@ export interface DocumentedAnswers {
   operationOf(row: Row): Operation
   offers(row: Row, header: 'If-Match' | 'Idempotency-Key'): boolean
   codesOf(row: Row, status: number): string[]
-  /** Expects an answer to have the content type that the document gives for its status. */
+  /** Expects a response to have the content type in the document for its status. */
   expectDocumented(row: Row, reply: Pick<Reply, 'status' | 'headers' | 'text'>): void
 }
 
@@ -32,7 +32,7 @@ export async function readDocumentedAnswers(board: TestBoard): Promise<Documente
   }
 }
 
-/** How many answers a board keeps for an Idempotency-Key. */
+/** How many responses a board keeps for an Idempotency-Key. */
 export const countStoredAnswers = async (board: TestBoard, key: string): Promise<number> =>
   (await board.server.app.db.get<{ total: number }>('SELECT count(*) AS total FROM idempotent_answers WHERE key = ?', [
     key,

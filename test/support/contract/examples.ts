@@ -21,7 +21,7 @@ type Examples = {
   }
 }
 
-/** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
+/** An input with which each row succeeds on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
   const {
     projectId,
@@ -612,7 +612,7 @@ export const tokenFor = ({ route }: Row, seed: Seed): string =>
 
 export const sendsBody = ({ method }: Route): boolean => method !== 'GET' && method !== 'DELETE'
 
-/** Puts an input's fields where they belong on the wire: path, then query or body. */
+/** Maps an input's fields to the request: path, then query or body. */
 export function requestOf(route: Route, input: Record<string, unknown>): { path: string; options: RequestOptions } {
   const names = paramsOf(route.path)
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))

@@ -104,7 +104,7 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   },
 }
 
-/** The seeds of a board's routes: a shared one for requests that change nothing, and a new one, prepared, for each other request. */
+/** The seeds of a board's routes: a shared one for requests that change nothing, and a new, prepared one for each other request. */
 export function seedsOf(board: TestBoard) {
   let shared: Promise<Seed> | undefined
   const getShared = (): Promise<Seed> => (shared ??= seed(board))

@@ -12,7 +12,7 @@ import { insertUser } from '../../../src/store/users.ts'
 import { fixture } from '../agents/agent.ts'
 import { startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
 
-/** Of no account. */
+/** The id of no account. */
 export const nobodyId = '999999'
 
 /** One of each object that routes name by id, and its permitted token. `cardId` is unread and deferred, `columnId` holds it. */
@@ -51,19 +51,19 @@ export interface Seed {
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
   sessionId: string
-  /** A card in the active column on which no agent runs, and an agent token of it. */
+  /** A card in the active column without a running agent, and an agent token of it. */
   activeCardId: string
   agentToken: string
-  /** A monitor of the archived card: it rests. */
+  /** A monitor of the archived card, which is paused. */
   monitorId: string
   /** A webhook without a receiver, and one of its deliveries. */
   webhookId: string
   deliveryId: string
-  /** A script that takes its time, and never ran. */
+  /** A slow script, which never ran. */
   scriptId: string
-  /** A schedule that is years away. */
+  /** A schedule that is due in some years. */
   scheduleId: string
-  /** The filename of a backup, which is not there before it was prepared. */
+  /** The filename of a backup, which must be created first. */
   backup: string
   /** An account that belongs to the project and to the organization; `nobodyId` on a board without users. */
   memberId: string
@@ -76,7 +76,7 @@ export interface Seed {
   signInId: string
 }
 
-/** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
+/** A server for tests of the whole contract: it has no rate limit, and its one agent is selected but never gets a slot, so that a request has only its own effects. */
 export const startSlotlessBoard = (): Promise<TestBoard> =>
   startBoard(
     { externalRequestsPerMinute: Infinity, agentRequestsPerMinute: Infinity, agentSlots: 0 },
@@ -182,13 +182,13 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   }
 }
 
-/** A form as a standard has it. */
+/** A standard HTML form body. */
 export const formBody = (fields: Readonly<Record<string, unknown>>) => ({
   raw: String(new URLSearchParams(fields as Record<string, string>)),
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
 })
 
-/** A multipart body with one file, as browsers send it. */
+/** A multipart body with one file, in the form of browsers. */
 export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
   raw: `--seed-boundary\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--seed-boundary--\r\n`,
   headers: { 'content-type': 'multipart/form-data; boundary=seed-boundary' },
@@ -248,7 +248,7 @@ export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'pro
     return String(id)
   })
 
-/** Puts a monitor into the database that rests, or with an active card is due in a day. */
+/** Inserts a paused monitor into the database, or for an active card one that is due in a day. */
 export const monitored = (
   board: TestBoard,
   { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>,

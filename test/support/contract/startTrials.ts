@@ -23,12 +23,12 @@ export type Answer = 'starts' | 'defers' | 'leaves' | 'refused' | 'started' | 'f
 export interface Way {
   way: string
   kind?: Kind
-  /** How the card stands before: its column, or what it has behind it. */
+  /** The state of the card before: its column, or its past. */
   from?: 'backlog' | 'active' | 'completed' | 'deleted' | 'archived' | 'auto'
-  /** Prepares more, as a person. @returns the place of the request */
+  /** Prepares more, as a user. @returns the place of the request */
   given?: (place: Place) => Promise<Place>
   ask: (place: Place) => [method: string, path: string, body?: unknown]
-  /** With which permissions it is answered with what. `starts` is the only answer after which something has been started. */
+  /** The response per set of permissions. `starts` is the only response after which an agent or command has started. */
   to: Array<[permissions: Permission[], answer: Answer]>
 }
 
@@ -76,7 +76,7 @@ export const keyWith = async (permissions: readonly Permission[]) =>
     })
   ).key
 
-/** A card before the request. A session that is over is put into the database: no agent has a slot here. */
+/** A card before the request. An ended session is inserted into the database, because no agent has a slot here. */
 export async function cardAt(
   { kind = 'kanban', from = 'backlog' }: Way,
   at: Pick<Seed, 'projectId' | 'columnId' | 'activeColumnId'> = place,
@@ -134,7 +134,7 @@ export function rowFor(
   return undefined
 }
 
-/** Sends the request of a way, directly or by its tool. */
+/** Sends the request of a way, directly or through its tool. */
 export async function send(way: Way, token: string, by: 'request' | 'tool') {
   await endAll()
   const cardId = await cardAt(way)
@@ -148,7 +148,7 @@ export async function send(way: Way, token: string, by: 'request' | 'tool') {
   return { reply, here }
 }
 
-/** Requires that a request was answered so, and that an agent starts only if it was allowed. */
+/** Requires this response, and that an agent starts only if that is allowed. */
 export async function requireAnswer({ reply, here }: Awaited<ReturnType<typeof send>>, way: Way, answer: Answer) {
   const code = { refused: 'INSUFFICIENT_PERMISSIONS', full: 'CONFLICT' }[answer as string]
   expect(reply.body?.error?.code, reply.text).toBe(code)
@@ -206,6 +206,6 @@ export function testApps(ways: readonly Way[], scopes: readonly AppAccess[]): vo
 const waysOf = (way: Way, byTool: boolean): ReadonlyArray<'request' | 'tool'> =>
   byTool && toolFor(way) ? ['request', 'tool'] : ['request']
 
-/** The answer to a scope: that to the most of its permissions that the table names. */
+/** The response for a scope: that of the largest set of permissions in the table. */
 export const answerTo = ({ to }: Way, access: AppAccess): Answer | undefined =>
   to.findLast(([permissions]) => permissions.every(each => permissionsOf(access).includes(each)))?.[1]

@@ -6,7 +6,7 @@ import type { Seed } from './seed.ts'
 
 type Input = Record<string, unknown>
 
-/** The tools that are made by hand, by the row whose right each needs. */
+/** Tools that are written by hand, by the row whose permission each needs. */
 const byHand: Readonly<Record<string, { name: string; take(input: Input, place: Seed): Input }>> = {
   'attachments.create': {
     name: 'attach_file',
@@ -15,10 +15,10 @@ const byHand: Readonly<Record<string, { name: string; take(input: Input, place: 
   'attachments.download': { name: 'read_attachment', take: (input, { projectId }) => ({ projectId, ...input }) },
 }
 
-/** The tool that a row is, if it is one. */
+/** The tool of a row, if it has one. */
 export const toolOf = ({ name, route }: Row): string | undefined => route.tool?.name ?? byHand[name]?.name
 
-/** Calls a row's tool with what a request of the row would say, and tells what comes of it like an answer of HTTP. */
+/** Calls a row's tool with the input of a request of the row, and returns the result like a response of HTTP. */
 export async function callTool(
   board: TestBoard,
   row: Row,
@@ -35,7 +35,7 @@ export async function callTool(
   return { ...reply, status: errors[error.code][0], text, body: { error } }
 }
 
-/** The names of the tools that are listed for a token. */
+/** The names of the tools in the list for a token. */
 export async function listTools(board: TestBoard, token: string): Promise<string[]> {
   const { body } = await send(board, 'tools/list', {}, token)
   return (body.result.tools as Array<{ name: string }>).map(({ name }) => name).sort()

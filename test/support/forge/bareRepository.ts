@@ -26,7 +26,7 @@ export class BareRepository {
   readonly #mergeable = new Map<string, boolean>()
   readonly #files = new Map<string, ChangedFile[]>()
 
-  /** With the branches of another repository, or with one empty commit. */
+  /** Starts with the branches of another repository, or with one empty commit. */
   constructor(path: string, defaultBranch: string, from?: string) {
     this.path = path
     this.defaultBranch = defaultBranch
@@ -47,7 +47,7 @@ export class BareRepository {
     }).trimEnd()
   }
 
-  /** The commit of a branch, or of anything else that names one. */
+  /** The commit of a branch, or of any other revision. */
   tip(branch: string): string | undefined {
     return this.#ask('rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`)
   }
@@ -121,7 +121,7 @@ export class BareRepository {
     return this.#ask('show', `${commit}:${path}`)
   }
 
-  /** The object that a path is, or null. */
+  /** The object of a path, or null. */
   blob(commit: string, path: string): string | null {
     return this.#ask('rev-parse', '--verify', '-q', `${commit}:${path}`) ?? null
   }
@@ -130,7 +130,7 @@ export class BareRepository {
     return this.read(commit, path)?.split('\n')[line - 1]
   }
 
-  /** Writes files on top of a branch, or of another commit. @returns the new commit */
+  /** Commits files on a branch, or on another commit. @returns the new commit */
   write(branch: string, files: Record<string, string>, message: string, from?: string): string {
     const parent = from ?? this.tip(branch) ?? this.tip(this.defaultBranch)!
     const index = `${this.path}/forge-index-${process.pid}`
@@ -147,7 +147,7 @@ export class BareRepository {
     return commit
   }
 
-  /** Merges as the button of a forge does. @returns the base's new commit */
+  /** Merges like the button of a forge. @returns the base's new commit */
   merge(base: string, head: string, method: 'merge' | 'squash' | 'rebase' | 'ff', message: string): string {
     const onto = this.tip(base)!
     const tree = this.git('merge-tree', '--write-tree', onto, head).split('\n')[0]!

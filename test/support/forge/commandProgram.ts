@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createForge } from '../../../src/forge/createForge.ts'
 import { ForgeFailed, type Forge, type ForgeAddress } from '../../../src/forge/forge.ts'
 
-/** A forge's command as docs/forges.md has it, over the forge that the file names in its argument. */
+/** A forge's command in the form of docs/forges.md, for the forge in the file of its argument. */
 const { address, token } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
   address: ForgeAddress
   token: string

@@ -21,7 +21,7 @@ export interface FakeForgeOptions {
   kind: ForgeKind
   /** The folder for its bare repository. */
   folder: string
-  /** Begins with the branches of this repository. */
+  /** Starts with the branches of this repository. */
   from?: string
   owner?: string
   name?: string
@@ -34,17 +34,17 @@ export interface Delivery {
   body: string
 }
 export interface DeliverOptions {
-  /** How many times each. */
+  /** How often each delivery is sent. */
   times?: number
-  /** Signs with this instead. An empty one: without a signature. */
+  /** Signs with this secret instead. An empty one: without a signature. */
   secret?: string
-  /** Sends this body instead, with the signature of the true one. */
+  /** Sends this body instead, with the signature of the original one. */
   body?: string
 }
 
 /**
  * A forge on this machine: the documented part of a forge's API over a real bare Git repository, with accounts, issues, requests,
- * reviews, checks and webhooks. It does what people do there (`review`, `mergeByHand`), and misbehaves when told to (`fail`).
+ * reviews, checks and webhooks. It simulates users (`review`, `mergeByHand`), and faults on request (`fail`).
  */
 export class FakeForge {
   /** The token of the account `login`, which the board acts as. */
@@ -95,18 +95,18 @@ export class FakeForge {
     return forge
   }
 
-  /** The address of its pages, below which its API and Git are. */
+  /** The address of its pages, which also contains its API and Git. */
   get url(): string {
     return this.#server.url
   }
   get apiUrl(): string {
     return `${this.url}${this.#wire.prefixes[0]!}`
   }
-  /** Where Git reaches the repository, with no token in it. */
+  /** The address of the repository for Git, without a token. */
   get cloneUrl(): string {
     return `${this.url}/${this.options.owner}/${this.options.name}.git`
   }
-  /** All requests to the API and of Git, oldest first. */
+  /** All requests to the API and from Git, oldest first. */
   get requests(): ForgeRequest[] {
     return this.#server.requests
   }
@@ -177,7 +177,7 @@ export class FakeForge {
     Object.assign(this.state.protection, protection)
   }
 
-  /** A check of a commit: a new run where the last one has ended, so that a check restarts by 'queued'. */
+  /** A check of a commit: a new run if the last one has ended, so that 'queued' restarts a check. */
   setCheck(
     commit: string,
     name: string,
@@ -274,7 +274,7 @@ export class FakeForge {
     this.#server.faults.clear()
   }
 
-  /** Sends what happens from now on there; with `hold` only by `deliver`. */
+  /** Sends later events to this address; with `hold` only through `deliver`. */
   webhookTo(url: string, secret: string, { hold = false } = {}): void {
     this.#webhook = { url, secret }
     this.#holds = hold

@@ -4,11 +4,11 @@ import type { Wire } from './wire.ts'
 
 /** A fault of a forge, for the next matching requests. */
 export interface Fault {
-  /** How many requests. Usually one. */
+  /** The number of affected requests, by default one. */
   times?: number
-  /** Which: "GET /api/v3/user" and its like. Usually any request to the API. */
+  /** The affected requests: "GET /api/v3/user" and so on. By default any request to the API. */
   match?: RegExp
-  /** Answers with this status. */
+  /** Responds with this status. */
   status?: number
   headers?: Record<string, string>
   /** A string is sent verbatim. */
@@ -37,7 +37,7 @@ export class Faults {
     this.#pending.length = 0
   }
 
-  /** Takes the fault that this request meets, waits as it says, and answers where it says how. */
+  /** Applies the fault that matches this request: waits, and responds if the fault has a response. */
   async meet(request: string, wire: Wire, response: ServerResponse): Promise<Fault | 'answered' | undefined> {
     const found = this.#pending.find(({ fault, left }) => left > 0 && (fault.match ?? /./).test(request))
     if (!found) return undefined

@@ -7,7 +7,7 @@ import { Refused, type ForgeState } from './forgeState.ts'
 import { answerWithGit } from './gitHttpBackend.ts'
 import type { Answer, Routes, Wire } from './wire.ts'
 
-/** A request as the forge got it. */
+/** A request to the forge. */
 export interface ForgeRequest {
   method: string
   /** Without the query. */
@@ -28,7 +28,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** The HTTP side of a forge: who asks, pages, conditional requests, rates, faults, and Git below /OWNER/NAME.git. */
+/** The HTTP side of a forge: authentication, pages, conditional requests, rate limits, faults, and Git below /OWNER/NAME.git. */
 export class ForgeServer {
   readonly requests: ForgeRequest[] = []
   readonly faults = new Faults()

@@ -14,7 +14,7 @@ import type {
   Review,
 } from './model.ts'
 
-/** Why a forge refuses a request. */
+/** The reason why a forge rejects a request. */
 export class Refused extends Error {
   readonly status: number
   readonly details: Record<string, unknown> | undefined
@@ -26,7 +26,7 @@ export class Refused extends Error {
   }
 }
 
-/** Why a request cannot be merged now, or undefined. */
+/** The reason why a request cannot be merged now, or undefined. */
 export type Obstacle =
   | 'closed'
   | 'draft'
@@ -37,12 +37,12 @@ export type Obstacle =
   | 'checks_failed'
   | 'checks_pending'
 
-/** The records of one repository on a forge, over its real Git repository, and the rules by which they change. */
+/** The records of one repository on a forge, over its real Git repository, and the rules for changing them. */
 export class ForgeState {
   /** Accounts that can comment here, but not write: their verdicts do not count. */
   readonly outsiders = new Set<string>()
   readonly repository: BareRepository
-  /** There issues and requests are counted apart, and who answers a comment reviews nothing. */
+  /** GitLab numbers issues and requests separately, and an answer to a comment is not a review. */
   readonly isGitLab: boolean
   readonly changed: (change: Change) => void
   readonly accounts = new Map<string, Account>()
@@ -52,12 +52,12 @@ export class ForgeState {
   readonly reviews: Review[] = []
   readonly lineComments: LineComment[] = []
   readonly checks: Check[] = []
-  /** How many people a request takes for its review: one where GitLab is free. */
+  /** The maximum number of reviewers of a request: one on the free GitLab. */
   maxReviewers = Infinity
   readonly labels = new Map<string, { id: number; name: string; color: string; description: string }>()
   readonly mergeMethods: Record<MergeMethod, boolean> = { merge: true, squash: true, rebase: true }
   protection: Protection = { approvals: 0, checks: [], dismissStale: false }
-  /** Answers for which it is not known whether a new state of a request can be merged. */
+  /** How many responses do not know yet whether a new state of a request can be merged. */
   unknownFor = 0
   deleteMergedBranches = false
   #lastId = 1000
@@ -84,7 +84,7 @@ export class ForgeState {
   #follow(pull: Pull, actor: string): void {
     const [head, base] = [this.#tips.get(pull.head), this.#tips.get(pull.base)]
     const isIn = base !== undefined && this.repository.contains(base, head ?? pull.headSha)
-    // One that was opened without a change is none that was merged.
+    // A request without changes does not count as merged.
     if (isIn && !this.repository.contains(pull.openedOn, head ?? pull.headSha)) {
       if (head !== undefined) pull.headSha = head
       return this.#merged(pull, base, actor)
@@ -435,7 +435,7 @@ export class ForgeState {
     return ++this.#lastId
   }
 
-  /** In whole seconds, as forges tell it, so that several things happen at one time. */
+  /** In whole seconds, like forges report it, so that several events share one time. */
   now(): number {
     return Math.floor(Date.now() / 1000) * 1000
   }

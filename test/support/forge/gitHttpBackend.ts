@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Answers one request of Git's with the program that Git has for it (CGI, RFC 3875). */
+/** Answers one request of Git with Git's own program for it (CGI, RFC 3875). */
 export function answerWithGit(
   request: IncomingMessage,
   response: ServerResponse,

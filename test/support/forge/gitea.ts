@@ -10,7 +10,7 @@ const repo = '/repos/:owner/:repo'
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const missing = () => new Refused(404, "The target couldn't be found.", { errors: [] })
 
-/** The REST API of version 1 of Gitea, which Forgejo has, too. */
+/** The REST API of version 1 of Gitea, which Forgejo also has. */
 export const gitea: MakeWire = (state, place) => {
   const records = new GiteaRecords(state, place)
   return {
@@ -35,7 +35,7 @@ export const gitea: MakeWire = (state, place) => {
     }),
     rateHeaders: () => ({}),
     conditional: false,
-    // It has no limits of its own; what stands before it does.
+    // Gitea has no rate limits, but a proxy before it can have some.
     limited: (_, seconds) => ({
       status: 429,
       headers: { 'retry-after': `${seconds}` },
@@ -232,7 +232,7 @@ function issueRoutes(state: ForgeState, records: GiteaRecords): Routes {
     if (!found) throw missing()
     return found
   }
-  /** Labels by their ids, or by their names; one that is not there is none. */
+  /** Labels by their ids, or by their names; unknown ones are ignored. */
   const named = ({ body }: Call) =>
     ((body.labels ?? []) as (number | string)[]).flatMap(
       each => [...state.labels.values()].find(({ id, name }) => each === id || each === name)?.name ?? [],

@@ -4,7 +4,7 @@ import type { Call, Routes } from './wire.ts'
 
 const repo = '/repos/:owner/:repo'
 
-/** Statuses of commits, and runs, jobs and logs of Gitea's Actions (from 1.24 on; Forgejo has them not). */
+/** Statuses of commits, and runs, jobs and logs of Gitea's Actions (from 1.24 on; Forgejo does not have them). */
 export function giteaChecks(state: ForgeState, records: GiteaRecords): Routes {
   const commitOf = ({ params }: Call): string => {
     const found = state.repository.resolve(params.ref!)
@@ -18,7 +18,7 @@ export function giteaChecks(state: ForgeState, records: GiteaRecords): Routes {
     return found
   }
   return {
-    // Each state that a check was in has a status of its own there; here only the last.
+    // Gitea has a separate status for each state of a check; this returns only the last one.
     [`GET ${repo}/commits/:ref*/statuses`]: call => ({
       list: state.checks
         .filter(({ commit }) => commit === commitOf(call))

@@ -66,7 +66,7 @@ export function giteaEvents(state: ForgeState, records: GiteaRecords): Wire['eve
           { action, issue: records.issue(on), comment: records.comment(comment), is_pull: comment.onPull },
         ]
       }
-      // They come with their review.
+      // Comments on lines are sent with their review.
       case 'line':
         return undefined
       case 'check': {

@@ -19,7 +19,7 @@ const statusStates = {
 
 export const draftTitle = /^\s*(?:wip:|\[wip\])/i
 
-/** Records in the words of Gitea and Forgejo, with the fields of their description of the API (version 1). */
+/** Records in the format of Gitea and Forgejo, with the fields in their description of the API (version 1). */
 export class GiteaRecords {
   readonly state: ForgeState
   readonly place: Place
@@ -288,7 +288,7 @@ export class GiteaRecords {
     }
   }
 
-  /** A job of Actions has a status called "workflow / job (event)", which leads to it. */
+  /** A job of Actions has a status called "workflow / job (event)", which links to it. */
   status(check: Check) {
     const isRun = check.kind === 'run'
     return {

@@ -10,7 +10,7 @@ import { linkHeader, type Answer, type Call, type MakeWire, type Routes } from '
 const documentation = 'https://docs.github.com/rest'
 const repo = '/repos/:owner/:repo'
 
-/** GitHub's REST API of version 2022-11-28, as GitHub Enterprise Server has it below /api/v3 and api.github.com at its root. */
+/** GitHub's REST API of version 2022-11-28, which GitHub Enterprise Server has below /api/v3 and api.github.com at its root. */
 export const gitHub: MakeWire = (state, place, storageToken) => {
   const records = new GitHubRecords(state, place)
   return {
@@ -275,7 +275,7 @@ function reviewRoutes(state: ForgeState, records: GitHubRecords): Routes {
 const since = ({ query }: Call): number => (query.has('since') ? Date.parse(query.get('since')!) : 0)
 
 function issueRoutes(state: ForgeState, records: GitHubRecords): Routes {
-  /** Each request is an issue, too. */
+  /** Each request is also an issue. */
   const all = (): (Issue | Pull)[] => [...state.issues, ...state.pulls]
   const of = ({ params }: Call): Issue | Pull => {
     const found = all().find(({ number }) => `${number}` === params.number)

@@ -5,7 +5,7 @@ import type { Call, Routes } from './wire.ts'
 
 const repo = '/repos/:owner/:repo'
 
-/** GitHub's checks, statuses, and jobs of Actions. A job's log is elsewhere, at an address for which nobody needs a token. */
+/** GitHub's checks, statuses, and jobs of Actions. A job's log is at another address, which requires no token. */
 export function gitHubChecks(state: ForgeState, records: GitHubRecords, storageToken: string): Routes {
   const commitOf = ({ params }: Call): string => {
     const found = state.repository.resolve(params.ref!)
@@ -41,7 +41,7 @@ export function gitHubChecks(state: ForgeState, records: GitHubRecords, storageT
     },
     [`GET ${repo}/commits/:ref*/status`]: call => {
       const sha = commitOf(call)
-      // Here nobody is said to have made them.
+      // The records have no creator here.
       const found = statuses(call).map(check => ({ ...records.status(check), creator: undefined }))
       const said = found.map(({ state }) => state)
       const failed = said.includes('failure') || said.includes('error')

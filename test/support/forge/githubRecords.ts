@@ -5,7 +5,7 @@ import { iso, isoOrNull, type Place } from './wire.ts'
 export const nodeId = (kind: string, id: number) => Buffer.from(`${kind}:${id}`).toString('base64')
 const none = { '+1': 0, '-1': 0, laugh: 0, confused: 0, heart: 0, hooray: 0, eyes: 0, rocket: 0 }
 
-/** Records in GitHub's words: the fields that its description of the API (version 2022-11-28) says are always there. */
+/** Records in GitHub's format: the fields that are always present in its description of the API (version 2022-11-28). */
 export class GitHubRecords {
   readonly state: ForgeState
   readonly place: Place

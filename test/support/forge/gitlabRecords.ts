@@ -27,10 +27,10 @@ const mergeStates = {
 } as const
 
 export const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
-/** The thread of a comment that stands alone. */
+/** The thread of a separate comment. */
 export const threadOf = ({ id }: Comment): string => createHash('sha1').update(`${id}`).digest('hex')
 
-/** Records in GitLab's words, with the fields of its documentation of the REST API. */
+/** Records in GitLab's format, with the fields in its documentation of the REST API. */
 export class GitLabRecords {
   readonly state: ForgeState
   readonly place: Place
@@ -177,7 +177,7 @@ export class GitLabRecords {
       has_conflicts: detailed === 'conflict',
       blocking_discussions_resolved: true,
       approvals_before_merge: null,
-      // From here on only where one is asked for alone.
+      // The following fields are only in a single record.
       changes_count: `${this.state.repository.files(pull.baseSha, pull.headSha).length}`,
       subscribed: true,
       latest_build_started_at: null,

@@ -9,14 +9,14 @@ import { FakeForge, type ForgeKind } from './fakeForge.ts'
 
 export type Card = Awaited<ReturnType<Client['cards']['get']>>
 
-/** A board with a project that is tied to the issues with the label `board` on a forge of this machine. */
+/** A board with a project that is connected to the issues with the label `board` on a forge of this machine. */
 export interface IssueBoard extends TestBoard {
   forge: FakeForge
   projectId: string
   columns: Record<'backlog' | 'active' | 'done', string>
-  /** Looks at the issues as a person has it done. */
+  /** Syncs the issues, like a user requests it. */
   sync(): ReturnType<Client['issues']['sync']>
-  /** The cards of the project with what lists leave out, oldest first. */
+  /** The cards of the project with all fields, oldest first. */
   cards(): Promise<Card[]>
   /** The card of an issue. */
   cardOf(number: number): Promise<Card>
@@ -25,7 +25,7 @@ export interface IssueBoard extends TestBoard {
   said(card: { id: string }): Promise<string[]>
   /** The comments of an issue, oldest first. */
   saidThere(number: number): string[]
-  /** Requests that changed something on the forge. */
+  /** Requests that changed records on the forge. */
   writes(): string[]
 }
 
@@ -75,8 +75,8 @@ export async function startIssueBoard(options: IssueBoardOptions = {}): Promise<
 }
 
 /**
- * A project in a clone of the forge's repository, with its label and the token of the forge's account.
- * @param command asks the forge in place of the board
+ * Creates a project in a clone of the forge's repository, with its label and the token of the forge's account.
+ * @param command runs instead of the board's own adapter of the forge
  */
 export async function tieProject(
   { client }: Pick<TestBoard, 'client'>,

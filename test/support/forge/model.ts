@@ -12,7 +12,7 @@ export interface Issue {
   author: string
   labels: string[]
   state: 'open' | 'closed'
-  /** Why it was closed. */
+  /** The reason why it was closed. */
   reason: 'completed' | 'not_planned' | 'reopened' | null
   createdAt: number
   updatedAt: number
@@ -26,7 +26,7 @@ export interface Pull {
   author: string
   head: string
   base: string
-  /** The head's commit when the forge looked last; it stays when the branch goes. */
+  /** The head's commit at the forge's last check; it is kept when the branch is deleted. */
   headSha: string
   baseSha: string
   /** The base's commit when it was opened. */
@@ -44,7 +44,7 @@ export interface Pull {
   createdAt: number
   updatedAt: number
   closedAt: number | null
-  /** For how many more answers the forge does not know yet whether it can be merged. */
+  /** For how many more responses the forge does not know yet whether it can be merged. */
   unknownFor: number
 }
 export type MergeMethod = 'merge' | 'squash' | 'rebase'
@@ -67,7 +67,7 @@ export interface Review {
   commit: string
   submittedAt: number
 }
-/** A comment on a line, or an answer to one. */
+/** A comment on a line, or a reply to one. */
 export interface LineComment {
   id: number
   number: number
@@ -95,7 +95,7 @@ export interface Check {
   name: string
   state: CheckState
   log: string
-  /** run: has a log. status: only says how it went. */
+  /** run: has a log. status: has only a result. */
   kind: 'run' | 'status'
   url: string | null
   description: string | null
@@ -103,11 +103,11 @@ export interface Check {
   updatedAt: number
 }
 export interface Protection {
-  /** How many must have approved. */
+  /** The required number of approvals. */
   approvals: number
-  /** The names of checks that must have passed. */
+  /** The names of checks that must pass. */
   checks: string[]
-  /** Whether new commits take approvals back. */
+  /** Whether new commits revoke approvals. */
   dismissStale: boolean
 }
 /** A change, which a webhook reports in the forge's own terms. */

@@ -15,7 +15,7 @@ export interface Answer {
   headers?: Record<string, string>
   /** Sent as JSON; a string as plain text. */
   body?: unknown
-  /** Sent as JSON, a page at a time; `wrap` says what stands around a page. */
+  /** Sent as JSON, a page at a time; `wrap` adds the envelope of a page. */
   list?: readonly unknown[]
   wrap?: (page: unknown[], total: number) => unknown
 }
@@ -25,7 +25,7 @@ export type Routes = Record<string, (call: Call) => Answer>
 export interface Place {
   /** The address of its pages. */
   url: string
-  /** The address of files that it sends people elsewhere for. */
+  /** The address of files to which it redirects. */
   storageUrl: string
   owner: string
   name: string
@@ -39,21 +39,21 @@ export interface Page {
 }
 /** The properties of one forge's API. */
 export interface Wire {
-  /** Where the API begins. */
+  /** The path of the API. */
   prefixes: readonly string[]
   routes: Routes
   /** The token of a request to the API. */
   token(headers: IncomingHttpHeaders): string | undefined
-  /** How a refusal is said. */
+  /** The format of an error. */
   refusal(status: number, message: string, details?: Record<string, unknown>): unknown
   /** Names and limits of the parameters of pages. */
   pages: { size: string; usual: number; most: number }
   pageHeaders(page: Page): Record<string, string>
   /** The headers of the rate limit. */
   rateHeaders(limit: number, remaining: number, resetAt: number): Record<string, string>
-  /** Whether answers have ETags and If-None-Match is honoured. */
+  /** Whether responses have ETags and If-None-Match is supported. */
   conditional: boolean
-  /** The refusal of one who asks too much. */
+  /** The response for exceeding the rate limit. */
   limited(
     kind: 'primary' | 'secondary',
     seconds: number,
@@ -68,7 +68,7 @@ export type MakeWire = (state: ForgeState, place: Place, storageSecret: string) 
 export const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
 export const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time))
 
-/** "next", "prev", "first" and "last" as RFC 8288 writes them. */
+/** "next", "prev", "first" and "last" in the format of RFC 8288. */
 export function linkHeader({ number, size, total, at }: Page): Record<string, string> {
   const last = Math.max(1, Math.ceil(total / size))
   const links = [

@@ -8,7 +8,7 @@ export interface GitRuns {
   stop(): void
 }
 
-/** Puts a program before Git that notes each run, in this folder. */
+/** Wraps Git with a program that records each run, in this folder. */
 export function recordGit(folder: string): GitRuns {
   const { PATH } = process.env
   const [bin, log] = [join(folder, 'bin'), join(folder, 'runs')]

@@ -10,7 +10,7 @@ const environment = {
   GIT_COMMITTER_EMAIL: 't@example.org',
 }
 
-/** Runs Git as a person does, who allows submodules in local folders. */
+/** Runs Git like a user who allows submodules in local folders. */
 export const git = (path: string, ...args: string[]): string =>
   execFileSync('git', ['-C', path, '-c', 'protocol.file.allow=always', ...args], {
     env: environment,

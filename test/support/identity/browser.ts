@@ -7,9 +7,9 @@ export interface Shown {
   setCookies: string[]
 }
 export interface Steps {
-  /** May change the URL of each redirect before it is followed. */
+  /** Can change the URL of each redirect before it is followed. */
   change?: (url: URL) => void
-  /** Does not follow a redirect to such a URL, and shows the answer that leads there. */
+  /** Does not follow a redirect to such a URL, and returns the redirecting response. */
   stopAt?: (url: URL) => boolean
   headers?: Record<string, string>
 }
@@ -63,7 +63,7 @@ export class Browser {
     throw new Error(`Too many redirects from ${start}`)
   }
 
-  /** The Cookie header that a page is asked for with. */
+  /** The Cookie header of a request for a page. */
   cookiesFor({ hostname, pathname }: URL): string {
     return this.#cookies
       .filter(

@@ -16,22 +16,22 @@ export interface Tokens {
   scope: string
 }
 
-/** An app that talks to the board by hand, one request of the protocol at a time. */
+/** An app that sends the requests of the protocol one at a time. */
 export interface ConnectedApp {
   clientId: string
   verifier: string
-  /** Sends the person's browser to the board. */
+  /** Sends the user's browser to the board. */
   ask(more?: Asked): Promise<Reply>
   /** Starts an authorization, and returns the sealed request that the page gets. */
   request(more?: Asked): Promise<string>
-  /** Has a person allow it, and gives where the browser is sent. */
+  /** Makes a user allow it, and returns the redirect target. */
   approved(token: string, given?: { access?: AppAccess; projectId?: string }, more?: Asked): Promise<URL>
   /** Completes an authorization, and returns the code. */
   code(token: string, given?: { access?: AppAccess; projectId?: string }, more?: Asked): Promise<string>
   trade(code: string, more?: Asked): Promise<Reply>
   refresh(refreshToken: string, more?: Asked): Promise<Reply>
   revoke(token: string, more?: Asked): Promise<Reply>
-  /** All of it. */
+  /** Performs all steps. */
   connect(token: string, given?: { access?: AppAccess; projectId?: string }): Promise<Tokens>
 }
 
@@ -93,7 +93,7 @@ export async function connectedApp(board: Door, metadata?: object): Promise<Conn
 
 export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url')
 
-/** The request that the page is given. */
+/** The request in the page's address. */
 export const sealedIn = ({ headers }: Reply): string => new URL(headers.get('location')!).hash.replace('#/connect/', '')
 
 const asked = (clientId: string, verifier: string): Asked => ({

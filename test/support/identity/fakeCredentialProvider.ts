@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as a provider got it. `body` is the fields of a form. */
+/** A request to a provider. `body` is the fields of a form. */
 export interface Seen {
   method: string
   path: string
@@ -17,13 +17,13 @@ export interface FakeCredentialProvider {
   seen: Seen[]
   /** Requests for a path, in order. */
   asked(path: string): Seen[]
-  /** The API key or access token that is good now. */
+  /** The currently valid API key or access token. */
   goodKey: string
   /** The response to the next token requests of a device: an OAuth error code, or tokens. */
   outcome: string | Record<string, unknown>
   /** The response to a refresh token. */
   refreshed: string | Record<string, unknown>
-  /** Lets a path be answered in another way. */
+  /** Overrides the response of a path. */
   on(path: string, answer: Answer): void
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface FakeCredentialProvider {
 const deviceCode = 'device-code-that-nobody-may-see'
 export const canaryDeviceCode = deviceCode
 
-/** @param errorStatus with which OAuth errors come: 400 by the standard, 200 from GitHub */
+/** @param errorStatus the status of OAuth errors: 400 by the standard, 200 on GitHub */
 export async function startCredentialProvider(errorStatus = 400): Promise<FakeCredentialProvider> {
   const answers = new Map<string, Answer>()
   const server = createServer((request, response) => {

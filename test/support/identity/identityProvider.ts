@@ -13,22 +13,22 @@ export interface Person {
   groups?: unknown
 }
 
-/** The certified `oidc-provider` on loopback, whose login page takes any subject. */
+/** The certified `oidc-provider` on loopback, whose login page accepts any subject. */
 export interface IdentityProvider {
   issuer: string
   clientId: string
   clientSecret: string
   /** The claims by subject. Changes apply immediately. */
   people: Map<string, Person>
-  /** Paths that it was asked for. */
+  /** The requested paths. */
   asked: string[]
-  /** Stops answering; `up` answers on the same port again. */
+  /** Stops responding; `up` responds on the same port again. */
   down(): Promise<void>
   up(): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts a provider that knows one client. `change` overrides its configuration. */
+/** Starts a provider with one registered client. `change` overrides its configuration. */
 export async function startIdentityProvider(
   redirectUri: string,
   change: Configuration = {},

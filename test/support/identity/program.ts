@@ -1,7 +1,7 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import { redirectUri } from './connectedApp.ts'
 
-/** The protocol's own client, which keeps what it is given in memory, and whose person decides as told. */
+/** The protocol's own client, which stores its data in memory, and whose user decides as configured. */
 export class Program implements OAuthClientProvider {
   kept: Record<string, any> = {}
   /** Where the client sends the person's browser. */

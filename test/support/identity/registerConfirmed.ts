@@ -3,7 +3,7 @@ import type { TestBoard } from '../servers/testBoard.ts'
 
 type Account = Parameters<Client['auth']['register']>[0]
 
-/** Registers an account, and confirms its address as an administrator does: it becomes a member at once where somebody adds it. */
+/** Registers an account, and confirms its address like an administrator: it becomes a member immediately when it is added. */
 export async function registerConfirmed(
   board: Pick<TestBoard, 'as' | 'client'>,
   account: Account,

@@ -5,7 +5,7 @@ import { Browser, type Shown, type Steps } from './browser.ts'
 import { startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
 import { startIdentityProvider, type IdentityProvider } from './identityProvider.ts'
 
-/** Where a program would wait for the code. Nothing listens there: the browser stops before it. */
+/** The address at which a program would wait for the code. No server listens there: the browser stops before it. */
 export const loopback = 'http://127.0.0.1:9/listener'
 
 export interface Ended {
@@ -24,20 +24,20 @@ type OidcChange = Partial<Parameters<TestBoard['client']['oidc']['set']>[0]>
 export interface SingleSignOn {
   board: TestBoard
   provider: IdentityProvider
-  /** Sets the settings again, with these changes. */
+  /** Configures it again, with these changes. */
   configure(change?: OidcChange): Promise<unknown>
-  /** Begins a sign-in as a program does, and ends where the browser would call the program. */
+  /** Starts a sign-in like a program, and ends where the browser would call the program. */
   signInFor(subject: string, steps?: Steps, browser?: Browser): Promise<Ended>
-  /** Signs in as a program does. */
+  /** Signs in like a program. */
   tokenOf(subject: string): Promise<SignedIn>
-  /** Why a sign-in that a program waits for is refused: code and message. */
+  /** The rejection of a sign-in that a program waits for: code and message. */
   refusalOf(subject: string, steps?: Steps): Promise<[string | null, string | null]>
   /** Sets the server's clock ahead. */
   setAhead(ms: number): void
   close(): Promise<void>
 }
 
-/** @param change the provider's configuration @param client what the provider knows of this server */
+/** @param change the provider's configuration @param client the registration of this server at the provider */
 export async function startSingleSignOn(
   config: Partial<ServerConfig> = {},
   change?: Parameters<typeof startIdentityProvider>[1],

@@ -8,7 +8,7 @@ import { eventually } from '../waiting/eventually.ts'
 
 /** The built program as a server in a separate process, which can be killed and restarted on its data folder. */
 export interface BoardProcess {
-  /** The client of the present run, as the local operator. */
+  /** The client of the current run, as the local operator. */
   client: Client
   url: string
   token: string

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** A command inside bubblewrap that sees the machine's files, in namespaces of its own. */
+/** A command inside bubblewrap with access to the machine's files, in separate namespaces. */
 export const inNamespaces = (namespaces: readonly string[], command: readonly string[]): string[] => [
   ...'bwrap --die-with-parent --new-session --cap-drop ALL --bind / / --dev /dev --proc /proc'.split(' '),
   ...namespaces,

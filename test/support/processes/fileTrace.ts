@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
 
-/** A call that a process outside bubblewrap made with a path. */
+/** A system call with a path, by a process outside bubblewrap. */
 export interface TracedCall {
   call: string
   path: string
 }
 
-/** The calls of a process and of all that it starts. */
+/** The calls of a process and of its child processes. */
 export interface FileTrace {
-  /** Ends the trace. Returns the calls of processes outside bubblewrap that open, create, rename or remove something. */
+  /** Ends the trace. Returns the calls of processes outside bubblewrap that open, create, rename or remove a file. */
   end(): Promise<TracedCall[]>
 }
 
@@ -23,7 +23,7 @@ const files = new Set([...opening, ...creating, ...removing, ...changing])
 const others = ['execve', 'clone', 'clone3', 'fork', 'vfork', 'chdir', 'fchdir']
 const options = ['-f', '-y', '-s', '4096', '-e', `trace=${[...files, ...others].map(call => `?${call}`).join(',')}`]
 
-/** Why this machine cannot trace; empty if it can. */
+/** The reason why this machine cannot trace; empty if it can. */
 export function whyNotTraced(): string {
   try {
     execFileSync('strace', [...options, '-o', '/dev/null', 'true'], { stdio: 'pipe' })
@@ -33,7 +33,7 @@ export function whyNotTraced(): string {
   }
 }
 
-/** Traces a process that runs, and the processes that it starts. `cwd` is its working folder. */
+/** Traces a running process, and its child processes. `cwd` is its working folder. */
 export async function traceFiles(pid: number, cwd: string, output: string): Promise<FileTrace> {
   const tracer = spawn('strace', [...options, '-o', output, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
@@ -42,7 +42,7 @@ export async function traceFiles(pid: number, cwd: string, output: string): Prom
     if (tracer.exitCode !== null) throw new Error(`strace ended: ${said}`)
     return said.includes('attached')
   })
-  // The tracer sees the beginning of later threads only.
+  // The tracer sees only the start of later threads.
   const threads = readdirSync(`/proc/${pid}/task`).map(Number)
   return {
     end: async () => {

@@ -15,13 +15,13 @@ export function hasOtherAccount(): boolean {
   return canSwitchAccount
 }
 
-/** A request as it goes over the wire. `leaves`: the client disconnects as soon as it has sent it. */
+/** A request in the form of its bytes. `leaves`: the client disconnects as soon as it has sent it. */
 export interface RawRequest {
   method?: string
   path: string
   headers?: Record<string, string>
   body?: unknown
-  /** Bytes behind the head instead of a body. */
+  /** Bytes after the head instead of a body. */
   raw?: string
   host?: string
   localPort?: number

@@ -20,10 +20,10 @@ export const statOf = (pid: number): string[] => readProcessFile(pid, 'stat').sp
 
 export const childrenOf = (parent: number): number[] => processIds().filter(pid => statOf(pid)[1] === String(parent))
 
-/** Whether a process runs: one that has ended and waits for its parent does not. */
+/** Whether a process runs. A process that has ended and waits for its parent does not. */
 export const isAlive = (pid: number): boolean => !['', 'Z', 'X'].includes(statOf(pid)[0]!)
 
-/** The processes whose environment, or whose command line, holds a text. This does not go by the code under test. */
+/** The processes whose environment, or whose command line, contains a text. This does not use the code under test. */
 export const processesWith = (text: string): number[] =>
   processIds().filter(
     pid => pid !== process.pid && ['environ', 'cmdline'].some(file => readProcessFile(pid, file).includes(text)),

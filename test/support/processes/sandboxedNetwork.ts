@@ -12,22 +12,22 @@ import {
 import { inNamespaces } from './bubblewrap.ts'
 import { environment, openStore } from './trees.ts'
 
-/** Host names and their addresses, each list one answer to a question, the last one for ever. */
+/** Host names and their addresses: each list is one DNS response, and the last one is repeated. */
 export type NameServer = Record<string, string[][]>
 
 /** Sandboxes with a network, and an Internet of names whose public addresses are ports of this machine. */
 export interface SandboxedNetworks {
-  /** Which names were looked up. */
+  /** The names that were looked up. */
   lookups: string[]
   open(options: Partial<SandboxNetworkOptions>): SandboxNetwork
-  /** Runs a command inside, and gives what it printed. */
+  /** Runs a command inside, and returns its output. */
   run(
     network: SandboxNetwork,
     argv: readonly string[],
     input?: string,
     options?: { wall?: Wall },
   ): Promise<{ output: string; errors: string; code: number | null }>
-  /** Sends bytes over a connection each, from inside, and gives what came back. */
+  /** Sends bytes over one connection each, from inside, and returns the responses. */
   send(network: SandboxNetwork, sent: readonly Sent[]): Promise<string[]>
   close(): Promise<void>
 }
@@ -40,11 +40,11 @@ export interface Sent {
 const client = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.url), 'utf8')
 
 export const namespaces = ['--unshare-user', '--unshare-pid', '--unshare-net', '--disable-userns']
-/** The command that runs another one with a network of its own. */
+/** The command that runs another one with a separate network. */
 type Wall = (argv: string[]) => string[] | Promise<string[]>
 const unshareNetwork: Wall = argv => inNamespaces(namespaces, argv)
 
-/** @param internetPort where a connection to any name goes, on loopback */
+/** @param internetPort the loopback port to which connections to any name lead */
 export async function openSandboxedNetworks(
   base: Pick<SandboxNetworkOptions, 'boardUrl' | 'acceptForBoard'>,
   names: NameServer,
@@ -107,7 +107,7 @@ const fakeLookup =
     )
   }
 
-/** Asks for the addresses of a name as the system would, and goes to a port of this machine instead of there. */
+/** Resolves a name like the system would, and connects to a port of this machine instead. */
 const fakeDial =
   (internetPort: number) =>
   ({ host = '', port, lookup, ...options }: TcpNetConnectOpts): Socket => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Puts a disk of its own, in memory, on a folder that is there. `size` is as `mount` takes it. */
+/** Mounts a separate disk, in memory, on an existing folder. `size` is in the format of `mount`. */
 export const mountDisk = (folder: string, size: string): void =>
   void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], { stdio: 'pipe' })
 
-/** Makes a file or folder read-only, also for root. `unmountDisk` ends it. */
+/** Makes a file or folder read-only, also for root. `unmountDisk` reverts it. */
 export function mountReadOnly(path: string): void {
   execFileSync('mount', ['--bind', path, path])
   execFileSync('mount', ['-o', 'remount,ro,bind', path])
@@ -17,12 +17,12 @@ export function mountReadOnly(path: string): void {
 export const resizeDisk = (folder: string, size: string): void =>
   void execFileSync('mount', ['-o', `remount,size=${size}`, folder])
 
-/** Takes away the disk of a folder, if it has one. */
+/** Unmounts the disk of a folder, if it has one. */
 export function unmountDisk(folder: string): void {
   if (readFileSync('/proc/mounts', 'utf8').includes(` ${folder} `)) execFileSync('umount', ['--lazy', folder])
 }
 
-/** Leaves no byte on the disk of a folder. @returns gives the room back */
+/** Fills the disk of a folder completely. @returns a function that frees the space */
 export function fillDisk(folder: string): () => void {
   const ballast = join(folder, 'ballast')
   try {
@@ -33,7 +33,7 @@ export function fillDisk(folder: string): () => void {
   return () => rmSync(ballast)
 }
 
-/** Whether this account may mount a disk. */
+/** Whether this account can mount a disk. */
 export const mayMount: boolean =
   process.platform === 'linux' &&
   (() => {

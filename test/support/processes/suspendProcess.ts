@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { eventually } from '../waiting/eventually.ts'
 import { readProcessFile } from './processFiles.ts'
 
-/** Stops a process until it gets SIGCONT. Where the system tells, resolves once all its threads stand still: until one of them has taken the signal, the others go on. */
+/** Pauses a process until it gets SIGCONT. Resolves once all its threads are stopped, if the system reports that: until one of them has handled the signal, the others continue. */
 export async function suspendProcess(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
   if (process.platform !== 'linux') return

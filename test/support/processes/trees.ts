@@ -5,7 +5,7 @@ import type { Database } from '../../../src/store/database.ts'
 import { openDatabase } from '../../../src/store/open.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 
-/** A real database in a folder of its own, which takes scripts and outputs too. */
+/** A real database in a new folder, which also has scripts and outputs. */
 export async function openStore(): Promise<{ db: Database; folder: string; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'board-test-'))
   const db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date() })

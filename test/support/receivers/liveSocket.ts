@@ -6,13 +6,13 @@ import { eventually } from '../waiting/eventually.ts'
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read any field of a server's message
 export type Message = any
 
-/** A real client of `/api/ws` that keeps everything it was sent. */
+/** A real client of `/api/ws` that records all its messages. */
 export interface LiveSocket {
   messages: Message[]
   /** The close code and reason, once it is closed. */
   closed: { code: number; reason: string } | undefined
   send(message: unknown): void
-  /** The first message of the type so far or soon, optionally the first that fits. */
+  /** The first message of the type, past or future, optionally the first that matches. */
   message(type: string, fits?: (message: Message) => boolean): Promise<Message>
   /** The seqs of all events so far. */
   seqs(): number[]
@@ -20,7 +20,7 @@ export interface LiveSocket {
   close(): void
 }
 
-/** Opens a socket; the token goes into the query unless the headers are given. */
+/** Opens a socket; the token is in the query unless headers are given. */
 export async function openSocket(url: string, token?: string, headers?: Record<string, string>): Promise<LiveSocket> {
   const query = token === undefined || headers ? '' : `?token=${token}`
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/ws${query}`, { headers })
@@ -50,7 +50,7 @@ export async function openSocket(url: string, token?: string, headers?: Record<s
   return live
 }
 
-/** Opens a socket that follows a project already. */
+/** Opens a socket that already follows a project. */
 export async function follow(url: string, token: string, projectId: string, since?: number): Promise<LiveSocket> {
   const live = await openSocket(url, token)
   live.send({ type: 'subscribe', payload: { projectId, since } })

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 
 /**
  * The JSON encoding of OTLP's ExportLogsServiceRequest (opentelemetry-proto 1, collector/logs/v1/logs_service.proto and logs/v1/logs.proto),
- * strictly: names in lowerCamelCase, 64-bit integers as text, enums as numbers, one kind of value each, and nothing that the schema does not have.
+ * strictly: names in lowerCamelCase, 64-bit integers as text, enums as numbers, one kind of value each, and no fields outside the schema.
  */
 const Int64 = v.pipe(v.string(), v.regex(/^-?\d{1,19}$/))
 const Fixed64 = v.pipe(v.string(), v.regex(/^\d{1,20}$/))
@@ -58,7 +58,7 @@ const ExportRequest = v.strictObject({
   ),
 })
 
-/** A record in plain words. */
+/** A record in a simple form. */
 export interface ReceivedRecord {
   message: string
   severityNumber: number
@@ -78,10 +78,10 @@ export interface OtlpReceiver {
   url: string
   requests: ReceivedRequest[]
   misfits: string[]
-  /** The records of requests that were taken, and the attributes of their resource. */
+  /** The records of accepted requests, and the attributes of their resource. */
   records(): ReceivedRecord[]
   resource(): Record<string, unknown>
-  /** Answers the next requests in this way; undefined: takes them. */
+  /** Answers the next requests in this way; undefined: accepts them. */
   answer: ((response: ServerResponse, request: ReceivedRequest) => void) | undefined
   close(): Promise<void>
 }

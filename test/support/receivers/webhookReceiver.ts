@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 
-/** A request as a receiver got it. `message` is its body, parsed. */
+/** A request to a receiver. `message` is its body, parsed. */
 export interface Received {
   path: string
   method: string
@@ -21,7 +21,7 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** Starts a receiver. Unless `answer` says otherwise it answers 204. */
+/** Starts a receiver. By default, without `answer`, it responds with 204. */
 export async function startReceiver(
   answer: (received: Received, response: ServerResponse) => unknown = (_, response) => response.writeHead(204).end(),
 ): Promise<Receiver> {

@@ -28,7 +28,7 @@ function keepOutput(): Kept {
   return { lines, write }
 }
 
-/** Only what a test that failed has written is shown. */
+/** Only the output of a failed test is shown. */
 function show(failed: boolean): void {
   const text = kept.lines.splice(0).join('')
   if (failed && text) kept.write(text)

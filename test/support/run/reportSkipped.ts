@@ -5,8 +5,8 @@ const file = process.env.BOARD_TEST_SKIPS
 
 /**
  * Reports why tests are skipped on this machine.
- * @param tests what is skipped, a noun phrase: "Tests in a browser"
- * @param reason why, and how to run them
+ * @param tests the skipped tests, as a noun phrase: "Tests in a browser"
+ * @param reason the reason, and how to run them
  */
 export function reportSkipped(tests: string, reason: string): void {
   if (file !== undefined) appendFileSync(file, `${tests}: ${reason.replace(/\s+/g, ' ').trim()}\n`)

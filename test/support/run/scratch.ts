@@ -8,7 +8,7 @@ const minFreeBytes = 4 * 1024 ** 3
 /** Longer than any test takes: the pid of a run in another container is not visible. */
 const minIdleMs = 60 * 60_000
 
-/** Gives all tests one folder for theirs, and removes it with all that they leave. It is in memory where it can be: on a disk that others use too, every commit of a server waits for theirs. */
+/** Creates one folder for all tests, and removes it with all leftovers. It is in memory if possible: on a shared disk, every commit of a server waits for other programs. */
 export default (): (() => void) => {
   for (const place of new Set([inMemory, tmpdir()])) sweep(place)
   const onDisk = process.env.BOARD_TEST_ON_DISK === '1'
@@ -31,7 +31,7 @@ function sweep(place: string): void {
       if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > minIdleMs)
         rmSync(path, { recursive: true, force: true })
     } catch {
-      /* Another account's, or swept by another run. */
+      /* The folder belongs to another account, or another run has removed it. */
     }
   }
 }

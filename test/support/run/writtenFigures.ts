@@ -5,18 +5,18 @@ import { digits, whole } from '../../bench/figures.ts'
 import { describeMachine, presentLoad } from '../../bench/machine.ts'
 import { requireParts, writePart } from '../../bench/page.ts'
 
-/** The page of figures that a run is asked to write. */
+/** The page of measurements that a run must write. */
 const page = process.env.BOARD_WRITE_FIGURES
 
 /** The maximum or minimum of a measurement, and the value of a bare server at the same time, which shows the load of the machine. */
 interface FigureAim extends Bound {
   beside?: number
 }
-/** Notes what a test has measured. */
+/** Records a measurement of a test. */
 export type NoteFigure = (what: string, value: number, unit?: string, aim?: FigureAim) => void
 
 /**
- * Collects the figures of a test file, and writes them as its part of the page that BOARD_WRITE_FIGURES names, after all of its tests have
+ * Collects the measurements of a test file, and writes them as its part of the page in BOARD_WRITE_FIGURES, after all of its tests have
  * passed. `bounds` are the variables that set the size of the run. A page that cannot be written fails no test, and is reported on stderr.
  */
 export function figuresOf(file: string, bounds: Record<string, string | number | undefined> = {}): NoteFigure {

@@ -4,7 +4,7 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 /** Whether bubblewrap works on this machine. */
 export const hasBubblewrap: boolean = tryBubblewrap()
 
-/** Values of `--sandbox` under which everything about worktrees must hold, as far as this machine has them. */
+/** Values of `--sandbox` with which all tests of worktrees run, if this machine supports them. */
 export const sandboxes = hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
 function tryBubblewrap(): boolean {

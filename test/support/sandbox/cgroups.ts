@@ -5,7 +5,7 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 
 const { status } = await divideOwnCgroup()
 
-/** Whether these tests have a control group to divide. */
+/** Whether these tests have a delegated control group. */
 export const hasCgroup: boolean = status.kind === 'cgroup'
 if (!hasCgroup)
   reportSkipped(
@@ -13,6 +13,6 @@ if (!hasCgroup)
     `${status.reason} Run: systemd-run --user --scope -p Delegate=yes npx vitest run --project quick test/sandbox/cgroup.test.ts`,
   )
 
-/** The control group of this process, as a folder. */
+/** The folder of this process's control group. */
 export const ownCgroup = (): string =>
   join('/sys/fs/cgroup', /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))![1]!)

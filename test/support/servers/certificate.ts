@@ -4,19 +4,19 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Why no certificate can be made on this machine, if so: Node has nothing that makes one. */
+/** The reason why this machine cannot create a certificate, if so: Node has no function for it. */
 export const noOpenssl: string | undefined =
   spawnSync('openssl', ['version']).status === 0 ? undefined : 'there is no openssl'
 if (noOpenssl !== undefined) reportSkipped('Tests of HTTPS', noOpenssl)
 
-/** The files of a certificate that signs itself. */
+/** The files of a self-signed certificate. */
 export interface TestCertificate {
   cert: string
   key: string
   fingerprint: string
 }
 
-/** Makes a certificate for these names (`DNS:localhost`, `IP:127.0.0.1`). With a passphrase its key is encrypted. */
+/** Creates a certificate for these names (`DNS:localhost`, `IP:127.0.0.1`). With a passphrase its key is encrypted. */
 export function makeCertificate(folder: string, names: readonly string[], passphrase?: string): TestCertificate {
   mkdirSync(folder, { recursive: true })
   const [cert, key] = [join(folder, 'board.pem'), join(folder, 'board.key')]

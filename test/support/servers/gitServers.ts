@@ -9,26 +9,26 @@ import { answers, freePort, runNginx } from './proxy.ts'
 const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find(path => existsSync(path))
 const lacks = (program: string): boolean => spawnSync(program, ['-h']).error !== undefined
 
-/** Why Git cannot be served over HTTP here, or undefined. */
+/** The reason why Git cannot be served over HTTP here, or undefined. */
 export const noGitOverHttp: string | undefined = lacks('nginx')
   ? 'there is no nginx'
   : lacks('fcgiwrap')
     ? 'there is no fcgiwrap'
     : undefined
-/** Why Git cannot be served over SSH here, or undefined. */
+/** The reason why Git cannot be served over SSH here, or undefined. */
 export const noGitOverSsh: string | undefined =
   sshd === undefined ? 'there is no sshd' : lacks('ssh-agent') ? 'there is no ssh-agent' : undefined
 
 /** Serves the bare repositories of a folder. */
 export interface GitServer {
-  /** Below it each repository is at NAME.git. */
+  /** The base address: each repository is at NAME.git below it. */
   url: string
   /** The server's own log. */
   log(): string
   close(): Promise<void>
 }
 
-/** git-http-backend behind nginx, for one user, who signs in by name and password. */
+/** git-http-backend behind nginx, for one user, who signs in with name and password. */
 export async function serveGitOverHttp(
   folder: string,
   repositories: string,

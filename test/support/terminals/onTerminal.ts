@@ -6,7 +6,7 @@ export interface ProgramEnvironment {
   cwd: string
   env: Record<string, string>
 }
-/** A question to wait for, and the answer that is then typed. */
+/** A prompt to wait for, and the answer to type. */
 export type Answer = readonly [question: string, answer: string]
 
 /** A program on a pseudo-terminal: what it has printed so far, and its exit code once it has ended. */
@@ -40,7 +40,7 @@ export function startOnTerminal(file: string, args: readonly string[], { cwd, en
   }
 }
 
-/** Runs `board` on a terminal to its end, and answers what it asks. @returns its exit code and its output, lines ended by \n */
+/** Runs `board` on a terminal to its end, and answers its prompts. @returns its exit code and its output, with lines ended by \n */
 export async function onTerminal(
   args: readonly string[],
   { answers = [], ...environment }: ProgramEnvironment & { answers?: readonly Answer[] },

@@ -11,7 +11,7 @@ export interface TerminalOptions {
   /** Called with the screen's lines after each synchronized update. */ onFrame?: (lines: readonly string[]) => void
 }
 
-/** A program in a pseudo terminal, and what its terminal shows. */
+/** A program in a pseudo terminal, and the content of its terminal. */
 export interface TestTerminal {
   readonly process: IPty
   /** The lines on the screen, without trailing blanks. */
@@ -19,18 +19,18 @@ export interface TestTerminal {
   text(): string
   /** All output, verbatim. */
   readonly written: string
-  /** How many synchronized updates came. */
+  /** The number of synchronized updates. */
   readonly frameCount: number
-  /** How the program ended. */
+  /** The result of the ended program. */
   readonly ended: { code: number; signal: number | undefined } | undefined
   /** Whether the alternate screen is shown, and whether the cursor is visible. */
   readonly isAlternate: boolean
   readonly isCursorShown: boolean
-  /** The style of the cell where a text begins. */
+  /** The style of the cell at the start of a text. */
   styleAt(text: string): { bold: boolean; inverse: boolean; dim: boolean; colour: number | undefined } | undefined
   press(...keys: string[]): void
   resize(width: number, height: number): void
-  /** Waits until the screen has a text, or no longer has it. */
+  /** Waits until the screen shows a text, or no longer shows it. */
   shows(text: string | RegExp, timeoutMs?: number): Promise<void>
   lacks(text: string | RegExp, timeoutMs?: number): Promise<void>
   /** Waits for the end of the program. */
@@ -64,7 +64,7 @@ const keys: Record<string, string> = {
 export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal =>
   terminal(process.execPath, [program, ...args], options)
 
-/** Runs a program in a terminal that knows synchronized updates. */
+/** Runs a program in a terminal with synchronized updates. */
 export function terminal(
   file: string,
   args: readonly string[],

@@ -1,8 +1,8 @@
 import { availableParallelism, loadavg } from 'node:os'
 
-/** How long a quiet machine takes for a little work in memory and for nothing else. */
+/** The time of a small computation in memory on an idle machine. */
 const quietMs = 12
-/** How many times as long as on a quiet machine things may take here now: by the processes that want a processor, and by how much of one there is. */
+/** The factor by which this machine is slower than an idle one: by the number of runnable processes, and by the speed of a processor. */
 export const slowdown = (): number => Math.max(1, loadavg()[0]! / availableParallelism(), paceMs() / quietMs)
 
 const paceKeptMs = 20_000
@@ -18,7 +18,7 @@ function paceMs(): number {
   return pace.ms
 }
 
-/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs`, or as much longer as the machine is busy by then, and says what was awaited. */
+/** Waits until `condition` returns a truthy value, and checks it every few milliseconds. Fails after `timeoutMs`, extended on a busy machine, and names the awaited event. */
 export async function eventually<T>(
   what: string,
   condition: () => T | Promise<T>,
