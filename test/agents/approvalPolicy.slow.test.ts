@@ -175,8 +175,8 @@ test.each([
 })
 
 test.each([
-  ['one of several files that leads out', { ...edit('a.txt'), locations: [{ path: 'a.txt' }, { path: '/etc/hosts' }] }],
-  ['a diff that leads out', { ...edit('a.txt'), content: [{ type: 'diff', path: '/etc/hosts', newText: '' }] }],
+  ['one of several files outside', { ...edit('a.txt'), locations: [{ path: 'a.txt' }, { path: '/etc/hosts' }] }],
+  ['a diff of a file outside', { ...edit('a.txt'), content: [{ type: 'diff', path: '/etc/hosts', newText: '' }] }],
   ['no file', { kind: 'edit', title: 'Write it' }],
   ['a command that calls itself an edit', { ...edit('a.txt'), rawInput: { command: 'date', path: 'a.txt' } }],
   ['a command', { ...shell('date'), locations: [{ path: 'a.txt' }] }],

@@ -28,7 +28,7 @@ const ownTools: Record<string, Asked> = {
     call: { toolCallId: 'c1', rawInput: detail, title: 'mcp__board__report_progress', kind: 'other', content: [] },
     after: [begins({ _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } })],
   },
-  'Codex, whose question names nothing': {
+  'Codex, whose question does not name the tool': {
     agent: 'codex',
     before: [
       begins({
@@ -54,12 +54,12 @@ const ownTools: Record<string, Asked> = {
     before: [begins({ title: 'board-report_progress', kind: 'other', rawInput: detail })],
     call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
   },
-  'GitHub Copilot CLI, which takes a tool that creates for an edit': {
+  'GitHub Copilot CLI, which reports a tool that creates as an edit': {
     agent: 'copilot',
     before: [begins({ title: 'board-create_card', kind: 'edit', rawInput: newCard })],
     call: { toolCallId: 'c1', title: 'Create a card', kind: 'other', status: 'pending', rawInput: newCard },
   },
-  'GitHub Copilot CLI, which takes a tool that deletes for a deletion': {
+  'GitHub Copilot CLI, which reports a tool that deletes as a deletion': {
     agent: 'copilot',
     before: [begins({ title: 'board-delete_monitor', kind: 'delete', rawInput: { monitorId: '1' } })],
     call: {
@@ -84,7 +84,7 @@ const lookAlikes: Record<string, Asked> = {
     call: { toolCallId: 'c1', kind: 'execute', title: 'mcp__board__report_progress', rawInput: { command: 'x' } },
     after: [begins({ kind: 'execute', _meta: { claudeCode: { toolName: 'Bash' } } })],
   },
-  'a command of Claude Code under the id of a call that is over': {
+  'a command of Claude Code under the id of an ended call': {
     agent: 'claude',
     before: [begins({ _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } }), ends('c1')],
     call: { toolCallId: 'c1', kind: 'execute', title: 'touch x', rawInput: { command: 'touch x' } },
@@ -114,7 +114,7 @@ const lookAlikes: Record<string, Asked> = {
     before: [begins({ title: 'evil-create_card', kind: 'edit', rawInput: newCard })],
     call: { toolCallId: 'c1', title: 'Create a card', kind: 'other', rawInput: newCard },
   },
-  'a tool of GitHub Copilot CLI that has the board run a command': {
+  'a tool of GitHub Copilot CLI that makes the board run a command': {
     agent: 'copilot',
     before: [begins({ title: 'board-add_monitor', kind: 'other', rawInput: { command: 'x', intervalSecs: 60 } })],
     call: { toolCallId: 'c1', title: 'Run a command on a schedule', kind: 'other', rawInput: { command: 'x' } },
@@ -124,7 +124,7 @@ const lookAlikes: Record<string, Asked> = {
     before: [begins({ title: 'evil-report_progress', kind: 'other', rawInput: detail })],
     call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
   },
-  'a tool of another server of Gemini CLI whose id begins alike': {
+  'a tool of another server of Gemini CLI whose id has the same prefix': {
     agent: 'gemini',
     call: { toolCallId: 'mcp_board_report_progress__c1', title: 'progress (board_report MCP Server)', kind: 'other' },
   },
@@ -137,7 +137,7 @@ const lookAlikes: Record<string, Asked> = {
     before: [begins({ title: 'board-report_progress', kind: 'other' })],
     call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other' },
   },
-  'a tool of Gemini CLI that has the board run a command': {
+  'a tool of Gemini CLI that makes the board run a command': {
     agent: 'gemini',
     call: {
       toolCallId: 'mcp_board_add_monitor__c1',

@@ -38,7 +38,7 @@ test('a message to an ended session continues it if the agent can resume', async
 
 test.each([
   ['refuses to load', 'resumable', 'Resource not found'],
-  ['ends when it loads', 'ending', 'No conversation found.'],
+  ['exits when it loads', 'ending', 'No conversation found.'],
 ])('an agent that %s a lost conversation starts a new one with all messages of users', async (_, agent, why) => {
   const { id } = await board.start(agent, { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')

@@ -14,8 +14,8 @@ const rawInput = { detail: 'I test.' }
 /** Questions about the board's own tools, in the forms of Claude Code, Codex and others. */
 const ownTools: Record<string, Call> = {
   'by the name of the protocol': { call: { name: 'mcp__board__report_progress' } },
-  'as Claude Code tells of it before': { told: { _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } } },
-  'as Codex tells of it before': {
+  'as Claude Code announces it': { told: { _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } } },
+  'as Codex announces it': {
     told: { title: 'mcp.board.report_progress', kind: 'execute', _meta: { is_mcp_tool_call: true } },
   },
 }
@@ -45,18 +45,18 @@ const otherTools: Record<string, Call> = {
     call: { title: 'Watch', name: 'mcp__board__add_monitor' },
     question: 'Watch',
   },
-  'a tool of the board that runs commands, as Claude Code tells of it': {
+  'a tool of the board that runs commands, as Claude Code announces it': {
     call: { title: 'Watch' },
     told: { _meta: { claudeCode: { toolName: 'mcp__board__add_monitor' } } },
     question: 'Watch',
   },
-  'a tool of the board that runs commands, as Codex tells of it': {
+  'a tool of the board that runs commands, as Codex announces it': {
     call: { title: 'Watch' },
     told: { title: 'mcp.board.add_monitor', kind: 'execute', _meta: { is_mcp_tool_call: true } },
     question: 'Watch',
   },
   'a tool that the board does not have': { call: { title: 'Run', name: 'mcp__board__run_anything' }, question: 'Run' },
-  'a tool of the board, and offers only to allow it for good': {
+  'a tool of the board, with only a permanent permission as an option': {
     always: true,
     call: { title: 'Say it', name: 'mcp__board__report_progress' },
     question: 'Say it',

@@ -217,7 +217,7 @@ test('a comment names lines that the diff shows, even of moved or deleted files,
 })
 
 test.each<[string, object]>([
-  ['a verdict that there is not', { verdict: 'merge' }],
+  ['an unknown verdict', { verdict: 'merge' }],
   ['a comment without a text', { verdict: 'comment', comments: [{ path: 'a', line: 1, body: '' }] }],
   ['a comment of invisible characters', { verdict: 'comment', comments: [{ path: 'a', line: 1, body: '\u200b' }] }],
   ['a line before the first', { verdict: 'comment', comments: [{ path: 'a', line: 0, body: 'x' }] }],
@@ -328,7 +328,7 @@ test('data of a review in the repository is deleted with the project', async () 
 test.each([
   ['in the backlog', async () => (await board.client.cards.create({ projectId: board.projectId, title: 'New' })).id],
   ['with a worktree of a person', async () => (await attached(folder => writeFileSync(join(folder, 'a'), 'x'))).id],
-  ['whose agent has not begun', async () => (await board.start('reviewed', { blockedBy: [await worked()] })).id],
+  ['whose agent has not started', async () => (await board.start('reviewed', { blockedBy: [await worked()] })).id],
 ])('a review that asks a card %s for changes returns 409 with the next step and starts no agent', async (_, made) => {
   const id = await made()
   expect((await post(id, { verdict: 'request_changes', body: 'Shorter.' })).body.error).toMatchObject({

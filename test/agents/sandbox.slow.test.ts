@@ -103,7 +103,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
       /8 processes/,
     ],
   ] as const)(
-    'ends with the reason %s_limit when it uses more than the project allows',
+    'ends with the reason %s_limit if it exceeds the limit of the project',
     async (name, command, settings, words) => {
       const card = await run(command, settings)
       expect(card).toMatchObject({ status: 'failed', statusReason: `${name}_limit` })

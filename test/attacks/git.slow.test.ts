@@ -60,7 +60,7 @@ const nothingRan = () => expect(existsSync(ran)).toBe(false)
 
 it.each<[string, () => Array<[string, string]>]>([
   [
-    'whose address is a command is asked for nothing',
+    'whose address is a command gets no request',
     () => [
       ['remote.evil.partialclonefilter', 'blob:none'],
       ['remote.evil.url', `ext::${bait} %S`],
@@ -69,7 +69,7 @@ it.each<[string, () => Array<[string, string]>]>([
     ],
   ],
   [
-    'on this machine runs nothing that is named to serve it',
+    'on this machine runs no configured server program',
     () => [
       ['remote.evil.url', repository],
       ['remote.evil.uploadpack', bait],

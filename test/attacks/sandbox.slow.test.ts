@@ -22,18 +22,18 @@ const secret = 'not readable by any agent'
 const program = resolve(import.meta.dirname, '../fixtures/attacks/sandbox.mjs')
 /** Attempts that need root even without the sandbox. */
 const needRoot = [
-  'read files that only root may read',
+  'read files of root',
   'write into the system',
   "write into the system's settings",
-  'write a control of the kernel',
+  'write a kernel parameter',
   'mount something',
   'change the root folder',
-  'make a device',
+  'create a device',
   'trace another process',
-  'make a control group',
-  'push characters into a terminal of others',
-  'fill the folder of devices without a bound',
-  'fill the root folder without a bound',
+  'create a control group',
+  'inject characters into a foreign terminal',
+  'fill the folder of devices without a limit',
+  'fill the root folder without a limit',
   "change the machine's name",
   'have any capability',
 ]

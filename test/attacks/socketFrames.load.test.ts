@@ -47,7 +47,7 @@ const stillServes = async () => {
 }
 
 it.each<[string, () => Buffer, number]>([
-  ['that announces more than there is memory', () => frame(0x81, Buffer.from('{'), { length: 2 ** 40 }), 1009],
+  ['that announces more bytes than the memory has', () => frame(0x81, Buffer.from('{'), { length: 2 ** 40 }), 1009],
   [
     'that announces 2^53 bytes and more',
     () => Buffer.from([0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]),
@@ -55,11 +55,11 @@ it.each<[string, () => Buffer, number]>([
   ],
   ['without a mask', () => frame(0x81, Buffer.from('{"type":"ping"}'), { isMasked: false }), 1002],
   ['with a reserved bit, as if it were compressed', () => frame(0xc1, Buffer.from('{"type":"ping"}')), 1002],
-  ['of a kind that there is not', () => frame(0x83, Buffer.from('x')), 1002],
+  ['with an unknown opcode', () => frame(0x83, Buffer.from('x')), 1002],
   ['that continues no message', () => frame(0x80, Buffer.from('x')), 1002],
   ['with a fragmented ping', () => frame(0x09, Buffer.from('x')), 1002],
   ['that pings with 126 bytes', () => frame(0x89, Buffer.alloc(126)), 1002],
-  ['that closes with a code that there is not', () => frame(0x88, Buffer.from([0, 1])), 1002],
+  ['that closes with an invalid code', () => frame(0x88, Buffer.from([0, 1])), 1002],
 ])('a frame %s ends its socket and no other', async (_, bytes, code) => {
   const raw = await open()
   raw.socket.write(bytes())

@@ -14,7 +14,7 @@ const policies: Record<string, Partial<ApprovalPolicy>> = {
   'allows npm test': { allow: ['npm test'] },
   'allows work in the worktree': { default: 'allow_in_worktree', allow: ['npm test'] },
   'refuses npm test': { refuse: ['npm test'] },
-  'refuses all else': { default: 'refuse' },
+  'refuses everything else': { default: 'refuse' },
 }
 const input = { command: 'npm test', intervalSecs: 60, allowUnsandboxed: true }
 const id = 'mcp_board_add_monitor__1'

@@ -68,12 +68,12 @@ describe('a data folder whose database cannot be read', () => {
   const damages: Record<string, { reason: string; damage: () => void; isCopied: boolean }> = {
     'is missing': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
     'is empty': { reason: 'it is empty', damage: () => truncateSync(file(), 0), isCopied: false },
-    'is something else': {
+    'is another kind of file': {
       reason: 'it is not a database',
       damage: () => writeFileSync(file(), 'garbage '.repeat(2000)),
       isCopied: true,
     },
-    'is cut off': { reason: 'its end is missing', damage: () => truncateSync(file(), 3 * 4096), isCopied: true },
+    'is truncated': { reason: 'its end is missing', damage: () => truncateSync(file(), 3 * 4096), isCopied: true },
     'has a damaged first page': { reason: '.*', damage: () => overwrite(100, 4000), isCopied: true },
     'is a database without a board': {
       reason: 'it holds no board',

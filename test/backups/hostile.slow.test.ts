@@ -101,21 +101,21 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
     good.map(each => (each.name === attachment ? { ...each, bytes: Buffer.from('other tex') } : each)),
   'a part of another size': () => good.map(each => (each.name === attachment ? { ...each, bytes: evil } : each)),
   'a wrong hash': () => manifestPart(() => ({ sha256: '0'.repeat(64) })),
-  'a hash that is none': () => manifestPart(() => ({ sha256: 'x' })),
+  'an invalid hash': () => manifestPart(() => ({ sha256: 'x' })),
   'a negative size': () => manifestPart(() => ({ size: -1 })),
   'a size beyond all disks': () => manifestPart(() => ({ size: 2 ** 52 })),
   'no manifest': () => good.slice(1),
   'a manifest at the end': () => [...good.slice(1), good[0]!],
   'a manifest that is not JSON': () => [{ name: 'manifest.json', bytes: evil }, ...good.slice(1)],
   'a manifest that is a list': () => withManifest(good, []),
-  'a manifest with more in it': () => manifestWith({ more: 1 }),
+  'a manifest with unknown fields': () => manifestWith({ more: 1 }),
   'a manifest of a newer format': () => manifestWith({ format: 2 }),
   'a manifest of another schema version': () => manifestWith({ schemaVersion: 1 }),
   'an empty database': () => withPart(good, 'board.db', Buffer.alloc(0)),
-  'a database that is none': () => withPart(good, 'board.db', Buffer.from('no database'.repeat(1000))),
-  'a database that is cut off': () => withPart(good, 'board.db', good[1]!.bytes.subarray(0, good[1]!.bytes.length / 2)),
+  'an invalid database': () => withPart(good, 'board.db', Buffer.from('no database'.repeat(1000))),
+  'a truncated database': () => withPart(good, 'board.db', good[1]!.bytes.subarray(0, good[1]!.bytes.length / 2)),
   'a database with a damaged page': () => withPart(good, 'board.db', damagedPage(good[1]!.bytes)),
-  'a database of something else': () =>
+  'a database of another program': () =>
     withDatabase(withPart(good, 'board.db', Buffer.alloc(0)), database => {
       database.exec('CREATE TABLE t (x); PRAGMA user_version = 4')
     }),
@@ -145,25 +145,25 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
     withDatabase(good, database => {
       database.exec('DROP INDEX cards_listed')
     }),
-  'a database whose rows refer to nothing': () =>
+  'a database with dangling references': () =>
     withDatabase(good, database => {
       database.exec('PRAGMA foreign_keys = OFF; DELETE FROM projects')
     }),
-  'a sealing key that is none': () => withPart(good, 'secret.key', Buffer.from('not a key')),
+  'an invalid sealing key': () => withPart(good, 'secret.key', Buffer.from('not a key')),
 }
 const files: Record<string, () => Promise<Buffer>> = {
   nothing: async () => Buffer.alloc(0),
   text: async () => Buffer.from('hello'),
   'a tar file that is not compressed': async () => gunzipSync(await archiveOf(good)),
-  'an archive that is cut off': async () => (await archiveOf(good)).subarray(0, -1000),
-  'an archive whose last block is cut off': async () => gzipSync(gunzipSync(await archiveOf(good)).subarray(0, -1300)),
+  'a truncated archive': async () => (await archiveOf(good)).subarray(0, -1000),
+  'an archive with a truncated last block': async () => gzipSync(gunzipSync(await archiveOf(good)).subarray(0, -1300)),
   'an archive with a flipped byte': async () => {
     const bytes = await archiveOf(good)
     bytes[Math.floor(bytes.length / 2)]! ^= 1
     return bytes
   },
   'compressed nothing': async () => gzipSync(Buffer.alloc(0)),
-  'an archive that unpacks for ever': async () =>
+  'an archive that unpacks endlessly': async () =>
     gzipSync(Buffer.concat([gunzipSync(await archiveOf(good)), Buffer.alloc(300 * 1024 * 1024)])),
 }
 const cases = {

@@ -49,11 +49,11 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
   }
 
   test.each([
-    ['in the light', { colorScheme: 'light' }],
-    ['in the dark', { colorScheme: 'dark' }],
+    ['in the light theme', { colorScheme: 'light' }],
+    ['in the dark theme', { colorScheme: 'dark' }],
     ['on a phone', { colorScheme: 'light', viewport: { width: 360, height: 780 }, hasTouch: true }],
   ] as const)(
-    'has no violations of WCAG 2.2 %s, takes what people wrote for text, and is as wide as the window',
+    'has no violations of WCAG 2.2 %s, shows user input as text, and is as wide as the window',
     async (_, options) => {
       const { page, axeViolations, settled } = await visit(board, options)
       await page.getByRole('main').waitFor()

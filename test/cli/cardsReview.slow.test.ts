@@ -77,8 +77,8 @@ test.each<[string, string[]]>([
   ['a line without a file', ['--line', '3', '-m', 'x']],
   ['a file without a line', ['--file', 'a', '-m', 'x']],
   ['a file without a text', ['--file', 'a', '--line', '3']],
-  ['a line that is none', ['--file', 'a', '--line', 'x', '-m', 'y']],
-  ['a range backwards', ['--file', 'a', '--line', '5-3', '-m', 'y']],
+  ['an invalid line', ['--file', 'a', '--line', 'x', '-m', 'y']],
+  ['a reversed range', ['--file', 'a', '--line', '5-3', '-m', 'y']],
   ['two verdicts', ['--approve', '--request-changes']],
   ['an empty text', ['-m', ' ']],
 ])('%s is a usage error', async (_, args) => {

@@ -109,8 +109,8 @@ describe('every command reports errors to users in three lines', () => {
   })
 
   test.each([
-    ['a number that nothing has', '999999'],
-    ['a name that nothing has', 'no-such-thing'],
+    ['an unknown number', '999999'],
+    ['an unknown name', 'no-such-thing'],
   ])('if %s is named', async (_, wrong) => {
     const chosen = commands.filter(({ registeredArguments }) => registeredArguments.some(({ required }) => required))
     const wrongly: Named = {

@@ -162,18 +162,18 @@ const json = 'Content-Type: application/json\r\nContent-Length: 100000\r\n'
 
 /** The slow clients: the immediate part, and the slow one. */
 const ways: Array<[string, () => string, string]> = [
-  ['that say nothing', () => '', ''],
-  ['whose head dribbles', () => 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n', 'X-A: b\r\n'],
+  ['that send nothing', () => '', ''],
+  ['whose head is slow', () => 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n', 'X-A: b\r\n'],
   [
-    'whose second head dribbles',
+    'whose second head is slow',
     () => `${head('GET', '/api/health')}GET /api/health HTTP/1.1\r\nHost: localhost\r\n`,
     'X-A: b\r\n',
   ],
-  ['of strangers whose body dribbles', () => head('POST', '/api/auth/login', json), ' '],
-  ['whose JSON dribbles', () => head('POST', '/api/cards', authorization() + json), ' '],
-  ['whose body dribbles after they were refused', () => head('POST', '/api/cards', json), ' '],
-  ['whose body dribbles where none is read', () => head('GET', '/api/health', json), ' '],
-  ['whose body dribbles where there is no route', () => head('POST', '/nowhere', json), ' '],
+  ['without authentication whose body is slow', () => head('POST', '/api/auth/login', json), ' '],
+  ['whose JSON is slow', () => head('POST', '/api/cards', authorization() + json), ' '],
+  ['whose body is slow after a rejection', () => head('POST', '/api/cards', json), ' '],
+  ['whose body is slow on a route without input', () => head('GET', '/api/health', json), ' '],
+  ['whose body is slow on a missing route', () => head('POST', '/nowhere', json), ' '],
 ]
 
 test(`${connections} slow connections are closed within ${goneWithinMs / 1000} s, and other requests get quick responses in that time`, async () => {

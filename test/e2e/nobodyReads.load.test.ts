@@ -71,10 +71,10 @@ const loggedLines = () => readFileSync(join(dataDir, 'logs', 'board.log'), 'utf8
 const residentMiB = () => Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) / 1024
 
 it.each([
-  ['whose reader goes after the first line', '"$@" | head -1', 'Listening on'],
-  ['whose reader was never there', '"$@" | true', ''],
-  ['whose reader of both takes one line', '"$@" 2>&1 | head -1', ''],
-  ['that has no output at all', 'exec "$@" >&- 2>&-', ''],
+  ['whose reader exits after the first line', '"$@" | head -1', 'Listening on'],
+  ['without a reader', '"$@" | true', ''],
+  ['whose reader of both streams reads one line', '"$@" 2>&1 | head -1', ''],
+  ['without any output', 'exec "$@" >&- 2>&-', ''],
 ])('a server %s continues to work', async (_, line, said) => {
   await start(line)
   let out = ''

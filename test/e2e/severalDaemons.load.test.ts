@@ -213,12 +213,12 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
           await noteTakeOver(mate)
           await mate.board.start()
         },
-        'a daemon that stands still': async mate => {
+        'a paused daemon': async mate => {
           process.kill(mate.board.pid, 'SIGSTOP')
           await Promise.all([delay(6000), noteTakeOver(mate)])
           process.kill(mate.board.pid, 'SIGCONT')
         },
-        'a daemon that stands still inside a write': async mate => {
+        'a daemon that is paused inside a write': async mate => {
           const stoppedAt = await stopInsideWrite(mate, server)
           await Promise.all([delay(6000), noteTakeOver(mate, stoppedAt)])
           process.kill(mate.board.pid, 'SIGCONT')

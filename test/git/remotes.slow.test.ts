@@ -333,14 +333,14 @@ describe('hostile remotes', () => {
   const garbage: [string, RequestListener][] = [
     ['garbage', (_, response) => response.end('\u0000\u001b[31mgarbage\n'.repeat(1000))],
     [
-      'what looks like refs, and is none',
+      'invalid text in the form of refs',
       (_, response) => {
         response.writeHead(200, { 'content-type': 'application/x-git-receive-pack-advertisement' })
         response.end('001f# service=git-receive-pack\n0000ffffgarbage')
       },
     ],
-    ['a way to its own files', (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end()],
-    ['a way to a program', (_, response) => response.writeHead(302, { location: `ext::sh -c touch% ${ran}` }).end()],
+    ['a path to its own files', (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end()],
+    ['a path to a program', (_, response) => response.writeHead(302, { location: `ext::sh -c touch% ${ran}` }).end()],
     [
       'hostile words',
       (_, response) =>

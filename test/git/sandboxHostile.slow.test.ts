@@ -65,7 +65,7 @@ describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
     ['is a pipe', 'rm "$R"; mkfifo "$R"'],
     ['is a folder', 'rm "$R"; mkdir "$R"; echo x > "$R"/x'],
     ['is huge', 'truncate -s 100G "$R"'],
-    ['points out of the folder', 'echo "ref: ../../../../../../etc/hostname" > "$R"'],
+    ['points outside the folder', 'echo "ref: ../../../../../../etc/hostname" > "$R"'],
     [
       'points to another branch',
       'git branch mine $(git commit-tree -m x HEAD^{tree}); echo "ref: refs/heads/mine" > "$R"',
@@ -108,7 +108,7 @@ describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
       'T=$(git mktree < /dev/null); T=$(printf "040000 tree $T\\t.git\\n" | git mktree); git commit-tree -m x $T > "$R"',
     ],
     [
-      'holds a path out',
+      'holds a path outside',
       'B=$(echo x | git hash-object -w --stdin); T=$(printf "100644 blob $B\\t..\\n" | git mktree); git commit-tree -m x $T > "$R"',
     ],
     [
@@ -144,7 +144,7 @@ describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
 
   test.each([
     [
-      'a circle of stores',
+      'a cycle of stores',
       'echo "$G"/objects > "$G"/objects/info/alternates; echo ../board-store/objects >> "$G"/objects/info/alternates',
     ],
     [

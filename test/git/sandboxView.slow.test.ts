@@ -395,13 +395,13 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     ['attributes', 'echo x > .git/info/attributes'],
     ['worktrees', 'mkdir -p .git/worktrees/x; git worktree add -q ../inner'],
     ['the Git folder', 'mv .git was; rm -rf .git/hooks'],
-    ['what other agents have', 'mkdir -p .git/board/x/common; ln -s / .git/board/y'],
+    ['files of other agents', 'mkdir -p .git/board/x/common; ln -s / .git/board/y'],
     ['the index', 'echo x > x; git add x; rm .git/index; ln -s /etc/passwd .git/index'],
     ['the HEAD', 'git checkout -qb x; rm .git/HEAD; ln -s refs/heads/x .git/HEAD'],
     ['the objects', 'rm -rf .git/objects/* .git/board-store/objects/*; echo / >> .git/objects/info/alternates'],
     ['a reflog', 'rm -f .git/logs/HEAD; ln -s /etc/passwd .git/logs/HEAD; echo x >> .git/logs/refs/heads/main'],
     ['a submodule', 'mv .git/modules .git/was; mkdir -p .git/modules/x; echo x > .git/modules/x/config'],
-    ['where Git looks for the rest', 'mkdir evil; echo ../evil > .git/commondir'],
+    ['the common Git folder', 'mkdir evil; echo ../evil > .git/commondir'],
   ])('no agent can change %s, even if its owner replaces a file in that time', async (_, script) => {
     mkdirSync(join(gitDir(), 'worktrees/kept'), { recursive: true })
     mkdirSync(join(gitDir(), 'modules/x'), { recursive: true })

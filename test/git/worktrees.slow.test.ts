@@ -88,7 +88,7 @@ test.each<[string, (path: string, branch: string) => void]>([
       rmSync(path, { recursive: true })
     },
   ],
-  ['lost its tie to the repository', path => rmSync(join(path, '.git'))],
+  ['lost its connection to the repository', path => rmSync(join(path, '.git'))],
   [
     'was replaced by a file',
     path => {

@@ -61,8 +61,8 @@ describe('a forge that fails', () => {
   })
 
   test.each([
-    ['an answer that is lost', { loseAnswer: true }],
-    ['an answer that breaks off', { cutOff: true }],
+    ['a lost response', { loseAnswer: true }],
+    ['an interrupted response', { cutOff: true }],
   ])('gets a write only once after %s', async (_, fault) => {
     const card = await taken('Lost')
     const { number } = card.issue!

@@ -125,7 +125,7 @@ describe('a damaged file is moved aside and a new one created, with higher ids',
       database.exec('PRAGMA user_version = 99')
       database.close()
     },
-    'that was cut': () => writeFileSync(path, readFileSync(path).subarray(0, 9000)),
+    'that is truncated': () => writeFileSync(path, readFileSync(path).subarray(0, 9000)),
     'with a page overwritten': () => {
       const file = openSync(path, 'r+')
       for (const page of [1, 2, 3, 4, 5, 6, 7]) writeSync(file, Buffer.alloc(4000, 0xa5), 0, 4000, page * 4096)

@@ -87,7 +87,7 @@ const stubborn: Array<[string, string, number]> = [
     `(env -i PATH="$PATH" ${sleeper} &); cat`,
     2,
   ],
-  ['that is stopped like by ctrl-z', `${sleeper} & kill -STOP $!; kill -STOP $$`, 2],
+  ['that is stopped like with ctrl-z', `${sleeper} & kill -STOP $!; kill -STOP $$`, 2],
   ['that has exited and left a tool', `setsid ${sleeper} >/dev/null 2>&1 &`, 1],
   ['that keeps forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
 ]

@@ -185,10 +185,10 @@ describe('a token', () => {
     ['is archived', card => board.as(card.token).cards.archive(card.ref)],
     ['is deleted', card => board.as(card.token).cards.delete(card.ref)],
     [
-      'goes with its column',
+      'is deleted with its column',
       card => board.as(card.token).columns.clear({ projectId: card.projectId, columnId: card.columns.active }),
     ],
-    ['goes with its project', card => board.as(card.token).projects.delete({ id: card.projectId })],
+    ['is deleted with its project', card => board.as(card.token).projects.delete({ id: card.projectId })],
   ])('is revoked immediately when its card %s, and its socket within a second', async (_, end) => {
     const card = await activeCard()
     const agent = await tokenOf(card)

@@ -154,8 +154,8 @@ describe('with authentication off', () => {
 
 describe('beyond loopback', () => {
   it.each([
-    ['it listens there', { host: '0.0.0.0' }],
-    ['a proxy stands before it', { trustProxy: true }],
+    ['it listens on another address', { host: '0.0.0.0' }],
+    ['it is behind a proxy', { trustProxy: true }],
     ['it has a public address', { publicUrl: 'https://board.example.org' }],
     ['it answers to another name', { allowHosts: ['board.example.org'] }],
   ])('authentication stays enabled while %s', async (_, config) => {

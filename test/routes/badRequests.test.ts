@@ -284,7 +284,7 @@ describe('a request line and its headers', () => {
       [200, 431],
     ],
     'a broken escape': [lines('GET /api/projects/%zz HTTP/1.1', 'Authorization: Bearer x'), [401]],
-    'a broken escape nowhere': [lines('GET /%e0%a4 HTTP/1.1'), [404]],
+    'a broken escape in an unknown path': [lines('GET /%e0%a4 HTTP/1.1'), [404]],
     'a path that is not UTF-8': [
       Buffer.concat([
         Buffer.from('GET /api/'),
@@ -295,7 +295,7 @@ describe('a request line and its headers', () => {
     ],
     'a whole URL': [lines('GET http://localhost/api/health HTTP/1.1'), [200, 404]],
     'a foreign URL': [lines('GET http://evil.example/api/health HTTP/1.1'), [200, 403, 404]],
-    'a URL that is none': [lines('GET http://:x/ HTTP/1.1'), [200, 400, 404]],
+    'an invalid URL': [lines('GET http://:x/ HTTP/1.1'), [200, 400, 404]],
     'an asterisk': [lines('OPTIONS * HTTP/1.1'), [400, 404, 405]],
     backslashes: [lines('GET \\api\\health HTTP/1.1'), [400, 404]],
     'no path': [lines('GET ?a=b HTTP/1.1'), [400, 404]],
@@ -303,7 +303,7 @@ describe('a request line and its headers', () => {
     dots: [lines('GET /api/../../etc/passwd HTTP/1.1'), [404]],
     'double slashes': [lines('GET //evil.example/api HTTP/1.1'), [404]],
     'an unknown method': [lines('BREW /api/health HTTP/1.1'), [400]],
-    'a method in small letters': [lines('get /api/health HTTP/1.1'), [400]],
+    'a method in lowercase': [lines('get /api/health HTTP/1.1'), [400]],
     TRACE: [lines('TRACE /api/health HTTP/1.1'), [405]],
     CONNECT: ['CONNECT evil.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n', [0, 400, 404, 405]],
     'another version': [lines('GET /api/health HTTP/9.9'), [400, 505]],
@@ -316,7 +316,7 @@ describe('a request line and its headers', () => {
       `${lines('POST /api/auth/login HTTP/1.1', 'Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
       [400],
     ],
-    'chunks that are none': [
+    'invalid chunks': [
       `${lines('POST /api/auth/login HTTP/1.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}zz\r\n`,
       [400],
     ],
@@ -342,7 +342,7 @@ describe('a request line and its headers', () => {
     ],
     TLS: [Buffer.from('16030100c8010000c403037d', 'hex'), [400]],
     'HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [0, 400, 404, 505]],
-    'nothing but noise': [Buffer.from(Array.from({ length: 256 }, (_, i) => i)), [400]],
+    'only noise': [Buffer.from(Array.from({ length: 256 }, (_, i) => i)), [400]],
   }
   it.each(Object.entries(odd))('with %s are rejected or served, never with a 5xx', async (_, [bytes, statuses]) => {
     const answer = await write(bytes)

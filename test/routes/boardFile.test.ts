@@ -36,7 +36,7 @@ test.each<[string, string | Buffer, string]>([
   ['null', 'null', 'it: must be an object'],
   ['a setting of another type', '{"setup":1}', 'setup: must be text'],
   ['an unknown setting', '{"setUp":"x"}', 'setUp: is not a known field'],
-  ['a setting that every object has', '{"__proto__":{"setup":"x"}}', '__proto__: is not a known field'],
+  ['a setting with the name of a built-in property', '{"__proto__":{"setup":"x"}}', '__proto__: is not a known field'],
   ['a list in a list', '{"copiedFiles":["a",[]]}', 'copiedFiles.1: must be text'],
   ['the pattern ../a of copied files', '{"copiedFiles":["../a"]}', leaves],
   ['the pattern !../a of copied files', '{"copiedFiles":["!../a"]}', leaves],

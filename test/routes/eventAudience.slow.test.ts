@@ -428,7 +428,7 @@ const organized = async (projectId: string) => {
   return { id, token, userId: user.id }
 }
 const ways: Record<string, Way> = {
-  'a member who is removed': async projectId => {
+  'a removed member': async projectId => {
     const { token, id } = await asMember(projectId, 'member')
     return { token, end: () => board.client.members.remove({ projectId, userId: id }) }
   },
@@ -450,11 +450,11 @@ const ways: Record<string, Way> = {
     await board.client.users.update({ id: user.id, role: 'admin' })
     return { token, end: () => board.client.users.update({ id: user.id, role: 'user' }) }
   },
-  'an account that is deleted': async projectId => {
+  'a deleted account': async projectId => {
     const { token, id } = await asMember(projectId, 'viewer')
     return { token, end: () => board.client.users.delete({ id }) }
   },
-  'a sign-in that ends': async projectId => {
+  'an ended sign-in': async projectId => {
     const { token, client } = await asMember(projectId, 'viewer')
     return { token, end: () => client.auth.logout() }
   },
@@ -462,7 +462,7 @@ const ways: Record<string, Way> = {
     const { token, id } = await asMember(projectId, 'viewer')
     return { token, end: () => board.client.users.resetPassword({ id }) }
   },
-  'a key that is revoked': async projectId => {
+  'a revoked key': async projectId => {
     const { id, key } = await board.client.keys.create({
       name: 'k',
       scope: 'project',

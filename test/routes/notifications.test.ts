@@ -79,7 +79,7 @@ test.each([
   ['another protocol', { webhookUrl: 'ftp://example.org/x' }, 'webhookUrl'],
   ['a URL with a password', { webhookUrl: 'https://me:secret@example.org/' }, 'webhookUrl'],
   ['a long URL', { webhookUrl: `https://example.org/${'x'.repeat(2000)}` }, 'webhookUrl'],
-  ['a word for a switch', { sound: 'yes' }, 'sound'],
+  ['text for a switch', { sound: 'yes' }, 'sound'],
   ['an unknown switch', { smell: true }, 'smell'],
 ])("%s is rejected by the field's name, and nothing is changed", async (_, body, field) => {
   const before = await board.client.notifications.get()

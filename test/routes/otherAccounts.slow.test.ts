@@ -211,14 +211,14 @@ describe("the kernel's table", () => {
 
   it.each<[string, number, Array<[state: string, uid: number, inode: number]>]>([
     ['a connection of the own account', 200, [['01', own, held]]],
-    ['one whose client has sent everything', 200, [['05', own, held]]],
-    ['one of the own account that no process holds', 401, [['01', own, 5]]],
+    ['a connection whose client has sent everything', 200, [['05', own, held]]],
+    ['a connection of the own account without a process', 401, [['01', own, 5]]],
     ["another account's", 401, [['01', own + 1, held]]],
     ['a connection without an owner', 401, [['05', root, 0]]],
-    ['one that is over', 401, [['06', root, 0]]],
-    ['one that is being opened', 401, [['02', own, held]]],
+    ['an ended connection', 401, [['06', root, 0]]],
+    ['a connection that is being opened', 401, [['02', own, held]]],
     [
-      'two of which one is not the own',
+      'two connections, one of another account',
       401,
       [
         ['01', own, held],

@@ -101,22 +101,22 @@ describe('a schedule', () => {
   })
 
   test.each<[string, object, string]>([
-    ['an expression that never comes', { cron: '0 0 30 2 *' }, 'cron must be a time that comes: it never does'],
+    ['an expression that never matches', { cron: '0 0 30 2 *' }, 'cron must be a time that comes: it never does'],
     ['six fields', { cron: '* * * * * *' }, 'cron must have five fields'],
     ['no expression', { cron: 'at nine o clock sharp' }, 'cron is not a cron expression'],
-    ['a minute that is none', { cron: '60 * * * *' }, 'invalid value for minute: 60'],
-    ['no time at all', { cron: undefined }, 'cron is required, or everySecs, and not both'],
+    ['an invalid minute', { cron: '60 * * * *' }, 'invalid value for minute: 60'],
+    ['no time', { cron: undefined }, 'cron is required, or everySecs, and not both'],
     ['two times', { cron: '0 9 * * *', everySecs: 60 }, 'cron is required, or everySecs, and not both'],
     ['too short an interval', { cron: undefined, everySecs: 59 }, 'everySecs must be at least 60'],
-    ['a zone that is none', { timeZone: 'Europe/Atlantis' }, 'timeZone must be a time zone such as Europe/Berlin'],
+    ['an unknown zone', { timeZone: 'Europe/Atlantis' }, 'timeZone must be a time zone such as Europe/Berlin'],
     ['an offset', { timeZone: '+01:00' }, 'timeZone must be a time zone such as Europe/Berlin'],
     ['no title', { template: {} }, 'template.title'],
     [
-      'a title that gets too long',
+      'a title that becomes too long',
       { template: { title: `${'x'.repeat(494)}{date}` } },
       'template.title must have at most',
     ],
-    ['an overlap that is none', { overlap: 'wait' }, 'overlap must be skip, queue or add'],
+    ['an unknown overlap', { overlap: 'wait' }, 'overlap must be skip, queue or add'],
   ])('%s is rejected with its rule', async (_, fields, message) => {
     const { status, body } = await board.request('POST', `/api/projects/${projectId}/schedules`, {
       body: { name: 'Bad', cron: '0 9 * * *', template: { title: 'Bad' }, ...fields },

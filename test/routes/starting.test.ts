@@ -190,13 +190,13 @@ const ways: Way[] = [
     to: [[['cards.update'], 'leaves']],
   },
   {
-    way: 'bringing a deleted card back',
+    way: 'restoring a deleted card',
     from: 'deleted',
     ask: posted('/restore'),
     to: [[[...projectPermissions], 'leaves']],
   },
   {
-    way: 'bringing an archived card back',
+    way: 'unarchiving a card',
     from: 'archived',
     ask: posted('/unarchive'),
     to: [[[...projectPermissions], 'leaves']],

@@ -70,7 +70,7 @@ const changes: Array<[string, () => void]> = [
   ],
   ['an own commit', () => commit(its.worktree, 'own', 'mine\n')],
   [
-    'a commit that no branch holds',
+    'a commit without a branch',
     () => {
       git(its.worktree, 'checkout', '-q', '--detach')
       commit(its.worktree, 'own', 'mine\n')
@@ -122,7 +122,7 @@ test.each<[string, string[], () => void]>([
   ],
   ['with SHA-256', ['--object-format=sha256'], () => {}],
   [
-    'with line ends of another system',
+    'with line endings of another system',
     [],
     () => {
       git(its.repository, 'config', 'core.autocrlf', 'true')

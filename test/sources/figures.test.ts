@@ -72,10 +72,14 @@ describe('a program', () => {
   })
 
   test.each([
-    ['no such part', marks('two'), 'has no lines <!-- begin: one --> and <!-- end: one -->'],
+    ['an unknown part', marks('two'), 'has no lines <!-- begin: one --> and <!-- end: one -->'],
     ['no end', '<!-- begin: one -->\n', 'does not end the part of one'],
-    ['an end of another', '<!-- begin: one -->\n<!-- end: two -->\n', 'ends the part of two, which was not begun'],
-    ['the same part twice', `${marks('one')}${marks('one')}`, 'begins the part of one where it must not'],
+    [
+      'the end mark of another part',
+      '<!-- begin: one -->\n<!-- end: two -->\n',
+      'ends the part of two, which was not begun',
+    ],
+    ['a duplicate part', `${marks('one')}${marks('one')}`, 'begins the part of one where it must not'],
     [
       'a row without a program',
       `${marks('one')}| by hand | 3 ms |\n`,

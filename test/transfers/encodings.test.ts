@@ -41,12 +41,12 @@ describe.each(['board', 'trello', 'github', 'markdown'] as const)('a file of the
   it.each([
     ['Latin-1', (text: string) => Buffer.from(text.replace('🚪', 'x'), 'latin1'), / line 1 of the file is not UTF-8/],
     [
-      'UTF-8 that is cut off',
+      'truncated UTF-8',
       (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xf0, 0x9f])]),
       /is not UTF-8/,
     ],
     [
-      'UTF-16 that is cut off',
+      'truncated UTF-16',
       (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').subarray(0, -1),
       /is not valid UTF-16LE/,
     ],

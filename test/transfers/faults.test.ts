@@ -23,7 +23,7 @@ const attachment = {
 }
 const cases: Array<[string, Doc | string, string[]]> = [
   ['no JSON', 'hello', [' the file must be JSON: an object or a list']],
-  ['JSON that is cut off', '{"format":"board","version":1,"cards":[{', [' the file ends in the middle (byte 0)']],
+  ['truncated JSON', '{"format":"board","version":1,"cards":[{', [' the file ends in the middle (byte 0)']],
   [
     'JSON with trailing data',
     `${JSON.stringify(document())} {}`,
@@ -35,10 +35,10 @@ const cases: Array<[string, Doc | string, string[]]> = [
     [expect.stringMatching(/^cards\.0 is not valid JSON \(byte \d+\)$/) as never],
   ],
   ['another kind of file', { cards: [] }, ['format is required: this is no export of a board']],
-  ['a version from the future', document({ version: 2 }), ['version must be 1']],
+  ['a newer version', document({ version: 2 }), ['version must be 1']],
   ['an unknown part', document({ secrets: [] }), ['secrets is not a known part']],
   ['a part that is not a list', document({ cards: {} }), ['cards must be a list']],
-  ['a part twice', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards stands there more than once']],
+  ['a duplicate part', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards stands there more than once']],
   ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must hold a project']],
   [
     'a project without a board',
@@ -63,28 +63,28 @@ const cases: Array<[string, Doc | string, string[]]> = [
     ['cards.0.pipeline.1.columnId names nothing in columns'],
   ],
   [
-    'the same id twice',
+    'a duplicate id',
     document({ cards: [1, 1].map((id, position) => ({ id, columnId: 1, position, title: 'x' })) }),
     ['cards.1.id stands there more than once'],
   ],
   [
-    'the same place twice',
+    'a duplicate position',
     document({ cards: [1, 2].map(id => ({ id, columnId: 1, position: 0, title: 'x' })) }),
     ['cards.1.position is taken already in column 1'],
   ],
   [
-    'a hole',
+    'a gap',
     document({ cards: [0, 2].map((position, at) => ({ id: at + 1, columnId: 1, position, title: 'x' })) }),
     ['cards must leave no hole in column 1: nothing has the position 1'],
   ],
-  ['a place that is none', card({ position: null }), ['cards.0.position is required']],
+  ['a missing position', card({ position: null }), ['cards.0.position is required']],
   [
-    'a place of an archived card',
+    'a position of an archived card',
     card({ archivedAt: at }),
     ["cards.0.position must be null: the card is in no column's order"],
   ],
   [
-    'a card that is not archived among those that are',
+    'an unarchived card in an archive column',
     card({ columnId: 3 }),
     ['cards.0.archivedAt is required in an archive column'],
   ],
@@ -93,13 +93,17 @@ const cases: Array<[string, Doc | string, string[]]> = [
     card({ kind: 'terminal', position: null }),
     ['cards.0.command is required for a terminal card'],
   ],
-  ['a command of a card that runs none', card({ command: 'rm -rf /' }), ['cards.0.command is for terminal cards only']],
+  [
+    'a command of a card without a terminal',
+    card({ command: 'rm -rf /' }),
+    ['cards.0.command is for terminal cards only'],
+  ],
   [
     'two assistants',
     document({ cards: [1, 2].map(id => ({ id, columnId: 1, kind: 'assistant', position: null, title: 'x' })) }),
     ['cards.1.kind is taken already in project 1'],
   ],
-  ['a commit that is none', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the id of a commit']],
+  ['an invalid commit', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the id of a commit']],
   [
     'a session of an unknown card',
     document({ sessions: [{ ...session, cardId: 5 }] }),
@@ -116,7 +120,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
     ["messages.0.tool is required for a tool's message"],
   ],
   [
-    'a time that is none',
+    'an invalid time',
     card({ createdAt: 'yesterday' }),
     ['cards.0.createdAt must be a time like 2026-01-31T12:00:00.000Z'],
   ],
@@ -142,7 +146,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
     ['attachments.0.sha256 is not the hash of its content'],
   ],
   [
-    'content of nothing',
+    'content without an attachment',
     document({ contents: [{ attachmentId: 1, content: '' }] }),
     ['contents.0.attachmentId names nothing in attachments'],
   ],
@@ -152,7 +156,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
     ['attachments.0.size must be at most 2000000: this server takes no larger attachments'],
   ],
   [
-    'something too deep',
+    'a value that is too deep',
     `{"format":"board","version":1,"cards":[${'['.repeat(100)}`,
     [expect.stringContaining('nests deeper than 64 levels') as never],
   ],

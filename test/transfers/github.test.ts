@@ -50,12 +50,12 @@ describe('states', () => {
 describe('files', () => {
   it.each<[string, string]>([
     ['one list', `[${text(1, 2, 3)}]`],
-    ['pages behind each other', `[${text(1, 2)}][${text(3)}]`],
-    ['pages on lines', `[${text(1, 2)}]\n[${text(3)}]\n[]\n`],
+    ['consecutive pages', `[${text(1, 2)}][${text(3)}]`],
+    ['pages on separate lines', `[${text(1, 2)}]\n[${text(3)}]\n[]\n`],
     ['pages in a list (gh api --slurp)', `[[${text(1, 2)}],[${text(3)}]]`],
     ['lines', `${text(1, 2, 3).join('\n')}\n`],
     ['lines with CRLF and empty ones', `\r\n${text(1, 2, 3).join('\r\n\r\n')}\r\n`],
-    ['objects without anything between them', text(1, 2, 3).join('')],
+    ['objects without separators', text(1, 2, 3).join('')],
     ['objects over several lines (jq)', [1, 2, 3].map(number => JSON.stringify(issue(number), null, 2)).join('\n')],
     [
       'a JSON text sequence',
@@ -65,7 +65,7 @@ describe('files', () => {
     ],
     ['a byte order mark', `\ufeff[${text(1, 2, 3)}]`],
     [
-      'one issue a list',
+      'one issue per list',
       text(1, 2, 3)
         .map(each => `[${each}]`)
         .join(' '),
@@ -88,7 +88,7 @@ describe('files', () => {
       'GraphQL with an alias',
       `{"data":{"web":{"id":"R_1","open":{"nodes":[${text(1, 2)}]},"done":{"nodes":[${text(3)}]}}}}`,
     ],
-    ['GraphQL without its shell', `{"nodes":[${text(1, 2, 3)}]}`],
+    ['GraphQL without its envelope', `{"nodes":[${text(1, 2, 3)}]}`],
     ['a search', `{"total_count":3,"incomplete_results":false,"items":[${text(1, 2, 3)}]}`],
     [
       'a project of GraphQL',
@@ -230,7 +230,7 @@ describe('fields', () => {
   }
   it.each<[string, Doc[]]>([
     ['REST with its comments in the issue', [{ ...rest, comments: restComments }]],
-    ['REST with its comments behind the issues', [{ ...rest, comments: 2 }, ...restComments]],
+    ['REST with its comments after the issues', [{ ...rest, comments: 2 }, ...restComments]],
     ['REST with its comments before the issues', [...restComments, { ...rest, comments: 2 }]],
     ['REST without html_url', [{ ...rest, html_url: undefined, comments: restComments }]],
     ['GraphQL', [graph]],

@@ -153,7 +153,7 @@ describe('tasks in other blocks', () => {
 describe('headings', () => {
   it.each([
     ['underlined', ['Todo', '====', '- [ ] A', '', 'Done', '----', '- [x] B']],
-    ['with marks around them', ['## Todo ##', '- [ ] A', '# Done #', '- [x] B']],
+    ['with decoration around them', ['## Todo ##', '- [ ] A', '# Done #', '- [x] B']],
     ['with inline marks', ['## **Todo**', '- [ ] A', '## `Done`', '- [x] B']],
     ['directly below tasks', ['# Todo', '- [ ] A', '# Done', '- [x] B']],
   ])('headings that are %s become columns', async (_, all) => {

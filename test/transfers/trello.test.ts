@@ -50,7 +50,7 @@ describe('lists with equal names', () => {
   it.each<[string, Array<[string, boolean?]>, string[]]>([
     ['archived first', [['Done', true], ['Done']], ['Done (archived) (archive): C0 (archived)', 'Done (done): C1']],
     ['archived last', [['Done'], ['Done', true]], ['Done (done): C0', 'Done (archived) (archive): C1 (archived)']],
-    ['in other letters', [['DONE', true], ['Done']], ['DONE (archived) (archive): C0 (archived)', 'Done (done): C1']],
+    ['in another case', [['DONE', true], ['Done']], ['DONE (archived) (archive): C0 (archived)', 'Done (done): C1']],
     [
       'archived twice',
       [['Done', true], ['Done', true], ['Done']],

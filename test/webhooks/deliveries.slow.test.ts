@@ -295,7 +295,7 @@ describe('a response that is not complete is retried, and its connection closes'
     [name: string, answer: (response: ServerResponse) => void, status: number | null, error: string]
   > = [
     [
-      'a body that stops',
+      'a body that stalls',
       response => response.writeHead(200).write('so far'),
       200,
       `The receiver answered with status 200, but its response did not end within ${timeoutSecs} seconds.`,
@@ -307,13 +307,13 @@ describe('a response that is not complete is retried, and its connection closes'
       `The receiver answered with status 200, but its response did not end within ${timeoutSecs} seconds.`,
     ],
     [
-      'a body that flows without end',
+      'an endless body',
       response => writeForever(response.writeHead(200), 'x'.repeat(65_536), 0),
       200,
       'The receiver answered with status 200, but its response is larger than 1024 KiB.',
     ],
     [
-      'a body that breaks off',
+      'an interrupted body',
       response => {
         response.writeHead(200, { 'content-length': 100 }).write('so far')
         setTimeout(() => response.destroy(), 50)
@@ -339,7 +339,7 @@ describe('a response that is not complete is retried, and its connection closes'
       `The receiver could not be reached: it did not answer within ${timeoutSecs} seconds.`,
     ],
     [
-      'headers that flow without end',
+      'endless headers',
       response => {
         const { socket } = response
         socket!.write('HTTP/1.1 200 OK\r\n')
@@ -350,7 +350,7 @@ describe('a response that is not complete is retried, and its connection closes'
       'The receiver could not be reached: UND_ERR_HEADERS_OVERFLOW.',
     ],
     [
-      'interim responses without end',
+      'endless interim responses',
       response => {
         const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50)
         response.on('close', () => clearInterval(timer))

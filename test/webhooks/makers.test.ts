@@ -79,8 +79,8 @@ async function hook({ client }: Pick<Maker, 'client'>, projectId: string) {
 }
 
 const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: string]> = {
-  'a member who is removed': [member, 'Maker N, who made it, may not read this project any more.'],
-  'an account that is deleted': [
+  'a removed member': [member, 'Maker N, who made it, may not read this project any more.'],
+  'a deleted account': [
     async projectId => {
       const made = await member(projectId)
       return { ...made, end: () => board.client.users.delete({ id: made.userId }) }
@@ -99,15 +99,15 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
     },
     'Maker N, who made it, may not read this project any more.',
   ],
-  'a key that is revoked': [projectId => keyOf(board.client, projectId), 'The API key that made it was revoked.'],
-  'a key that expires': [
+  'a revoked key': [projectId => keyOf(board.client, projectId), 'The API key that made it was revoked.'],
+  'an expired key': [
     async projectId => ({
       ...(await keyOf(board.client, projectId, { expiresInDays: 1 })),
       end: async () => (now += 1.1 * 86_400_000),
     }),
     'The API key "CI" that made it has expired.',
   ],
-  'a key whose owner is removed': [
+  'a key of a removed owner': [
     async projectId => {
       const owner = await member(projectId)
       return { ...(await keyOf(owner.client, projectId)), end: owner.end }

@@ -2,7 +2,7 @@ import { noLibsqlServer } from '../servers/libsqlServer.ts'
 
 /** The test files that are skipped when the tests run on a libSQL server, by reason. */
 export const skippedOnLibsql: Readonly<Record<string, readonly string[]>> = {
-  'They start no board: no database is in them, or a store of their own.': [
+  'They start no board: they use no database, or a separate store.': [
     'sources/*',
     'agents/{acpFailures,command,failures,launch,providers}',
     'backups/swap',
@@ -17,13 +17,13 @@ export const skippedOnLibsql: Readonly<Record<string, readonly string[]>> = {
     'transfers/json',
     'ui/{frame,settings,shelf}',
   ],
-  'The program serves a folder of its own in them, with its file.': [
+  'They run the program on a separate data folder with a database file.': [
     'attacks/log',
     'contract/canary',
     'cli/{frame-serve,https,server}',
     'e2e/{fewDescriptors,readme}',
   ],
-  'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.load.test.ts does so.':
+  'A board on a libSQL server is restored while no daemon serves it, with board database move: see test/daemons/move.load.test.ts.':
     ['agents/restored', 'backups/hostile', 'cli/backups', 'routes/{restore,restoreKept}'],
   'They kill the program, fill its disk or damage its file: test/e2e/severalDaemons.load.test.ts kills servers of a shared database.':
     ['backups/damage', 'e2e/{backupsKilled,diskFull,importCrash}'],
