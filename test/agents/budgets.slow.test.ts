@@ -193,7 +193,7 @@ test('at 80 % users are notified once per period, with the amounts', async () =>
   ])
 })
 
-test('hours use the monotonic clock, and a new day of the wall clock resumes work automatically', async () => {
+test('hours use the monotonic clock, and a new calendar day resumes work automatically', async () => {
   let offsetMs = Date.parse('2026-05-10T06:00:00.000Z') - Date.now()
   const clock = () => new Date(Date.now() + offsetMs)
   board = await startFolderBoard({ spender: stepping() }, { clock })
