@@ -45,9 +45,7 @@ function listFiles() {
 function checkFile(file) {
   const texts = file.endsWith('.md') ? markdownTexts : sourceTexts
   return [...texts(readFileSync(file, 'utf8').split('\n'))].flatMap(([line, text]) =>
-    rules
-      .filter(({ pattern }) => pattern.test(text))
-      .map(({ level, advice }) => ({ level, file, line, text, advice })),
+    rules.filter(({ pattern }) => pattern.test(text)).map(({ level, advice }) => ({ level, file, line, text, advice })),
   )
 }
 
@@ -56,7 +54,13 @@ function* markdownTexts(lines) {
   let isCode = false
   for (const [at, line] of lines.entries()) {
     if (/^\s*```/.test(line)) isCode = !isCode
-    else if (!isCode) yield [at + 1, withoutCode(line).replace(/https?:\S+/g, '…').replace(/\]\([^)]*\)/g, ']')]
+    else if (!isCode)
+      yield [
+        at + 1,
+        withoutCode(line)
+          .replace(/https?:\S+/g, '…')
+          .replace(/\]\([^)]*\)/g, ']'),
+      ]
   }
 }
 
