@@ -59,6 +59,7 @@ export const examples = (seed: Seed): Examples => {
   } = seed
   const assigneeIds = memberId === nobodyId ? [] : [memberId]
   const card = { projectId, cardId }
+  const steps = [{ columnId: activeColumnId, columnName: 'In Progress', prompt: 'p', approval: 'manual' as const }]
   return {
     server: {
       health: {},
@@ -255,10 +256,7 @@ export const examples = (seed: Seed): Examples => {
       setWatching: { ...card, watching: true },
       setAutoMode: { ...card, enabled: true },
       getPipeline: card,
-      setPipeline: {
-        ...card,
-        steps: [{ columnId: activeColumnId, columnName: 'In Progress', prompt: 'Do it well', approval: 'manual' }],
-      },
+      setPipeline: { ...card, steps },
       attachWorktree: { ...card, path: seed.worktree },
       detachWorktree: card,
       create: {
