@@ -17,10 +17,13 @@ import { queueMessage } from './sessions/queuedMessages.ts'
 import { withResumePrompt } from './transcript/resumePrompt.ts'
 
 const introduction =
-  'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +
+  'You are the assistant of a software project and its board. You answer questions about the project and its cards, and create cards on request. ' +
   "Use the board's tools for what is on the board. Change no file of the project yourself unless you are asked to."
 
-/** The project's assistant card, which no list shows. Created on first use. @throws Problem COLUMN_NOT_FOUND when the project has no column */
+/**
+ * The project's assistant card, which is not in any list. Created on first use. @throws Problem COLUMN_NOT_FOUND if the project
+ * has no column
+ */
 async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
   const found = await readAssistantCard(tx, projectId)
   if (found) return found
@@ -47,7 +50,10 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
   return (await readCard(tx, projectId, id))!
 }
 
-/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, BUDGET_EXHAUSTED */
+/**
+ * Sends a message to a project's assistant, and starts the assistant if it is not running. @throws Problem COLUMN_NOT_FOUND,
+ * ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, BUDGET_EXHAUSTED
+ */
 export async function send(
   tx: Transaction,
   agents: Agents,
@@ -66,7 +72,7 @@ export async function send(
 async function resumeOrBegin(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
   if (latest?.resumable === 1 && latest.agentSessionId !== null) {
-    // The whole talk is one session, and a person asks for more.
+    // The whole conversation is one session, and each message comes from a user.
     forgetCreatedCards(tx, latest.id)
     return reopen(tx, agents, latest, caller)
   }

@@ -7,19 +7,20 @@ import type { Outbox } from '../events/outbox.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
 
-/** How many cards a caller may wait for at once, and how many all callers together. */
+/** The maximum number of cards that one caller, and all callers together, can wait for. */
 const [maxPerCaller, maxInAll] = [20, 500]
-/** A card is looked at again no more often than this, however much happens on the board. */
+/** The minimum interval between two checks of a card, regardless of how much happens on the board. */
 const debounceMs = 100
 
 /** Requests that wait for agents of cards. */
 export interface CardWaits {
   /**
-   * Waits until a card's agent has ended, waits for a person or never began, or the time is over, or `signal` is aborted.
+   * Waits until a card's agent has ended, waits for a user or never started, until the time is over, or until `signal` is
+   * aborted.
    * @throws Problem CARD_NOT_FOUND, RATE_LIMITED
    */
   until(caller: Caller, ref: CardRef, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome>
-  /** How many wait now. */
+  /** The number of current waits. */
   count(): number
   /** Ends all waiting, as if the time were over. */
   stop(): Promise<void>
@@ -73,7 +74,7 @@ export function createCardWaits(db: Database, outbox: Outbox): CardWaits {
   }
 }
 
-/** Tells that something may have happened on the board since the last look. */
+/** Signals that the board might have changed since the last check. */
 function createNews(outbox: Outbox) {
   let [isDue, isOver] = [false, false]
   let wake: (() => void) | undefined
@@ -100,7 +101,7 @@ function createNews(outbox: Outbox) {
   }
 }
 
-/** What a card has come to; undefined while its agent is queued or works. */
+/** The outcome of waiting for a card. Undefined while its agent is queued or running. */
 function outcomeOf({ status }: CardRow): Exclude<WaitOutcome, 'timeout'> | undefined {
   if (status === 'queued' || status === 'running') return undefined
   return status === 'waiting' || status === 'idle' ? status : 'ended'

@@ -13,15 +13,15 @@ import { readLastSeq } from '../store/events.ts'
 import { goOn } from './sessions/advancePipeline.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
 
-/** How long events are gathered; longer where each look is a request to a server. */
+/** How long events are batched. The interval is longer if each check is a request to a database server. */
 const [batchMs, sharedBatchMs] = [20, 100]
 /** Each starts an agent, and a libSQL server ends long transactions. */
 const maxTurnsPerCommit = 10
 
 /**
- * Lets cards go on when there is room for them: those in auto mode that wait before a full column, and those of the column before
- * one that pulls. What is furthest along goes first, and in a column what stands first. All that decides is in the database, so that
- * a new server goes on where a dead one has stopped.
+ * Advances cards when there is capacity: cards in auto mode that wait for a full column, and cards in the column before one that
+ * pulls. Cards furthest along come first, and within a column the card at the top. The state is in the database, so a new server
+ * continues where a stopped one left off.
  */
 export interface ColumnFiller {
   /** Fills every column of this machine's projects, and from then on those where something happens. */
@@ -78,7 +78,7 @@ async function takeTurns(tx: Transaction, agents: Agents, projectId: number): Pr
       continue
     }
     await (card.columnType === 'active' ? goOn(tx, agents, card) : startReady(tx, agents, card))
-    // It goes nowhere when its board has no done column any more, or its auto mode is off.
+    // The card does not move if its board no longer has a done column, or if its auto mode is off.
     const after = await find(tx, ref)
     if (after.columnId === card.columnId && after.nextColumnId === next.column.id)
       await changeCard(tx, after, { nextColumnId: null })

@@ -24,10 +24,13 @@ export interface PreSessionRef {
 /** The planning agent's first prompt. Each answer completes the session, and the next message reopens it until it is accepted or cancelled. */
 const planningPrompt = ({ title, prompt }: CardRow): string =>
   'Help to refine the prompt of a task before another agent starts to work on it. Read what you need of the project, but change nothing. ' +
-  'Ask what is unclear, in a few short questions, and in every answer give the best prompt so far, whole, in a block that begins with ```prompt and ends with ```.\n\n' +
+  'Ask what is unclear, in a few short questions, and in every answer give the complete best prompt so far in a block that begins with ```prompt and ends with ```.\n\n' +
   `The task is: ${title}\n\n${prompt}`
 
-/** Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT for cards that have no prompt to refine */
+/**
+ * Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING,
+ * AGENT_UNAVAILABLE, CONFLICT for cards without a prompt to refine
+ */
 export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<SessionRow> {
   const card = await cards.find(tx, ref)
   if (card.kind !== 'kanban' || card.archivedAt !== null)
@@ -45,7 +48,10 @@ export async function find(db: Reader, { projectId, sessionId }: PreSessionRef):
   return session
 }
 
-/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, BUDGET_EXHAUSTED, CONFLICT when it is over */
+/**
+ * Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS,
+ * BUDGET_EXHAUSTED, CONFLICT if the pre-session has ended
+ */
 export async function send(
   tx: Transaction,
   agents: Agents,
@@ -59,7 +65,10 @@ export async function send(
   return queueMessage(tx, open, content, given)
 }
 
-/** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */
+/**
+ * Replaces the card's prompt with the refined prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn,
+ * CONFLICT if there is no refined prompt, or the pre-session has ended
+ */
 export async function accept(
   tx: Transaction,
   agents: Agents,
@@ -75,13 +84,16 @@ export async function accept(
   return cards.update(tx, agents, { projectId, cardId, caller: ref.caller }, { prompt })
 }
 
-/** Ends a pre-session; the card stays as it is. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */
+/** Ends a pre-session without changing the card. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT if the pre-session has ended */
 export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<void> {
   const session = await findUnfinished(tx, ref)
   if (!(await end(tx, agents, session.id, cancelled))) await closePreSession(tx, session, 'cancelled')
 }
 
-/** A completed or interrupted session waits for an answer; an accepted one stays idle. One that is silent, or waits for a budget, is in its turn. */
+/**
+ * A completed or interrupted session waits for an answer; an accepted one stays idle. A session that is silent or waits for a
+ * budget is still in its turn.
+ */
 export function preSessionView({
   id,
   cardId,

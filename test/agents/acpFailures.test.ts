@@ -52,7 +52,7 @@ describe('a failure', () => {
   })
 
   test.each([
-    ['lines', 'protocol_violation', 'what is not of the Agent Client Protocol'],
+    ['lines', 'protocol_violation', 'does not follow the Agent Client Protocol'],
     ['endless', 'protocol_violation', 'more than 16 MiB'],
     ['exit', 'protocol_violation', 'usage: agent [options]'],
     ['html', 'protocol_violation', '502 Bad Gateway'],

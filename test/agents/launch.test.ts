@@ -295,10 +295,10 @@ describe('the environment of an agent', () => {
     const problem = (id: string, provider: AgentCredential['provider'], rest: Partial<AgentCredential>) =>
       credentialProblem(agent(id), credential(provider, null, rest))
     expect(problem('qwen', 'openai', gateway)).toBe(
-      'Qwen Code cannot send the headers of the credential, so it is not started with it.',
+      'Qwen Code cannot send the headers of the credential. Choose another agent.',
     )
     expect(problem('copilot', 'github', { models: ['big'] })).toBe(
-      'GitHub Copilot CLI cannot be told the models of the credential, so it is not started with it.',
+      'GitHub Copilot CLI does not accept custom model names. Choose another agent for a credential that lists models.',
     )
     expect(problem('copilot', 'openai', {})).toBe(
       'GitHub Copilot CLI needs to know a model of the credential: board credentials edit <credential> --model <model>',

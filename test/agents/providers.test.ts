@@ -103,7 +103,7 @@ describe('the list of agents', () => {
   test.each([
     [
       '{"agents": {"x": {"command": ["sk-secret" "y"]}}}',
-      /^config\.json in the data folder is not valid: it is no JSON/,
+      /^config\.json in the data folder is not valid: it is not valid JSON/,
     ],
     [{ agents: { x: {} } }, /agents\.x\.command is missing/],
     [{ agents: { x: { command: [] } } }, /agents\.x\.command must name a program/],

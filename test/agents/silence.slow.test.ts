@@ -94,7 +94,7 @@ test('an agent that waits for its model is shown as such, and then continues', a
   expect(silent).toMatchObject({ status: 'running', retrying: null })
   expect((await patient.card(id)).lastAgentAction).toMatchObject({
     type: 'running',
-    detail: expect.stringMatching(/^It has said nothing since 20.* UTC: it may be waiting for its model\.$/),
+    detail: expect.stringMatching(/^No output since 20.* UTC\. The agent might be waiting for its model\.$/),
   })
   raise(flag('go'))
   await untilSpeaking(patient, id)
@@ -106,7 +106,7 @@ test("an agent's own retries are shown while it continues", async () => {
   const { id } = await patient.start('codex')
   await eventually('the retry', async () => (await sessionOf(patient, id)).retrying)
   expect((await sessionOf(patient, id)).retrying).toMatch(/^Reconnecting\.\.\. 1\/5 \(exceeded retry limit/)
-  expect((await patient.card(id)).lastAgentAction?.detail).toMatch(/^It tries again by itself: Reconnecting/)
+  expect((await patient.card(id)).lastAgentAction?.detail).toMatch(/^The agent retries automatically: Reconnecting/)
   await patient.client.agents.cancel({ projectId: patient.projectId, cardId: id })
   expect(await sessionOf(patient, id)).toMatchObject({ retrying: null, silentSince: null })
 })
@@ -118,7 +118,7 @@ test('a silent agent gets the status waiting and one notification, and continues
     hasActiveAgent: true,
     lastAgentAction: {
       type: 'waiting',
-      detail: expect.stringMatching(/^It has said nothing since 20.* UTC, and its processes do nothing\. Cancel it/),
+      detail: expect.stringMatching(/^No output since 20.* UTC, and the agent's processes are idle\. Cancel the agent/),
     },
   })
   expect(await sessionOf(board, id)).toMatchObject({

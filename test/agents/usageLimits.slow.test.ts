@@ -143,14 +143,16 @@ test('the next agent below its limit continues, also for new cards, and after th
     ['third', 'completed', null],
   ])
   expect((await words(id, 'system')).filter(text => text.includes('goes on'))).toEqual([
-    expect.stringMatching(/^second goes on, because first has reached its usage limit, until 20.* UTC\.$/),
-    expect.stringMatching(/^third goes on, because second has reached/),
+    expect.stringMatching(/^second continues, because first has reached its usage limit, until 20.* UTC\.$/),
+    expect.stringMatching(/^third continues, because second has reached/),
   ])
   expect(statuses(id)).not.toContain('failed')
   const known = await board.start('first', { useWorktree: false })
   await board.untilStatus(known.id, 'completed')
   expect((await sessionsOf(known.id)).map(({ agent }) => agent)).toEqual(['third'])
-  expect(await words(known.id, 'system')).toEqual([expect.stringContaining('third goes on, because first has reached')])
+  expect(await words(known.id, 'system')).toEqual([
+    expect.stringContaining('third continues, because first has reached'),
+  ])
   await say({ onLimit: 'next', next: [{ agent: 'second' }] })
   const all = await board.start('first')
   await waiting(all.id)

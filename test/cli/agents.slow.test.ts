@@ -160,7 +160,7 @@ describe('the lists of agents and sessions', () => {
       stdout: `${id}\twaiting\tsilent\tWork\n`,
       stderr: expect.stringMatching(
         new RegExp(
-          `^board: card ${id} is silent: It has said nothing since .*\\nend its turn with: board cards cancel ${id}\\n`,
+          `^board: card ${id} is silent: No output since .*\\nend its turn with: board cards cancel ${id}\\n`,
           'm',
         ),
       ),

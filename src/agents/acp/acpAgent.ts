@@ -18,7 +18,7 @@ import { createKnownCalls } from './knownCalls.ts'
 import { promptBlocks, textOnly } from './promptBlocks.ts'
 import { usageOfTurn, usageSince } from './turnUsage.ts'
 
-/** How long an agent may take to initialize, and to open a session. */
+/** The time limits for an agent to initialize and to open a session. */
 export interface AcpTimeouts {
   initializeMs: number
   sessionMs: number
@@ -26,7 +26,7 @@ export interface AcpTimeouts {
 export const acpTimeouts: AcpTimeouts = { initializeMs: 60_000, sessionMs: 120_000 }
 
 /**
- * Starts an agent and initializes it over the Agent Client Protocol. On failure its process may still run.
+ * Starts an agent and initializes it over the Agent Client Protocol. If this fails, the agent's process can still be running.
  * @throws AgentFailure launch_failed, protocol_violation, timeout, usage_limit
  */
 export async function openAcp(

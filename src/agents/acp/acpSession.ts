@@ -8,8 +8,8 @@ import { boardServer } from './toolCalls.ts'
 const maxNamed = 20
 
 /**
- * Resumes a session, or opens a new one. An agent may refuse a resume method that it announced (Qwen Code 0.15), so each is tried.
- * `refusal` is the last error.
+ * Resumes a session, or opens a new one. Some agents refuse a resume method that they announced (Qwen Code 0.15), so each method
+ * is tried. `refusal` is the last error.
  */
 export async function openSession(
   launch: AgentLaunch,
@@ -73,8 +73,8 @@ async function withSignIn(
 }
 
 /**
- * Sets the model, mode and effort that were chosen, and without a chosen mode the first one of the launch that the agent offers.
- * @throws AgentFailure launch_failed for a choice that the agent does not offer, with those that it does
+ * Sets the chosen model, mode and effort. Without a chosen mode, sets the first mode of the launch that the agent offers.
+ * @throws AgentFailure launch_failed for a choice that the agent does not offer, with the offered values
  */
 export async function setInitialOptions(
   launch: AgentLaunch,
@@ -112,7 +112,10 @@ export async function setInitialOptions(
   }
 }
 
-/** Sets the first mode that the agent offers. One that it refuses, as Gemini CLI does in folders it does not trust, is left. */
+/**
+ * Sets the first mode that the agent offers. A mode that the agent refuses is skipped: Gemini CLI refuses modes in folders that
+ * it does not trust.
+ */
 async function setPreferredMode(
   wanted: readonly string[],
   { current, offered, request }: SessionOptions,

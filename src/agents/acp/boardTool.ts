@@ -14,8 +14,9 @@ const toolsByName = new Map(
 const toolNamed = (name: string): BoardToolName | undefined => toolsByName.get(name)
 
 /**
- * The board's own tool that a permission request is about. It is known by what the agent's program makes and a model cannot write:
- * the names of its tool, the beginning of its id, or titles that its program takes from the server of tools.
+ * The board's own tool that a permission request is about. The tool is recognized only by data that the agent's program generates
+ * and a model cannot write: the tool's names, the beginning of the call's ID, or titles that the program copies from the MCP
+ * server.
  */
 export function boardToolOf(asked: Asked, call: KnownCall, naming: ToolNaming | undefined): BoardToolName | undefined {
   if (call.isOver) return undefined
@@ -27,7 +28,9 @@ export function boardToolOf(asked: Asked, call: KnownCall, naming: ToolNaming | 
   return naming === 'title' ? boardToolNames.find(tool => isNamedByTitle(asked, call, tool)) : undefined
 }
 
-/** Whether a request may be about a tool of the board that the agent has not named yet, as Claude Code may do a moment later. */
+/**
+ * Whether a request might be about a board tool that the agent has not named yet. Claude Code can name the tool a moment later.
+ */
 export const awaitsName = ({ title }: Asked, { names }: KnownCall): boolean =>
   names.length === 0 && typeof title === 'string' && toolNamed(title) !== undefined
 

@@ -2,19 +2,19 @@ import { visibleText } from '../../contract/visibleText.ts'
 import { shellWord } from '../../process/shellWord.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 
-/** What a tool call would run, and which files it is about. */
+/** The command that a tool call would run, and the files that it affects. */
 export interface CallSubject {
-  /** As it would run; null where the call runs none, or does not say which. */
+  /** The command that would run. Null if the call runs no command or does not name it. */
   command: string | null
   paths: readonly string[]
-  /** The plan that an agent asks to carry out, as Markdown. */
+  /** The plan that an agent proposes to carry out, as Markdown. */
   plan: string | null
 }
 
 const maxCommandLength = 20_000
 const maxPlanLength = 65_536
 const maxPathLength = 4096
-/** A call that names more files is not about files that can be shown. */
+/** If a call names more files than this, its paths are not shown. */
 export const maxPaths = 200
 const pathName = /path|file(_?name)?$|^(dir|directory|folder|uri|url|changes)$/i
 const shells = /(^|\/)(ba|z|da|k)?sh$/

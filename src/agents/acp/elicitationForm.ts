@@ -26,8 +26,8 @@ interface Field {
 }
 
 /**
- * Asks the fields of an agent's form one after another. `ask` resolves to undefined once nobody can answer any more. An answer that
- * breaks a rule of its field is asked again.
+ * Requests the fields of an agent's form one after another. `ask` resolves to undefined once no user can answer. If an answer
+ * breaks a rule of its field, the field is requested again.
  */
 export async function fillForm(
   request: CreateElicitationRequest,

@@ -16,7 +16,7 @@ export interface RawListener {
   request(method: string, params: unknown): void | Promise<void>
   /** The response to a request of the board, before the protocol's package gets it. */
   response(method: string, result: unknown): void | Promise<void>
-  /** A line that is no JSON-RPC message. */
+  /** A line that is not a JSON-RPC message. */
   unparsed(line: Buffer): void
 }
 
@@ -67,7 +67,7 @@ async function* messages(
         if (++unparsedLines > maxUnparsedLines)
           throw new AgentFailure(
             'protocol_violation',
-            'The agent writes to its output what is not of the Agent Client Protocol.',
+            'The output of the agent does not follow the Agent Client Protocol.',
           )
       }
     }
@@ -120,7 +120,7 @@ function dispatch(
   return 'result' in message ? listener.response(method, message.result) : undefined
 }
 
-/** The lines of a stream, buffering one at most. @throws AgentFailure protocol_violation when a line is too long */
+/** The lines of a stream. Buffers at most one line. @throws AgentFailure protocol_violation if a line is too long */
 async function* lines(stdout: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let size = 0
@@ -145,7 +145,7 @@ async function* lines(stdout: Readable): AsyncGenerator<Buffer> {
   if (parts.length) yield Buffer.concat(parts)
 }
 
-/** Resolves when the line is flushed to the pipe. @throws Error when the pipe is gone */
+/** Resolves when the line is flushed to the pipe. @throws Error if the pipe is closed */
 const writeLine = (stdin: Writable, line: string): Promise<void> =>
   new Promise((resolve, reject) => {
     stdin.write(`${line}\n`, error => (error ? reject(error) : resolve()))

@@ -7,11 +7,11 @@ export interface KnownCall {
   /** The title and the kind with which the call began. */
   title: string | null
   kind: string | null
-  /** Its tool is one of a server of tools. */
+  /** Whether the tool belongs to an MCP server. */
   isServerTool: boolean
-  /** It might be of a tool of the board's that runs a command outside the sandbox. */
+  /** Whether the call might be of a board tool that runs a command outside the sandbox. */
   isUnsandboxed: boolean
-  /** The call has ended. A model may reuse its id, so its data does not apply to a later question. */
+  /** The call has ended. Its data does not apply to a later question, because models can reuse call IDs. */
   isOver: boolean
   subject: CallSubject
 }

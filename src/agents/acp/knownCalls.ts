@@ -12,7 +12,7 @@ const maxIdLength = 500
 export interface KnownCalls {
   record(update: RawUpdate): void
   find(id: string): KnownCall
-  /** The call once its tool is named, or as it is known after the time. */
+  /** Resolves to the call once its tool is named, or to the current state of the call when the timeout expires. */
   named(id: string, timeoutMs: number): Promise<KnownCall>
 }
 

@@ -25,10 +25,10 @@ const chunkRoles: Readonly<Record<string, 'user' | 'agent' | 'thought' | 'system
   agent_thought_chunk: 'thought',
   compaction_summary_chunk: 'system',
 }
-/** State of the agent that is no part of the conversation. */
+/** Updates to the agent's state that are not part of the conversation. */
 const ignoredKinds = new Set(['config_option_update', 'session_info_update'])
 
-/** Parses an untrusted update of an agent's session: fields that are missing or of another type are left out, long ones are cut. */
+/** Parses an untrusted update of an agent's session. Omits fields that are missing or have another type, and cuts long ones. */
 export function parseUpdate(update: RawUpdate): ParsedUpdate {
   const kind = update.sessionUpdate
   const role = chunkRoles[kind]

@@ -18,18 +18,18 @@ import type { AskedCall, PermissionParams } from './permissionParams.ts'
 import { requestTitle } from './toolCalls.ts'
 
 const maxOpenRequests = 50
-/** Claude Code names its tools within milliseconds; a person waits for nothing longer than that. */
+/** Claude Code names its tools within milliseconds. A user never waits longer than this for a name. */
 const namingTimeoutMs = 2000
 
-/** `written`: words, for a question that takes them. */
+/** `written`: a text answer, for a question that accepts text. */
 type Outcome = RequestPermissionOutcome | { outcome: 'written'; text: string }
 type Answer = (outcome: Outcome) => void
 
 /** The open permission requests of one agent. */
 export interface PermissionRequests {
-  /** Forwards a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
+  /** Forwards a request to the listener and waits for the answer. A request without an answerable option is cancelled at once. */
   ask(params: PermissionParams, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
-  /** From here on the board's own tools that run no command are allowed without a person. */
+  /** Allows the board's own tools that run no command without asking a user, from now on. */
   allowBoardTools(): void
   /** Asks the fields of a form, as `ask` does. */
   elicit(request: CreateElicitationRequest, withdrawn: AbortSignal): Promise<CreateElicitationResponse>
@@ -103,7 +103,7 @@ function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionW
   return {
     isFull: () => open.size >= maxOpenRequests,
     add(request: Omit<PermissionRequest, 'id'>, withdrawn: AbortSignal): Promise<Outcome> {
-      // Random, so that an answer to a request of an earlier run matches none of this one.
+      // Random, so that an answer to a request of an earlier run cannot match a request of this run.
       const id = randomBytes(6).toString('hex')
       const answered = new Promise<Outcome>(answer =>
         open.set(id, { options: request.options, takesText: request.takesText, answer }),
@@ -130,7 +130,10 @@ const findCall = (toolCall: AskedCall, calls: KnownCalls): KnownCall | Promise<K
   return awaitsName(toolCall, call) ? calls.named(toolCall.toolCallId, namingTimeoutMs) : call
 }
 
-/** Gemini CLI gives a server's tool the command in its input as the title: the function in its id says which tool it is. */
+/**
+ * Gemini CLI uses the command in the tool input as the title of an MCP tool call. The function name in the call's ID identifies
+ * the tool.
+ */
 function titleFor(
   toolCall: AskedCall,
   { names }: KnownCall,
@@ -145,8 +148,8 @@ function titleFor(
 }
 
 /**
- * What a request is about, as far as the agent's program says so by the kind of the call. A tool of a server that is not the board
- * may do anything, whatever its input looks like.
+ * The subject of a request, derived from the call's kind as the agent's program reports it. A tool of an MCP server other than
+ * the board can do anything, regardless of its input.
  */
 function aboutOf(
   { kind }: AskedCall,

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { promptLimits } from '../../contract/agentMessages.ts'
 import type { PromptFile } from '../link/agentLink.ts'
 
-/** What an agent takes in a prompt besides text and links. */
+/** The content types that an agent accepts in a prompt in addition to text and links. */
 export interface PromptCapabilities {
   image: boolean
   embeddedContext: boolean
@@ -14,7 +14,10 @@ const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'
 
 export const textOnly = (text: string): Block => ({ type: 'text', text })
 
-/** The blocks of a prompt: the text first, so that a command of the agent's begins it. What the agent does not take is a link. */
+/**
+ * The blocks of a prompt. The text comes first, so that an agent command is at the start of the prompt. A file that the agent
+ * does not accept becomes a link.
+ */
 export async function promptBlocks(
   text: string,
   files: readonly PromptFile[],

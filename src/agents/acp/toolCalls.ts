@@ -11,8 +11,8 @@ type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 
 /**
- * The tool names that the agent's own program gives: the protocol's `name`, and the places of Qwen Code, Claude Code and Codex.
- * Titles, inputs and names of options do not count, because a model may write them.
+ * The tool names that the agent's own program reports: the protocol's `name`, and the fields of Qwen Code, Claude Code and Codex.
+ * Titles, inputs and option names do not count, because a model can write them.
  */
 export function toolNames({ name, title, _meta }: Json): string[] {
   const meta = record(_meta)
@@ -32,7 +32,7 @@ export function toolNames({ name, title, _meta }: Json): string[] {
   ]
 }
 
-/** The title of a tool call; '' where it is missing, or is the call's input as JSON. */
+/** The title of a tool call. Empty if the title is missing, or is the call's input as JSON. */
 export const titleOf = ({ title }: Json): string =>
   typeof title === 'string' && !/^\s*[{[]\s*("|\{|\[|[}\]])/.test(title) ? title : ''
 

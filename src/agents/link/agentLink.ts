@@ -24,7 +24,7 @@ export type FailureReason = Extract<
 /** A failure of an agent. The message is for people and holds no secret of the launch. */
 export class AgentFailure extends Error {
   readonly reason: FailureReason
-  /** What the turn used before it failed. */
+  /** The usage of the turn before it failed. */
   usage: TurnUsage | null = null
 
   constructor(reason: FailureReason, message: string, cause?: unknown) {
@@ -33,7 +33,7 @@ export class AgentFailure extends Error {
     this.reason = reason
   }
 
-  /** The same failure, after a turn that used tokens. */
+  /** Returns this failure with the tokens that the failed turn used. */
   after(usage: TurnUsage | null): this {
     this.usage = usage
     return this
@@ -47,7 +47,10 @@ export interface AgentCommand {
   cwd: string
   env: Readonly<Record<string, string>>
 }
-/** Starts the process tree of an agent. The caller that passes this function also stops the tree, even when the agent failed to open. @throws LaunchFailed */
+/**
+ * Starts the process tree of an agent. The caller that passes this function must also stop the tree, even if the agent fails to
+ * open. @throws LaunchFailed
+ */
 export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 
 /** The address of the board's tools and the agent's token for them. */
@@ -57,23 +60,32 @@ interface BoardTools {
 }
 
 /**
- * call_id: the id of a call begins with the name of its function, as of Gemini CLI. title: the title of a call that is neither a
- * command nor a file is the name of its tool, as of GitHub Copilot CLI.
+ * call_id: the ID of a call begins with the name of its function, as in Gemini CLI. title: the title of a call that is neither a
+ * command nor a file is the name of its tool, as in GitHub Copilot CLI.
  */
 export type ToolNaming = 'call_id' | 'title'
 
 /** Everything needed to start an agent. */
 export interface AgentLaunch {
-  /** acp: the protocol over stdin and stdout. command: one process a prompt, its output is the answer. terminal: the prompt is a shell command. */
+  /**
+   * acp: the protocol over stdin and stdout. command: one process per prompt, whose output is the answer. terminal: the prompt is
+   * a shell command.
+   */
   protocol: 'acp' | 'command' | 'terminal'
-  /** The program and its arguments. With `command`, the prompt replaces `{prompt}`; where there is none, the prompt is written to stdin. */
+  /**
+   * The program and its arguments. With `command`, the prompt replaces `{prompt}`; without that placeholder, the prompt is
+   * written to stdin.
+   */
   argv: readonly string[]
   cwd: string
-  /** Its folder in this project, with its home, or with its conversations if it uses the account's home. */
+  /**
+   * The agent's folder in this project. It contains the agent's home, or only its conversations if the agent uses the account's
+   * home.
+   */
   ownFolder?: string
   /** Whether its home is in that folder. */
   hasOwnHome?: boolean
-  /** The session's folder for files that go with prompts, which the agent may read. */
+  /** The session's folder for prompt attachments, which the agent can read. */
   filesFolder?: string
   /** The whole environment of the process. */
   env: Readonly<Record<string, string>>
@@ -83,16 +95,16 @@ export interface AgentLaunch {
   authMethods: readonly string[]
   /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean
-  /** Where the agent's program names the tool of a call, beside the fields that are made for it. */
+  /** Where the agent's program names the tool of a call, apart from the protocol's own fields. */
   toolNaming?: ToolNaming
-  /** Knows the turns that failed although the agent ended them well. */
+  /** Detects failed turns that the agent reported as successful. */
   failedTurn?: FailedTurnRule
   tools: BoardTools | null
   /** Session modes, best first. The first one that the agent offers is set. */
   modes?: readonly string[]
-  /** What was chosen of what the agent offers: it is set, or the session does not start. */
+  /** The chosen options of the agent. If an option cannot be set, the session does not start. */
   choice?: { model: string | null; mode: string | null; effort: string | null }
-  /** The agent was told the chosen model by its environment, and need not offer it. */
+  /** Whether the agent receives the chosen model in its environment, so that it does not need to offer the model. */
   modelIsKnown?: boolean
 }
 
@@ -110,11 +122,11 @@ export interface PermissionRequest {
   title: string
   kind: string
   options: readonly PermissionOption[]
-  /** Whether an answer in words is possible. */
+  /** Whether a text answer is possible. */
   takesText?: boolean
-  /** What would run, as the agent's program tells it. */
+  /** The command that would run, as the agent's program reports it. */
   command: string | null
-  /** The files that it is about. */
+  /** The affected files. */
   paths: readonly string[]
   /** The plan to approve, as Markdown. */
   plan: string | null
@@ -127,9 +139,12 @@ export interface PermissionRequest {
 
 /** Receives an agent's output, one item at a time and in order. */
 export interface AgentListener {
-  /** A returned promise is backpressure: output is not read until it resolves. A `tool_call_update` may come before its `tool_call`: upsert. */
+  /**
+   * A returned promise is backpressure: output is not read until it resolves. A `tool_call_update` can arrive before its
+   * `tool_call`: upsert.
+   */
   update(update: RawUpdate): void | Promise<void>
-  /** Comes after an update with its tool call. Answer with `answerPermission`. */
+  /** Called after an update with the tool call. Answer with `answerPermission`. */
   permission(request: PermissionRequest): void
   /** The agent withdrew the request, or its turn ended. */
   permissionWithdrawn(id: string): void
@@ -139,7 +154,7 @@ export interface AgentListener {
 export interface TurnUsage {
   inputTokens: number
   outputTokens: number
-  /** How many of the input tokens were read from the provider's cache, where the agent tells. */
+  /** The number of input tokens that were read from the provider's cache, if the agent reports it. */
   cachedTokens?: number
 }
 /** The result of a turn that did not fail. */
@@ -149,30 +164,30 @@ export interface TurnEnd {
 }
 /** The parts of a turn that show whether its agent failed. */
 export interface TurnSigns {
-  /** The agent's words after its last tool call. */
+  /** The agent's text after its last tool call. */
   lastMessage: string
   /** The last chunk of text: models stream their text, programs send theirs whole. */
   lastChunk: string
   usedTools: boolean
-  /** The tokens of the turn; null where the agent named none. */
+  /** The tokens of the turn. Null if the agent reported none. */
   usage: TurnUsage | null
-  /** Whether the response to the prompt named tokens. */
+  /** Whether the response to the prompt reported tokens. */
   responseHasUsage: boolean
   /** The `_meta` of the newest updates of the session's state, oldest first. */
   states: readonly unknown[]
 }
-/** A turn that failed although its agent ended it well. */
+/** A failed turn that its agent reported as successful. */
 export interface TurnFailure {
   reason: FailureReason
   message: string
 }
-/** Knows the failed turns of one agent. */
+/** Detects the failed turns of one agent. */
 export type FailedTurnRule = (turn: TurnSigns) => TurnFailure | null
 
 export interface AgentCapabilities {
   resume: boolean
   tools: boolean
-  /** Whether a session takes more than one prompt. */
+  /** Whether a session accepts more than one prompt. */
   followUps: boolean
 }
 export interface SessionOption {
@@ -193,7 +208,10 @@ export interface StartedSession {
   efforts: readonly SessionOption[]
 }
 
-/** A file that goes with a prompt: a copy that the agent can read. `isLink`: it is named, and not shown whatever the agent takes. */
+/**
+ * An attachment of a prompt: a copy that the agent can read. `isLink`: the prompt contains only its name and location, even if
+ * the agent accepts its content.
+ */
 export interface PromptFile {
   filename: string
   contentType: string
@@ -206,21 +224,24 @@ export interface PromptFile {
 export interface AgentLink {
   readonly info: { name: string | null; version: string | null }
   readonly capabilities: AgentCapabilities
-  /** Opens a session, or resumes `resume` where the agent can and still knows it; replayed updates are dropped. May be called once. */
+  /**
+   * Opens a session, or resumes `resume` if the agent supports resuming and still has that conversation. Drops replayed updates.
+   * Call it at most once.
+   */
   start(resume?: string | null): Promise<StartedSession>
-  /** Runs one turn. Only one may run at a time. */
+  /** Runs one turn. Only one turn can run at a time. */
   prompt(text: string, files?: readonly PromptFile[]): Promise<TurnEnd>
   /**
-   * Asks the agent to end the turn. The turn counts as cancelled from here on, however it ends; a plain command ends only with its
-   * process. Cancels open permission requests. Does nothing between turns.
+   * Asks the agent to end the turn. The turn counts as cancelled from then on, regardless of how it ends. A plain command ends
+   * only with its process. Cancels open permission requests. Does nothing between turns.
    */
   cancel(): Promise<void>
-  /** Chooses an option, or none (null), or answers in words. False when the request is not open any more. */
+  /** Answers with an option, with no option (null), or with text. Returns false if the request is no longer open. */
   answerPermission(id: string, optionId: string | null, text?: string | null): boolean
   setMode(id: string): Promise<void>
-  /** The last 8 KiB of the agent's stderr, with secrets redacted; with `from` without as many of its first bytes. */
+  /** The last 8 KiB of the agent's stderr, with secrets redacted. `from` is the number of leading bytes to omit. */
   stderrTail(from?: number): string
-  /** How many bytes it has written on stderr so far; with `command` and `terminal` in the present turn. */
+  /** The number of bytes on stderr so far; with `command` and `terminal`, in the current turn. */
   stderrWritten(): number
   /** Forwards updates that come after a turn: for `limitMs`, until `signal` aborts, or until the output of the agent's process ends. */
   receiveLate(limitMs: number, signal: AbortSignal): Promise<void>

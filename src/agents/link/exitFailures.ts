@@ -20,12 +20,12 @@ export const describeExit = ({ code, signal }: Exit): string =>
 export const asLaunchFailure = (error: unknown): unknown =>
   error instanceof LaunchFailed ? new AgentFailure('launch_failed', toPlainLine(error.message), error) : error
 
-/** Turns whatever ended a conversation into an AgentFailure. */
+/** Converts an error that ended a conversation into an AgentFailure. */
 export interface FailureExplainer {
   explain(error: unknown, fallback: FailureReason): Promise<AgentFailure>
 }
 
-/** @param isGarbage whether the agent wrote lines, and none of the protocol */
+/** @param isGarbage whether the agent wrote lines, and none that follow the protocol */
 export function createFailureExplainer(
   child: AgentProcess,
   tail: StderrTail,
@@ -36,7 +36,7 @@ export function createFailureExplainer(
     new AgentFailure(failure.reason, redactSecrets(failure.message, secrets), failure.cause)
   async function explainExit(fallback: FailureReason): Promise<AgentFailure> {
     const exit = await Promise.race([child.exited, delay(exitTimeoutMs, undefined, { ref: false })])
-    if (!exit) return new AgentFailure('protocol_violation', 'The agent closed its output but went on running.')
+    if (!exit) return new AgentFailure('protocol_violation', 'The agent closed its output but is still running.')
     await readRest(child.stderr)
     if (isGarbage())
       return new AgentFailure(

@@ -53,17 +53,17 @@ const limitMessage =
   /^\W{0,3}(you've hit your [\w' -]{0,30}limit|claude ai usage limit reached|you've reached your [\w' -]{0,30}limit|you have (hit|reached|exceeded|exhausted) your [\w' -]{0,30}(limit|quota)|(error: )?rate limit (reached|exceeded))/i
 const maxLimitMessageLength = 400
 
-/** The reason that an agent's error text names; undefined where no pattern matches. */
+/** The reason that an agent's error text names. Undefined if no pattern matches. */
 export function reasonIn(text: string): FailureReason | undefined {
   const lower = text.slice(0, 20_000).toLowerCase().replaceAll('’', "'")
   return reasonPatterns.find(([, pattern]) => pattern.test(lower))?.[0]
 }
 
-/** The same for the error of a turn, in which the model may not have been reached. */
+/** The reason for the error of a turn, in which the model might have been unreachable. */
 export const reasonOfError = (text: string): FailureReason | undefined =>
   reasonIn(text) ?? (modelError.test(text.slice(0, 20_000).toLowerCase()) ? 'model_error' : undefined)
 
-/** The reason that a status of HTTP names; undefined for one that says nothing alone. */
+/** The reason that an HTTP status names. Undefined for a status that is ambiguous by itself. */
 export function reasonOfStatus(status: unknown): FailureReason | undefined {
   if (typeof status !== 'number') return undefined
   if (status === 401 || status === 403) return 'launch_failed'
@@ -75,7 +75,7 @@ export function reasonOfStatus(status: unknown): FailureReason | undefined {
 export const limitIn = (text: string): boolean =>
   text.length <= maxLimitMessageLength && limitMessage.test(text.replaceAll('’', "'"))
 
-/** Checks the reason with which a turn ended. @throws AgentFailure where it means a failure */
+/** Checks the reason with which a turn ended. @throws AgentFailure if the reason means a failure */
 export function checkStopReason(stopReason: unknown): 'end_turn' | 'cancelled' {
   const found =
     typeof stopReason === 'string' && Object.hasOwn(stopReasons, stopReason) ? stopReasons[stopReason] : undefined

@@ -1,5 +1,5 @@
 const maxAheadMs = 8 * 86_400_000
-/** A time of day that has just passed is one that the agent rounded, or that is stale: it says nothing about tomorrow. */
+/** A time of day that has just passed was rounded by the agent, or is stale. It does not refer to tomorrow. */
 const staleMs = 15 * 60_000
 const maxTextLength = 20_000
 
@@ -31,8 +31,8 @@ const daily = new RegExp(`${before}${link}${time}`, 'i')
 const zoneAfter = /^[^\n(]{0,12}\(([A-Za-z_]+(?:\/[A-Za-z_+-]+[0-9]*){0,2})\)|^\s*(UTC|GMT)\b/
 
 /**
- * When the usage limit in an agent's error text ends, as an ISO time. Undefined if the text has no time, or one that has passed or is
- * more than 8 days ahead. A time of day without a zone is one of `timeZone`, by default the server's.
+ * When the usage limit in an agent's error text ends, as an ISO time. Undefined if the text has no time, or one that has passed
+ * or is more than 8 days ahead. A time of day without a zone is in `timeZone`, by default the server's.
  */
 export function limitEndIn(text: string, now: Date, timeZone?: string): string | undefined {
   const plain = joinSpaces(text.slice(0, maxTextLength)).replaceAll('\\"', '"').replaceAll('’', "'")
@@ -83,11 +83,11 @@ function clockIn(text: string, now: Date, fallback: string): number | undefined 
   const named = { month: months.indexOf(name!.toLowerCase()) + 1, day: Number(day), hour, minute }
   if (year !== undefined) return instantOf(zone, { ...named, year: Number(year) })
   const at = instantOf(zone, { ...named, year: today.year })
-  // "Jan 2" said in December.
+  // "Jan 2", written in December.
   return at < now.getTime() - 180 * 86_400_000 ? instantOf(zone, { ...named, year: today.year + 1 }) : at
 }
 
-/** The hour and minute; without am or pm only a time with minutes counts, for else it may be any number. */
+/** The hour and minute. Without am or pm, only a time with minutes counts, because a plain number can mean anything. */
 function clockOf(whole: string, [hours, minutes, half]: Array<string | undefined>): [number?, number?] {
   if (hours === undefined) return [/noon$/i.test(whole) ? 12 : 0, 0]
   if (half === undefined && minutes === undefined) return []
@@ -96,7 +96,7 @@ function clockOf(whole: string, [hours, minutes, half]: Array<string | undefined
   return [half === undefined ? hour : (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0), minute]
 }
 
-/** The zone that stands behind a time, if it is one. */
+/** The zone after a time, if that text is a zone. */
 function zoneOf(text: string): string | undefined {
   const found = zoneAfter.exec(text)
   const name = found?.[1] ?? (found?.[2] && 'UTC')
@@ -116,7 +116,7 @@ interface Wall {
   minute: number
 }
 
-/** What a clock on the wall of a zone shows. */
+/** The date and time in a zone. */
 function partsIn(timeZone: string, at: number): Wall {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -133,7 +133,7 @@ function partsIn(timeZone: string, at: number): Wall {
 
 const utcOf = ({ year, month, day, hour, minute }: Wall) => Date.UTC(year, month - 1, day, hour, minute)
 
-/** When a clock of a zone shows this. Twice corrected, because the first guess may be beyond a change of the clocks. */
+/** The instant of a local time in a zone. Corrected twice, because the first guess can be on the other side of a clock change. */
 function instantOf(zone: string, wall: Wall): number {
   const wanted = utcOf(wall)
   const correct = (guess: number) => guess + wanted - utcOf(partsIn(zone, guess))

@@ -5,8 +5,8 @@ import { createRedactor, type Redactor } from './redactSecrets.ts'
 const textKinds = new Set(['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk'])
 
 /**
- * Redacts the secrets of an agent's launch from all its output, before anything is stored, shown or sent. A secret may be split over
- * several chunks: the end of a chunk that may begin a secret is held back until the next chunk.
+ * Redacts the secrets of an agent's launch from all its output before anything is stored, shown or sent. A secret can be split
+ * across chunks: if the end of a chunk might begin a secret, it is held back until the next chunk.
  */
 export function redactAgent(secrets: readonly string[], listener: AgentListener): AgentRedaction {
   const redactor = createRedactor(secrets)
@@ -58,7 +58,7 @@ type TextUpdate = RawUpdate & { content: { type: 'text'; text: string } }
 const isText = (update: RawUpdate): update is TextUpdate =>
   textKinds.has(update.sessionUpdate) && typeof (update as Partial<TextUpdate>).content?.text === 'string'
 
-/** An answer names an option by its id, so an id is no place for a secret: such an option is not offered. */
+/** An answer names an option by its ID, so an ID cannot be redacted. An option whose ID contains a secret is not offered. */
 function redactRequest(redactor: Redactor, { options, ...request }: PermissionRequest): PermissionRequest {
   return {
     ...redactor.value(request),
@@ -66,7 +66,7 @@ function redactRequest(redactor: Redactor, { options, ...request }: PermissionRe
   }
 }
 
-/** Forwards texts, except for an end that may begin a secret. */
+/** Forwards texts, except for an end that might begin a secret. */
 function createHeldText(redactor: Redactor, listener: AgentListener) {
   let held: { update: TextUpdate; text: string } | undefined
   const pass = (update: TextUpdate, text: string) =>
@@ -93,7 +93,7 @@ function createHeldText(redactor: Redactor, listener: AgentListener) {
 
 const maxHeldOutputs = 500
 
-/** Keeps back the end of a command's output that may begin a secret, until the next piece of it or the end of its call. */
+/** Holds back the end of a command's output that might begin a secret, until the next chunk of output or the end of the call. */
 function createHeldOutputs(redactor: Redactor) {
   const held = new Map<string, string>()
   return {

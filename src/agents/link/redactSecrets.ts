@@ -4,13 +4,16 @@ const mark = '***'
 /** Replaces the secrets of one launch. */
 export interface Redactor {
   text(text: string): string
-  /** A JSON value with all its texts redacted, names of fields included. */
+  /** A JSON value with all its strings redacted, including field names. */
   value<T>(value: T): T
-  /** How many characters at the end of a text may be the beginning of a secret. */
+  /** The number of characters at the end of a text that might be the beginning of a secret. */
   lengthOfBegun(text: string): number
 }
 
-/** Secrets are found also in the forms that they have within JSON and URLs. Shorter ones than six characters are left: they are words. */
+/**
+ * Secrets are also found in their JSON and URL encodings. Secrets shorter than six characters are not redacted, because they
+ * match ordinary words.
+ */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const forms = [
     ...new Set(

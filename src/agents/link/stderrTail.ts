@@ -2,15 +2,15 @@ import { createTail } from '../../process/output.ts'
 import { redactSecrets } from './redactSecrets.ts'
 
 const maxTailBytes = 8 * 1024
-/** Exceeds maxTailBytes by more than the longest secret: a secret at the cut is still whole, and redacted, before the cut is made. */
+/** Exceeds maxTailBytes by more than the longest secret. A secret at the cut is still whole and redacted before the cut. */
 const maxKeptBytes = 4 * maxTailBytes
 
-/** The end of an agent's output beside its protocol, with secrets redacted. */
+/** The end of the agent's output outside its protocol, with secrets redacted. */
 export interface StderrTail {
   add(bytes: Buffer): void
-  /** How many bytes were added so far. */
+  /** The number of bytes added so far. */
   written(): number
-  /** @param from leaves out as many of the first bytes */
+  /** @param from the number of leading bytes to omit */
   text(from?: number): string
 }
 

@@ -4,9 +4,9 @@ type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 const outputField = 'terminal_output_delta'
 
-/** What a command has written since the last update of its call. Codex sends it beside the fields of the protocol. */
+/** The output of a command since the last update of its call. Codex sends it outside the fields of the protocol. */
 export interface TerminalOutput {
-  /** undefined: nothing. */
+  /** Undefined if there is no output. */
   text: string | undefined
   /** Whether the call is over: no more output follows. */
   ends: boolean
@@ -24,7 +24,7 @@ export function readTerminalOutput({ _meta, status }: RawUpdate): TerminalOutput
   }
 }
 
-/** The same update with another output. */
+/** Returns the update with its output replaced. */
 export function withTerminalOutput(update: RawUpdate, data: string): RawUpdate {
   const { _meta } = update
   return { ...update, _meta: { ...record(_meta), [outputField]: { ...record(record(_meta)[outputField]), data } } }

@@ -6,7 +6,7 @@ const maxReportLength = 1000
 const errorReport =
   /^\W{0,3}((api|internal|server|network|connection|http|stream|model|provider|request|fatal|unexpected) )?(error|failure)( \d{3}\b|\s?[:(])|^\W{0,3}(error|http|status)[ :]+[45]\d\d\b/i
 
-/** Whether a text is an agent's report of an error, and nothing else. */
+/** Whether a text is only an agent's error report. */
 const isErrorReport = (text: string): boolean => text.length <= maxReportLength && errorReport.test(text.trim())
 
 const unclear = (text: string): TurnFailure => ({
@@ -14,7 +14,10 @@ const unclear = (text: string): TurnFailure => ({
   message: `The agent's last words look like an error: ${text} Retry the card, or move it on if its work is done.`,
 })
 
-/** Holds for every agent: an error report is no work. With tokens spent or tools used it may be the work's own text: then a person decides. */
+/**
+ * Applies to every agent: an error report is not a result. If tokens were spent or tools were used, the text can be part of the
+ * result, so a user decides.
+ */
 const anyFailedTurn: FailedTurnRule = ({ lastMessage, usedTools, usage }) => {
   const text = toPlainLine(lastMessage)
   if (!usedTools && limitIn(lastMessage)) return { reason: 'usage_limit', message: text }
@@ -22,7 +25,7 @@ const anyFailedTurn: FailedTurnRule = ({ lastMessage, usedTools, usage }) => {
   return usage === null && !usedTools ? { reason: reasonOfError(text) ?? 'model_error', message: text } : unclear(text)
 }
 
-/** Judges how a turn ended that its agent answered. @throws AgentFailure where the stop reason, or what the agent sent, means a failure */
+/** Judges a turn that its agent answered. @throws AgentFailure if the stop reason or the agent's output means a failure */
 export function judgeTurn(stopReason: unknown, turn: TurnSigns, rule?: FailedTurnRule): TurnEnd {
   try {
     const ended = checkStopReason(stopReason)

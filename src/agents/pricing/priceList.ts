@@ -7,15 +7,15 @@ import { shippedPrices } from './shippedPrices.ts'
 
 const PriceFile = v.strictObject({ models: v.pipe(v.array(Price), v.maxLength(10_000)) })
 
-/** What models cost. */
+/** The prices of models. */
 export interface PriceList {
-  /** The cost of tokens in US dollars; null where the model is unknown or has no price. */
+  /** The cost of tokens in US dollars. Null if the model is unknown or has no price. */
   costOf(model: string | null, usage: TurnUsage): number | null
 }
 
 /**
- * The prices that ship with the board, after those of a file of the operator's.
- * @throws Problem VALIDATION_FAILED naming the field of the file that breaks its rule
+ * The prices that ship with the board, overridden by the operator's price file.
+ * @throws Problem VALIDATION_FAILED naming the invalid field of the file
  */
 export async function readPriceList(file: string | undefined): Promise<PriceList> {
   const own = file === undefined ? [] : await readPriceFile(file)
@@ -49,10 +49,10 @@ const costAt = (
   return ((inputTokens - cached) * input + cached * cachedInput + outputTokens * output) / 1_000_000
 }
 
-/** A model as agents name it: `anthropic/claude-opus-4-5-20251101[1m]`, `gpt-5.2-codex/high`. */
+/** The spellings of a model name that agents report: `anthropic/claude-opus-4-5-20251101[1m]`, `gpt-5.2-codex/high`. */
 const namesOf = (model: string): string[] => [model, ...model.split('/')].map(plainName)
 
-/** Without what does not tell models apart: letter case, dots, a date, a size of the context. */
+/** Removes the parts that do not distinguish models: letter case, dots, a date, a context size. */
 const plainName = (model: string): string =>
   model
     .toLowerCase()

@@ -31,40 +31,43 @@ export interface AgentProvider {
   id: string
   name: string
   protocol: 'acp' | 'command'
-  /** The program and its arguments. With the protocol `command` an argument may hold `{prompt}`. */
+  /** The program and its arguments. With the protocol `command`, an argument can contain `{prompt}`. */
   command: readonly string[]
-  /** How to install it: a command or an address, for people. */
+  /** How to install the agent: a command or an address, for people. */
   install: string | null
   credentials: CredentialMappings
-  /** Environment variables that it always gets. */
+  /** Environment variables that the agent always gets. */
   env: Readonly<Record<string, string>>
-  /** Variables of the server's environment that it gets where no credential is chosen: its sign-in and settings. */
+  /** Variables of the server's environment that the agent gets if no credential is chosen: its sign-in and settings. */
   account: readonly string[]
-  /** Variables of the server's environment that it always gets. */
+  /** Variables of the server's environment that the agent always gets. */
   pass: readonly string[]
   /** Initial files of every home of a credential, by relative path. */
   homeFiles: Readonly<Record<string, string>>
-  /** Folders and files of the account's home that hold its sign-in and its state, which a sandbox leaves it. */
+  /**
+   * Folders and files in the account's home that contain the agent's sign-in and state. The sandbox gives the agent access to
+   * them.
+   */
   state: readonly string[]
-  /** Folders in `state` that hold conversations and nothing else. A sandbox has others in their place for each project. */
+  /** Folders in `state` that contain only conversations. The sandbox replaces them with separate folders for each project. */
   conversations: readonly string[]
-  /** Without it, it builds no sandbox of its own. */
+  /** Undefined for an agent that has no sandbox of its own. */
   walled?: WalledAgent
   /** Ids of authentication methods that use its environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
   toolArgs: readonly string[]
-  /** Where it names the tool that it asks for, if in no field of its own. */
+  /** Where the agent names the tool in a permission request, if it does not use the protocol's own field. */
   toolNaming?: ToolNaming
-  /** Session modes, best first: for work in its own folder, and for planning without changes. */
+  /** Session modes, best first: for work in the session's folder, and for planning without changes. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
-  /** The version that this board is tried with. */
+  /** The version that this board was tested with. */
   tried: string | null
   usageIsCumulative: boolean
-  /** Knows its turns that failed although it ended them well. */
+  /** Detects failed turns that the agent reported as successful. */
   failedTurn?: FailedTurnRule
-  /** Without it, the operator has turned telemetry on, or none is known of. */
+  /** Undefined if the operator enabled telemetry, or if the agent has no known telemetry. */
   telemetryOff?: TelemetryOff
 }
 
@@ -93,13 +96,13 @@ const copilotProvider = [
   'MAX_PROMPT_TOKENS',
   'MAX_OUTPUT_TOKENS',
 ].map(name => `COPILOT_PROVIDER_${name}`)
-/** No telemetry without consent, and no program that updates itself on a server. */
+/** No telemetry without consent, and no automatic updates of the program on a server. */
 const qwenSettings = `${JSON.stringify({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }, null, 2)}\n`
 const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#plan', 'read-only', 'ask', 'chat']
 
 type BuiltIn = Partial<AgentProvider> & Pick<AgentProvider, 'id' | 'name' | 'command' | 'credentials'>
 
-/** A provider with the defaults that most agents share. */
+/** Returns a provider with the defaults that most agents share. */
 export const defineProvider = (given: BuiltIn): AgentProvider => ({
   protocol: 'acp',
   install: null,
@@ -156,7 +159,7 @@ export const builtIn: readonly AgentProvider[] = [
     credentials: { openai: codex, custom: codex },
     account: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_PATH', 'CODEX_CONFIG', 'MODEL_PROVIDER'],
     authMethods: ['api-key', 'codex-api-key', 'openai-api-key'],
-    // In the mode agent a second model decides what the person would be asked.
+    // In the mode `agent`, a second model answers the questions instead of a user.
     modes: { work: ['workspace-write', 'agent', 'auto'], plan: ['read-only'] },
     state: ['.codex'],
     walled: codexWalled,
@@ -171,7 +174,7 @@ export const builtIn: readonly AgentProvider[] = [
     credentials: { google: gemini },
     account: googleAccount,
     authMethods: ['gemini-api-key'],
-    // In a folder that it does not trust it takes no mode but its default.
+    // In a folder that the agent does not trust, it accepts only its default mode.
     env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     toolNaming: 'call_id',
     modes: { work: ['autoEdit', 'auto_edit'], plan },

@@ -6,7 +6,7 @@ import { AgentId, text, VariableName } from '../../contract/fields.ts'
 import { builtIn, defineProvider, type AgentProvider } from './builtInProviders.ts'
 import { keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
 
-/** config.json in the data folder is not valid. The message is for the operator. */
+/** Thrown if config.json in the data folder is invalid. The message is for the operator. */
 export class InvalidConfig extends Error {
   constructor(problem: string, cause?: unknown) {
     super(`config.json in the data folder is not valid: ${problem}`, { cause })
@@ -40,8 +40,8 @@ const Config = v.looseObject({ agentTelemetry: v.optional(v.boolean()), agents: 
 type ConfiguredAgent = v.InferOutput<typeof Agent>
 
 /**
- * The built-in agents merged with `agents` in config.json. An entry with the id of a built-in agent overrides the fields that it
- * has; any other entry must have a command. With `agentTelemetry` the agents' telemetry is left as they have it.
+ * The built-in agents merged with `agents` in config.json. An entry with the ID of a built-in agent overrides only the fields
+ * that it has. Any other entry must have a command. With `agentTelemetry`, the agents' telemetry settings are unchanged.
  * @throws InvalidConfig
  */
 export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
@@ -72,7 +72,7 @@ async function readConfig(dataDir: string): Promise<v.InferOutput<typeof Config>
   return output
 }
 
-/** Describes an issue without the value, which may be a secret. */
+/** Describes an issue without the value, which might be a secret. */
 const describeIssue = ({ message, expected }: v.BaseIssue<unknown>) =>
   !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
 
@@ -81,10 +81,12 @@ function parse(content: string): unknown {
     const value: unknown = JSON.parse(content.replace(/^\uFEFF/, ''))
     return Array.isArray(value) ? null : value
   } catch (error) {
-    // The parser's message quotes the content, which may be a secret.
+    // The parser's message quotes the content, which might be a secret.
     const at = /position (\d+)/.exec((error as Error).message)?.[1]
     throw new InvalidConfig(
-      at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,
+      at === undefined
+        ? 'it is not valid JSON.'
+        : `it is not valid JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,
     )
   }
 }

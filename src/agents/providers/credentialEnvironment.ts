@@ -7,52 +7,52 @@ export interface AgentCredential {
   kind: 'api_key' | 'oauth'
   token: string
   baseUrl: string | null
-  /** Are sent with each request to the provider. */
+  /** Headers that are sent with each request to the provider. */
   headers: Readonly<Record<string, string>>
-  /** The models that its endpoint has, the usual one first; empty where the agent knows them. */
+  /** The models of the credential's endpoint, the default first. Empty if the agent has its own list. */
   models: readonly string[]
 }
 
-/** How an agent takes a credential. */
+/** How an agent accepts a credential. */
 export interface CredentialMapping {
-  /** @param model the one that was chosen of the credential's models, else its first one; null where it names none */
+  /** @param model the chosen model of the credential, or its first model; null if the credential lists none */
   env(credential: AgentCredential, model: string | null): Record<string, string>
   /** Extra arguments of the agent's command. */
   args?: readonly string[]
   /** Whether the agent can send headers. */
   headers?: boolean
-  /** Whether the agent can be told a model that it does not know. */
+  /** Whether the agent accepts a model name that it does not have in its own list. */
   model?: 'taken' | 'needed'
 }
 
-/** How an agent takes credentials, by the credential's provider. */
+/** How an agent accepts credentials, by the credential's provider. */
 export type CredentialMappings = Readonly<Partial<Record<CredentialProvider, CredentialMapping>>>
 
-/** Why an agent cannot work with a credential that it takes in principle; undefined when it can. */
+/** Why an agent cannot use a credential of a supported provider. Undefined if it can. */
 export function credentialProblem(
   { name, credentials }: { name: string; credentials: CredentialMappings },
   { provider, headers, models }: Pick<AgentCredential, 'provider' | 'headers' | 'models'>,
 ): string | undefined {
   const mapping = credentials[provider]
   if (!mapping?.headers && Object.keys(headers).length > 0)
-    return `${name} cannot send the headers of the credential, so it is not started with it.`
+    return `${name} cannot send the headers of the credential. Choose another agent.`
   if (!mapping?.model && models.length > 0)
-    return `${name} cannot be told the models of the credential, so it is not started with it.`
+    return `${name} does not accept custom model names. Choose another agent for a credential that lists models.`
   if (mapping?.model === 'needed' && models.length === 0)
     return `${name} needs to know a model of the credential: board credentials edit <credential> --model <model>`
   return undefined
 }
 
-/** The variables by which an agent takes a key, the base URL and a model. */
+/** The variables that pass a key, the base URL and a model to an agent. */
 interface Variables {
   key: string
   baseUrl?: string
   model?: string
-  /** More variables that it needs. */
+  /** Other required variables. */
   rest?: Record<string, string>
 }
 
-/** A credential whose parts have a variable each. */
+/** A credential with one variable per field. */
 export const keyVariables = ({ key, baseUrl, model, rest }: Variables): CredentialMapping => ({
   ...(model && { model: 'taken' }),
   env(credential, chosen) {
@@ -69,7 +69,7 @@ export const keyVariables = ({ key, baseUrl, model, rest }: Variables): Credenti
 const version = /\/v\d+(beta)?$/
 const withoutVersion = (url: string) => url.replace(version, '')
 const withVersion = (url: string, path: string) => (version.test(url) ? url : url + path)
-/** Where each provider's API is, and the version that a client's base URL ends with. */
+/** The API address of each provider, and the version suffix of a client's base URL. */
 const apis = {
   anthropic: { url: 'https://api.anthropic.com', path: '/v1' },
   openai: { url: 'https://api.openai.com', path: '/v1' },
@@ -77,7 +77,7 @@ const apis = {
   openrouter: { url: 'https://openrouter.ai', path: '/api/v1' },
 } as const
 
-/** The base URL with its version, also where the credential names none; null for providers that are no model's. */
+/** The base URL with its version, including for credentials without one. Null for providers that do not serve models. */
 function fullUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
   const url = baseUrl?.replace(/\/+$/, '') ?? null
   if (!Object.hasOwn(apis, provider)) return url
@@ -85,7 +85,7 @@ function fullUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'base
   return withVersion(url ?? api.url, api.path)
 }
 
-/** The base URL as clients of OpenAI's API expect it; null where the credential names none and the client knows it. */
+/** The base URL in the form that clients of OpenAI's API expect. Null if the credential has none and the client has a default. */
 const apiUrl = (credential: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null =>
   credential.baseUrl === null && credential.provider !== 'openrouter'
     ? null
@@ -113,13 +113,13 @@ export const claude: CredentialMapping = {
     return {
       ...keyVariables({ key, baseUrl: 'ANTHROPIC_BASE_URL' }).env(credential, model),
       ...(hasHeaders(credential) && { ANTHROPIC_CUSTOM_HEADERS: headerLines(credential.headers, '\n') }),
-      // It asks a small model for titles and the like; an endpoint of somebody's own may have one model only.
+      // Claude Code uses a small model for titles and similar tasks, but a custom endpoint can have only one model.
       ...(model !== null && { ANTHROPIC_MODEL: model, ANTHROPIC_SMALL_FAST_MODEL: credential.models.at(-1)! }),
     }
   },
 }
 
-/** Codex takes all but the key in its configuration, which its adapter reads from the environment. */
+/** Codex accepts everything except the key in its configuration, which its adapter reads from the environment. */
 export const codex: CredentialMapping = {
   headers: true,
   model: 'taken',
@@ -155,7 +155,7 @@ export const gemini: CredentialMapping = {
   }),
 }
 
-/** Copilot with a model provider of one's own. It knows no default model there. */
+/** Copilot with a custom model provider, for which it has no default model. */
 export const copilotOwnProvider = (type: 'openai' | 'anthropic'): CredentialMapping => ({
   headers: true,
   model: 'needed',
@@ -169,9 +169,9 @@ export const copilotOwnProvider = (type: 'openai' | 'anthropic'): CredentialMapp
 })
 
 /**
- * OpenCode takes all in its configuration. It is allowed the credential's provider only: of several it may take another one's
- * models, a third party's among them.
- * @param id the provider's name in OpenCode; null for an endpoint of somebody's own, of which it must be told a model
+ * OpenCode accepts everything in its configuration. Only the credential's provider is enabled, because OpenCode can otherwise
+ * choose a model of another provider, including a third party's.
+ * @param id the provider's name in OpenCode; null for a custom endpoint, which requires an explicit model
  */
 export const opencode = (id: string | null): CredentialMapping => ({
   headers: true,
@@ -204,7 +204,7 @@ export const qwen: CredentialMapping = {
   args: ['--auth-type', 'openai'],
 }
 
-/** Goose takes the host and the path of the base URL separately. */
+/** Goose accepts the host and the path of the base URL separately. */
 export const gooseOpenai: CredentialMapping = {
   model: 'taken',
   env(credential, model) {

@@ -4,7 +4,10 @@ import { reasonOfError, reasonOfStatus, toPlainLine } from '../link/failureReaso
 type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 
-/** Codex ends a failed turn well, too. But its thread is then in the state `systemError`, and the error before that may name a status. */
+/**
+ * Codex reports a failed turn as successful. But its thread is then in the state `systemError`, and the preceding error can
+ * contain an HTTP status.
+ */
 export const codexFailedTurn: FailedTurnRule = ({ states, lastChunk }) => {
   const known = states.map(state => record(record(state).codex))
   const status = known.findLast(({ threadStatus }) => threadStatus !== undefined)?.threadStatus
@@ -23,13 +26,13 @@ const statusIn = (info: unknown): unknown =>
     .map(each => record(each).httpStatusCode)
     .find(each => typeof each === 'number')
 
-/** The words with which Copilot's own program begins its reports. */
+/** The text with which Copilot's own program begins its reports. */
 const copilotReport =
   /^Error: (Failed to get response from the AI model|Authentication failed with provider|Model '.*' not found on provider|\d{3} |.*\(HTTP \d{3}\))/
 
 /**
- * Copilot ends a failed turn normally, with its error as the last text. That text comes in one chunk and without the usage that follows
- * a model's answer. After earlier successful calls there is usage too: then the text decides.
+ * Copilot ends a failed turn normally, with the error as the last text. That text arrives in one chunk, without the usage that
+ * follows a model's answer. If earlier calls succeeded, there is usage as well, so the text decides.
  */
 export const copilotFailedTurn: FailedTurnRule = ({ lastChunk, responseHasUsage }) => {
   if (!lastChunk.startsWith('Error: ') || (responseHasUsage && !copilotReport.test(lastChunk))) return null

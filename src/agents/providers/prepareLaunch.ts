@@ -11,18 +11,18 @@ import { switchTelemetryOff } from './telemetryOff.ts'
 export interface LaunchRequest {
   /** null for a terminal card, whose prompt is a shell command. */
   provider: AgentProvider | null
-  /** A named configuration, its environment open. `command` replaces the agent's own. */
+  /** A named configuration with its environment decrypted. `command` replaces the agent's own. */
   profile: {
     name: string
     command: readonly string[] | null
     args: readonly string[]
     env: Record<string, string>
   } | null
-  /** What was chosen of what the agent offers; null leaves it to the agent. */
+  /** The chosen options of the agent. Null leaves the choice to the agent. */
   choice: { model: string | null; mode: string | null; effort: string | null }
-  /** The card's credential, which the agent takes. */
+  /** The card's credential, which the agent accepts. */
   credential: AgentCredential | null
-  /** The folder that it works in; one of `makeTrialFolder` for an agent on trial. */
+  /** The agent's working folder; a folder of `makeTrialFolder` for an agent on trial. */
   cwd: string
   dataDir: string
   /** The board's address and the agent's token; null for an agent on trial. Without a token the agent has no tools of the board. */
@@ -33,9 +33,9 @@ export interface LaunchRequest {
 }
 
 /**
- * Prepares an agent's folders and its environment. The environment holds only the variables of the server that are listed here.
- * With a credential, or a profile that holds a sign-in, the agent has a home and a temporary folder for this project only. Otherwise
- * it uses the account's home, where it can be signed in, and the account's variables.
+ * Prepares an agent's folders and its environment. The environment contains only the variables of the server that are listed
+ * here. With a credential, or a profile that contains a sign-in, the agent has a home and a temporary folder for this project
+ * only. Otherwise, the agent uses the account's home, where it can be signed in, and the account's variables.
  */
 export async function prepareLaunch(
   request: LaunchRequest,
@@ -90,7 +90,7 @@ export async function prepareLaunch(
     modes: provider?.modes[mode] ?? [],
     choice: {
       model: choice.model ?? provider?.model ?? null,
-      // Planning changes nothing, whatever mode was chosen for work.
+      // Planning never changes anything, regardless of the mode that is chosen for work.
       mode: mode === 'plan' ? null : choice.mode,
       effort: choice.effort,
     },
@@ -98,11 +98,14 @@ export async function prepareLaunch(
   }
 }
 
-/** The model of a credential that names some: the chosen one, else the first. */
+/** The model for a credential that lists models: the chosen one, or the first. */
 const modelOf = ({ models }: AgentCredential, chosen: string | null): string | null =>
   chosen !== null && models.includes(chosen) ? chosen : (models[0] ?? null)
 
-/** The credential, or the profile that signs in by variables, whose home the agent has; null if it uses the account's home. */
+/**
+ * The credential, or the profile that signs in by variables, that owns the agent's home. Null if the agent uses the account's
+ * home.
+ */
 function homeOwner({ credential, profile, provider }: LaunchRequest): string | null {
   if (credential) return String(credential.id)
   const signsIn = profile !== null && provider?.account.some(name => Object.hasOwn(profile.env, name))
@@ -115,7 +118,7 @@ const folderOf = ({ dataDir, board, cwd }: LaunchRequest, owner: string): string
 }
 
 const secretName = /key|token|secret|passw|credential|auth|header|cookie/i
-/** The values of variables whose names say that they are secret. */
+/** The values of variables whose names indicate secrets. */
 const secretsOf = (env: Readonly<Record<string, string>>): string[] =>
   Object.entries(env)
     .filter(([name, value]) => secretName.test(name) && value !== '')

@@ -10,16 +10,16 @@ const cacheMs = 5000
 interface CatalogueEntry {
   provider: AgentProvider
   installed: boolean
-  /** Where its program is; null where it is not installed. */
+  /** The path of the agent's program. Null if it is not installed. */
   path: string | null
 }
-/** What is decided for a card: null where nobody has decided. `program` is what a profile runs instead of the agent's own. */
+/** The agent settings for a card. Null if not set. `program` is the program that a profile runs instead of the agent's own. */
 interface AgentPreference {
   agent: string | null
   program?: string | null
   credential: CredentialProvider | null
 }
-/** The chosen agent, or what is missing, as a message for people. */
+/** The chosen agent, or the reason why there is none, as a message for users. */
 export type AgentChoice = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
 
 /** The agents that can be started here. */
@@ -27,14 +27,15 @@ export interface Catalogue {
   /** All agents, built-in ones first. Cached for five seconds. @throws InvalidConfig */
   list(): Promise<CatalogueEntry[]>
   /**
-   * The agent for a card: the named one; else the first installed agent that takes the credential; else, without a credential, the
-   * first installed one. A credential goes to no agent that does not take it, and no agent starts without the one that was chosen.
+   * The agent for a card: the named one; otherwise the first installed agent that accepts the credential; otherwise, without a
+   * credential, the first installed one. A credential never goes to an agent that does not accept it, and an agent never starts
+   * without its chosen credential.
    * @throws InvalidConfig
    */
   choose(preference: AgentPreference): Promise<AgentChoice>
   /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
   listIds(): Promise<readonly string[]>
-  /** What people call an agent: its id where it is not configured any more. */
+  /** The display name of an agent. Returns the ID if the agent is no longer configured. */
   nameOf(id: string): Promise<string>
   /** @throws Problem VALIDATION_FAILED naming `field`, InvalidConfig */
   requireAgent(id: string, field?: string): Promise<AgentProvider>
@@ -58,7 +59,7 @@ export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = proces
       return entries.map(({ provider }) => provider.id)
     },
     nameOf: async id => {
-      // As old as it may be: names change with the configuration only.
+      // A stale entry is fine, because names change only with the configuration.
       const entries = await (cached?.entries ?? list()).catch(() => [])
       return entries.find(({ provider }) => provider.id === id)?.provider.name ?? id
     },
@@ -101,7 +102,7 @@ async function choose(
   return { missing: fitting[0] ? notInstalled(fitting[0].provider) : `No agent takes a credential of ${credential}.` }
 }
 
-/** Why an agent is not started with a credential, and which agents take it. */
+/** Explains why an agent is not started with a credential, and which agents accept it. */
 export function doesNotTake(
   { name }: AgentProvider,
   credential: CredentialProvider,
@@ -112,7 +113,7 @@ export function doesNotTake(
   return `${name} takes no credential of ${credential}. ${others}`
 }
 
-/** Names the first built-in agent and how to install it. */
+/** Names the first built-in agent and explains how to install it. */
 function noneInstalled(entries: readonly CatalogueEntry[]): string {
   const { provider } = entries.find(entry => entry.provider.install !== null) ?? {}
   const message = 'No agent is installed on the server.'

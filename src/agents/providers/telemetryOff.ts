@@ -4,19 +4,27 @@ import { join } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
 import { codexWalled, codexWalledSettings } from './walledAgent.ts'
 
-/** How an agent's telemetry, and what else it looks for beyond its model, is switched off without a change of the account's settings. */
+/**
+ * How to disable an agent's telemetry and other requests that do not go to its model, without changing the account's settings.
+ */
 export interface TelemetryOff {
   env?: Readonly<Record<string, string>>
-  /** A file of the server's, and the variable that leads the agent to it. What the account has decided itself stays: the variable, or the file at `unless`. */
+  /**
+   * A settings file of the server, and the variable that points the agent to it. The account's own setting takes precedence: the
+   * variable, or the file at `unless`.
+   */
   file?: { variable: string; name: string; content: string; unless?: string }
-  /** Hosts that its program, which runs on Node, does not find: it has no switch that holds for every account. */
+  /**
+   * Hosts that the agent's program, which runs on Node, cannot resolve. For agents without a switch that applies to every
+   * account.
+   */
   blockedHosts?: readonly string[]
 }
 
 export const claudeTelemetryOff: TelemetryOff = { env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' } }
 export const opencodeTelemetryOff: TelemetryOff = { env: { OPENCODE_DISABLE_MODELS_FETCH: '1' } }
 export const gooseTelemetryOff: TelemetryOff = { env: { GOOSE_TELEMETRY_ENABLED: 'false' } }
-/** Its settings switch it off too, but of the system's it takes only those that belong to root. */
+/** Gemini CLI can also disable it in its settings, but it accepts system settings only if the file belongs to root. */
 export const geminiTelemetryOff: TelemetryOff = { blockedHosts: ['play.googleapis.com'] }
 export const qwenTelemetryOff: TelemetryOff = {
   file: {
@@ -35,7 +43,7 @@ const codexSettings = [
   'features.apps=false',
 ]
 /**
- * Codex reads these settings only at its start, from its home or its arguments. So its adapter gets a wrapper program that runs the
+ * Codex reads these settings only at startup, from its home or its arguments. So its adapter gets a wrapper program that runs the
  * adapter's own Codex with these arguments.
  */
 export const codexTelemetryOff: TelemetryOff = {
@@ -76,7 +84,7 @@ void bundledCodex().catch(() => undefined).then(file => {
   },
 }
 
-/** Only the agent's own program is kept from these hosts, not what it runs. */
+/** Blocks these hosts only for the agent's own program, not for the commands that it runs. */
 const blocker = (hosts: readonly string[], program: string) => `const dns = require('node:dns')
 const blocked = new Set(${JSON.stringify(hosts)})
 const refusal = name => Object.assign(new Error('getaddrinfo ENOTFOUND ' + name), { code: 'ENOTFOUND', hostname: name })
@@ -96,10 +104,16 @@ const isThere = async (path: string | undefined): Promise<boolean> =>
     () => false,
   )
 
-/** Where the files are to which the server leads agents. They may read them, and nothing else of the data folder. */
+/**
+ * The folder with the settings files that the server passes to agents. Agents can read this folder, and nothing else in the data
+ * folder.
+ */
 export const settingsFolder = (dataDir: string): string => join(agentsFolder(dataDir), 'settings')
 
-/** The variables that switch an agent's telemetry off. Writes the files that they lead to. `given`: the variables that it gets anyway. */
+/**
+ * Returns the variables that disable an agent's telemetry, and writes the files that they point to. `given`: the variables that
+ * the agent gets anyway.
+ */
 export async function switchTelemetryOff(
   { id, telemetryOff }: { id: string; telemetryOff?: TelemetryOff },
   dataDir: string,
@@ -110,7 +124,7 @@ export async function switchTelemetryOff(
     const folder = settingsFolder(dataDir)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, name)
-    // Another session may be reading it.
+    // Another session might be reading the file.
     if ((await readFile(path, 'utf8').catch(() => undefined)) !== content) {
       const temporary = `${path}.${randomUUID()}`
       await writeFile(temporary, content, { mode: 0o700 })

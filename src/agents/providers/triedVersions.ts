@@ -1,4 +1,7 @@
-/** The version of each agent that this board is tried with, as the agent tells it (test/agents-real/package.json has the packages). */
+/**
+ * The version of each agent that this board was tested with, as the agent reports it. See test/agents-real/package.json for the
+ * packages.
+ */
 export const triedVersions: Readonly<Record<string, string>> = {
   claude: '0.49.0',
   codex: '2.6.0',

@@ -1,17 +1,23 @@
-/** How an agent works within the board's walls that otherwise builds a sandbox of its own, which fails there. */
+/** How an agent that has its own sandbox works inside the board's sandbox, where its own sandbox fails. */
 export interface WalledAgent {
-  /** The variable that leads to the board's wrapper of its program. Where the account has decided it, the agent cannot be walled in. */
+  /**
+   * The variable that points to the board's wrapper for the agent's program. If the account sets this variable, the agent cannot
+   * run in the board's sandbox.
+   */
   wrapper: string
-  /** What it gets within walls, for the wrapper. */
+  /** Variables for the wrapper inside the sandbox. */
   env: Readonly<Record<string, string>>
-  /** The mode without a sandbox of its own, and those that become it. A mode that is not named stays. */
+  /** The mode without the agent's own sandbox, and the modes that it replaces. Other modes are unchanged. */
   mode: string
   replaced: readonly string[]
-  /** The mode in which it changes nothing: there the walls see to that. */
+  /** The mode in which the agent changes nothing. There, the board's sandbox enforces read-only access. */
   readOnlyMode: string
 }
 
-/** A profile of permissions with everything needs no sandbox, and asks people as before, which Codex's own mode of full access does not. */
+/**
+ * A permission profile that allows everything needs no sandbox and still asks the user. Codex's own full-access mode does not
+ * ask.
+ */
 export const codexWalledSettings = [
   'default_permissions="board"',
   'permissions={board={description="Within the sandbox of the board",filesystem={":root"="write"},network={enabled=true}}}',

@@ -14,7 +14,10 @@ import { readLatestSession } from '../../store/sessions.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
 import { withResumePrompt } from '../transcript/resumePrompt.ts'
 
-/** After a completed step: a card in auto mode moves on to the next step, or waits for room there, unless the step needs an approval. */
+/**
+ * Advances a card after a completed step. A card in auto mode moves to the next step, or waits for capacity there, unless the
+ * step needs an approval.
+ */
 export async function advancePipeline(
   tx: Transaction,
   agents: Agents,
@@ -27,7 +30,7 @@ export async function advancePipeline(
   await goOn(tx, agents, card)
 }
 
-/** Moves a completed card on by itself, as `moveToNextStep` does. */
+/** Moves a completed card automatically, as `moveToNextStep` does. */
 export async function goOn(tx: Transaction, agents: Agents, card: CardRow): Promise<void> {
   const { projectId, id: cardId } = card
   if (!(await moveToNextStep(tx, agents, card, 'board'))) return
@@ -37,9 +40,9 @@ export async function goOn(tx: Transaction, agents: Agents, card: CardRow): Prom
 }
 
 /**
- * Moves a completed card on by one step, or has it wait for room there. A card that waits for an answer after its agent's turn is completed
- * first.
- * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
+ * Moves a completed card forward by one step, or makes it wait for capacity there. A card that waits for an answer after its
+ * agent's turn is completed first.
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND if the board has no done column
  */
 export async function approveStep(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
   const found = await cards.find(tx, ref)
@@ -57,7 +60,10 @@ export async function approveStep(tx: Transaction, agents: Agents, ref: cards.St
   return cards.find(tx, ref)
 }
 
-/** Moves a card to its next step's column and starts the agent there; after the last step to the first done column. Before a full one it waits. */
+/**
+ * Moves a card to its next step's column and starts the agent there. After the last step, moves the card to the first done
+ * column. If the column is full, the card waits.
+ */
 async function moveToNextStep(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<boolean> {
   const column = await readNext(tx, card)
   if (column === undefined) return false

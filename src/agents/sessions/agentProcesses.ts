@@ -5,13 +5,13 @@ import type { AgentCommand } from '../link/agentLink.ts'
 import { RunStopped } from './sessionEndings.ts'
 import type { Walls } from './walls.ts'
 
-/** The process trees of one run. Each is on record in the database until it is gone. */
+/** The process trees of one run. The database records each tree until it has ended. */
 export interface AgentProcesses {
-  /** Starts processes, in walls where there are some. @throws RunStopped once the run is stopped */
+  /** Starts processes, in the sandbox if there is one. @throws RunStopped once the run is stopped */
   spawner(kind: 'agent' | 'terminal', walls: Walls | null): (command: AgentCommand) => Promise<Child<Writable>>
-  /** What the run's processes use together. */
+  /** The total resource usage of the run's processes. */
   usage(): Promise<ProcessUsage>
-  /** Ends every process tree that was started. Asks first, and kills after `graceMs`. */
+  /** Ends every started process tree: sends a termination signal, then kills after `graceMs`. */
   terminate(graceMs?: number): Promise<void>
 }
 

@@ -16,7 +16,7 @@ export interface Supervisor
       SessionReconciler,
       'runOf' | 'isAtWork' | 'endLate' | 'usesFolder' | 'holdSlot' | 'wake' | 'releaseCalls' | 'start' | 'stop'
     > {
-  /** Reads the catalogue before a transaction that may choose an agent. */
+  /** Reads the catalogue. Call it before a transaction that might choose an agent. */
   refresh(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
   const reconciler = createSessionReconciler({ ...dependencies, agents })
   const refresh = async () => {
     await dependencies.catalogue.list().catch(() => {
-      /* The error is thrown again where an agent is chosen. */
+      /* The error is thrown again when an agent is chosen. */
     })
   }
   return {
@@ -77,8 +77,9 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
 }
 
 /**
- * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit, for a budget, or for an answer after
- * their turn. On a shared database all queued sessions stay: other daemons may have queued them while none ran on this machine.
+ * Interrupts the open sessions of an earlier server, except those that wait for the end of a usage limit, for a budget, or for an
+ * answer after their turn. On a shared database, all queued sessions stay: other daemons might have queued them while no server
+ * ran on this machine.
  */
 export async function recover(db: Database, agents: Agents): Promise<void> {
   await db.transaction(releaseSlots)

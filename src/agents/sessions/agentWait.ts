@@ -4,24 +4,24 @@ import { reasonIn, toPlainLine } from '../link/failureReasons.ts'
 
 const maxTailLength = 400
 const maxToolLength = 120
-/** What shows that the model has answered. Other updates, and user_message_chunk, come from the agent's own program. */
+/** Updates that show that the model has answered. Other updates, and user_message_chunk, come from the agent's own program. */
 const modelKinds = new Set(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'])
 /** Copilot reports its retries as whole messages: "Info: Request failed due to a transient API error. Retrying..." */
 const retryMessage = /^(info|warning): [^\n]{0,200}\bretrying\b[^\n]{0,100}$/i
 
 /** An agent's visible wait within a turn. */
 export interface AgentWait {
-  /** Since when it has said nothing, as an ISO time; null before that is long. */
+  /** Since when the agent has been silent, as an ISO time. Null if the silence is short. */
   silentSince: string | null
-  /** Its own report of a retry. */
+  /** The agent's own report of a retry. */
   retrying: string | null
-  /** What is known of an agent that shows no sign of life; null for one that does. */
+  /** The details of an agent that shows no sign of life. Null for an agent that does. */
   lifeless: Lifeless | null
 }
 export interface Lifeless {
-  /** The tool that has not come to an end. */
+  /** The unfinished tool call. */
   tool: string | null
-  /** The end of what it wrote on stderr. */
+  /** The end of the agent's stderr. */
   wrote: string
 }
 export const noWait: AgentWait = { silentSince: null, retrying: null, lifeless: null }
@@ -34,7 +34,7 @@ export const lifelessAs = (tool: string | undefined, stderr: string): Lifeless =
 export const isSignOfModel = ({ sessionUpdate, used }: RawUpdate): boolean =>
   modelKinds.has(sessionUpdate) || (sessionUpdate === 'usage_update' && typeof used === 'number' && used > 0)
 
-/** The report of a retry in an update: Codex in its metadata, Copilot as a message. */
+/** The report of a retry in an update: Codex sends it in its metadata, Copilot as a message. */
 export function retryIn({ sessionUpdate, _meta, content }: RawUpdate): string | undefined {
   const { text } = record(content)
   if (sessionUpdate === 'agent_message_chunk' && typeof text === 'string')
@@ -47,18 +47,18 @@ export function retryIn({ sessionUpdate, _meta, content }: RawUpdate): string | 
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
-/** The message for people about a wait; null where there is none. */
+/** The message for users about a wait. Null if there is none. */
 export const describeWait = ({ silentSince, retrying, lifeless }: AgentWait): string | null =>
   sentences(
-    retrying && `It tries again by itself: ${retrying}`,
-    silentSince && !lifeless && `It has said nothing since ${shownTime(silentSince)}: it may be waiting for its model.`,
+    retrying && `The agent retries automatically: ${retrying}`,
+    silentSince && !lifeless && `No output since ${shownTime(silentSince)}. The agent might be waiting for its model.`,
     silentSince &&
       lifeless &&
-      `It has said nothing since ${shownTime(silentSince)}, and its processes do nothing. Cancel it, or let it go on.`,
+      `No output since ${shownTime(silentSince)}, and the agent's processes are idle. Cancel the agent, or let it continue.`,
     ...detailsOf(lifeless),
   ) || null
 
-/** The failure of a turn whose agent names what keeps its model from answering; undefined where it names nothing that is known. */
+/** The failure of a turn whose agent reports why its model does not answer. Undefined if the agent reports no known reason. */
 export function failureNamedIn(retrying: string | null, stderr: string, quietForMs: number): AgentFailure | undefined {
   const reason = reasonIn(retrying ?? stderr)
   return (

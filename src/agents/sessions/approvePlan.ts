@@ -18,12 +18,12 @@ import { messageOfAnswer, wordsOf } from './personQuestions.ts'
 import { queueMessage } from './queuedMessages.ts'
 
 /**
- * Answers an open question of a card's agent or of one of its monitors: the one that `requestId` names, else the only one, by the option
- * that `optionId` names, by words, else once. Returns what was asked, and the option. Feedback becomes the agent's next message, or goes
- * with the answer to a question in words.
- * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named,
- * VALIDATION_FAILED for an answer that is not offered, INSUFFICIENT_PERMISSIONS to allow a monitor without the permission to run scripts,
- * BUDGET_EXHAUSTED where the answer would let an ended turn continue
+ * Answers an open question of a card's agent or of one of its monitors: the question with the ID `requestId`, or the only open
+ * one. The answer is the option with the ID `optionId`, a text, or the option that applies once. Returns the question and the
+ * option. Feedback becomes the agent's next message, or is added to the answer to a text question.
+ * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE if the question is no longer open, CONFLICT if several are open and none is
+ * named, VALIDATION_FAILED for an answer that is not offered, INSUFFICIENT_PERMISSIONS to allow a monitor without the permission
+ * to run scripts, BUDGET_EXHAUSTED if the answer would continue an ended turn
  */
 export async function approvePlan(
   db: Database,
@@ -35,7 +35,7 @@ export async function approvePlan(
   const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
   const isEnded = open !== undefined && isAsking(open)
   const waiting = isEnded ? questionsOf(open) : []
-  // The run of an ended turn can still be closing, with the same questions.
+  // The run of an ended turn can still be closing with the same questions.
   const run = open && !isEnded && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
   const question = findQuestion(
     [...waiting, ...(run?.questions.open() ?? []), ...monitors.map(monitorRequest)],
@@ -82,7 +82,7 @@ async function answerEndedTurn(
   else await reopen(tx, supervisor, session, caller)
 }
 
-/** Allows or rejects a monitor. A working agent gets the feedback, and always learns of a rejection. */
+/** Allows or rejects a monitor. A working agent gets the feedback, and is always notified of a rejection. */
 async function answerMonitor(
   tx: Transaction,
   { id, cardId, command }: MonitorRow,

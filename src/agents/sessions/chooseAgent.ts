@@ -19,8 +19,9 @@ export interface Candidate extends ChosenAgent {
 type Missing = { missing: string }
 
 /**
- * The agent for a card: that of the nearest level that names one, else the first installed one that takes the card's credential.
- * Where its usage limit is known to be reached and the project says so, the first other one that has not reached its own.
+ * The agent for a card: the agent of the nearest level that names one, or the first installed agent that accepts the card's
+ * credential. If the agent has reached its usage limit and the project allows replacements, the first other agent that has not
+ * reached its limit.
  */
 export async function chooseAgent(
   catalogue: Catalogue,
@@ -61,7 +62,7 @@ type ChosenIds = Pick<ChosenAgent, 'agent' | 'profile' | 'credentialId'>
 
 /** The message for people when an agent replaces another one. */
 export const insteadOf = (next: ChosenIds, before: ChosenIds, limitedUntil: string | null): string =>
-  `${nameOf(next)} goes on, because ${nameOf(before)} has reached its usage limit${limitedUntil === null ? '' : `, until ${shownTime(limitedUntil)}`}.`
+  `${nameOf(next)} continues, because ${nameOf(before)} has reached its usage limit${limitedUntil === null ? '' : `, until ${shownTime(limitedUntil)}`}.`
 
 const nameOf = ({ agent, profile, credentialId }: ChosenIds): string =>
   `${agent}${profile === null ? '' : ` (${profile})`}${credentialId === null ? '' : ` with credential ${credentialId}`}`
@@ -101,7 +102,10 @@ async function chooseOwn(catalogue: Catalogue, db: Reader, card: CardRow): Promi
   }
 }
 
-/** An entry of the project's list, with what it leaves open taken from the card's own; undefined where it cannot start. */
+/**
+ * An entry of the project's list, with its unset fields filled in from the card's own agent. Undefined if that agent cannot
+ * start.
+ */
 async function chooseEntry(
   catalogue: Catalogue,
   db: Reader,

@@ -3,10 +3,13 @@ import type { HandoffSettings } from './handoff.ts'
 
 /** How full a session's context is. */
 export interface ContextWatch {
-  /** From here on these settings decide. Without any the context is never full. */
+  /** Applies these settings from now on. Without settings, the context is never full. */
   configure(settings: HandoffSettings): void
   add(update: RawUpdate): void
-  /** Whether the context has passed the threshold. False for a session that began beyond it: a fresh one would be no better. */
+  /**
+   * Whether the context has passed the threshold. False for a session that started above the threshold, because a fresh session
+   * would not be smaller.
+   */
   isFull(): boolean
 }
 

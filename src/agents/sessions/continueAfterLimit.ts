@@ -17,16 +17,17 @@ const maxWaits = 20
 
 /** A usage limit that an agent has reached. */
 export interface ReachedLimit {
-  /** When it ends, as far as the agent says so. */
+  /** When the limit ends, if the agent reports it. */
   limitEndsAt: string | null
-  /** Whether the agent made progress before. */
+  /** Whether the agent made progress before the limit. */
   progressed: boolean
 }
 type Dependencies = Pick<RunDependencies, 'agents' | 'catalogue'> & { config: Pick<ServerConfig, 'usageLimitTiming'> }
 
 /**
- * Continues a session that has reached a usage limit as its project's settings say: later, or now with the next agent. False when it
- * does not continue: the setting is stop, it is not a card's work, or it has waited too often without progress.
+ * Continues a session that has reached a usage limit according to the project's settings: later, or now with the next agent.
+ * Returns false if the session does not continue: the setting is stop, the session is not work on a card, or it has waited too
+ * often without progress.
  */
 export async function continueAfterLimit(
   tx: Transaction,
@@ -74,12 +75,12 @@ async function goOnWith(
   return begun !== undefined
 }
 
-/** The first that is free, else the one that is free first. */
+/** The first candidate that is available, or the one that becomes available first. */
 const earliest = (candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.find(each => each.limitedUntil === undefined) ??
   candidates.toSorted((a, b) => (a.limitedUntil! < b.limitedUntil! ? -1 : 1))[0]
 
-/** At the limit's end, but not at once again and again; where nobody knows the end, after a pause that doubles. */
+/** The end of the limit, with a minimum delay between attempts. If the end is unknown, a delay that doubles with each attempt. */
 function nextAttempt(
   now: string,
   limitEndsAt: string | null,

@@ -8,9 +8,9 @@ import { findOwn, type PromptAttachment, type SessionPrompt } from './promptFile
 const resumeRequest = 'Go on with your task where you left off.'
 
 /**
- * The first prompt of a run: a fresh session gets its prompt, which names the card's attachments, what there is to know `about` its
- * place, and the waiting messages; a resumed one the messages only, or to go on. A slash command must be a prompt of its own, so it waits for the next
- * turn if something precedes it.
+ * The first prompt of a run. A fresh session gets its prompt, which names the card's attachments, the notes `about` its place,
+ * and the waiting messages. A resumed session gets only the messages, or a request to continue. A slash command must be its own
+ * prompt, so it waits for the next turn if other text precedes it.
  */
 export async function firstTurnPrompt(
   tx: Transaction,
@@ -37,15 +37,15 @@ export async function firstTurnPrompt(
   return { prompt: { text, attachments: [...links, ...given] }, taken }
 }
 
-/** A message is taken out before its agent has it: what a killed server took out is said once more. */
+/** A message is removed from the queue before its agent receives it, so a message that a killed server removed is sent again. */
 async function resumeText(tx: Transaction, session: SessionRow): Promise<string> {
   const unanswered = await readUnanswered(tx, session)
   return unanswered === ''
     ? resumeRequest
-    : `${resumeRequest} In case you have not had it, this is what you were told last:\n\n${unanswered}`
+    : `${resumeRequest} In case you did not receive it, this is the last message to you:\n\n${unanswered}`
 }
 
-/** Takes out the messages that go to the agent in one turn. */
+/** Removes from the queue the messages that go to the agent in one turn. */
 async function takeWaitingMessages(tx: Transaction, sessionId: number, mayBeCommand = true): Promise<WaitingMessage[]> {
   const taken: WaitingMessage[] = []
   const fits = ({ content }: Pick<WaitingMessage, 'content'>) => {
@@ -62,7 +62,7 @@ async function takeWaitingMessages(tx: Transaction, sessionId: number, mayBeComm
 }
 
 const isCommand = (text: string): boolean => text.startsWith('/')
-/** What was given with messages, each once. */
+/** The attachments of the messages, without duplicates. */
 export const givenOf = (messages: readonly WaitingMessage[]): PromptAttachment[] =>
   [...new Map(messages.flatMap(({ attachments }) => attachments).map(each => [each.id, each])).values()].map(each => ({
     ...each,

@@ -9,18 +9,18 @@ import type { SessionRow } from '../../store/sessions.ts'
 import { moveWaitingMessages } from '../../store/waitingMessages.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 
-/** People call a handoff a relay: the setting, the route and the command. */
+/** The public name of a handoff is relay, in the setting, the route and the command. */
 export type HandoffSettings = InferOutput<typeof ContextRelay>
 
-/** A rough measure: tokens differ between models. */
+/** A rough measure, because tokens differ between models. */
 const charsPerToken = 4
 
 /** The last prompt of a session that hands off. */
 export const handoffRequest = ({ maxSummaryTokens }: HandoffSettings): string =>
-  `Your session ends here, and a fresh one goes on with the task. It knows nothing of this conversation. Write down for it, in at most ${maxSummaryTokens} tokens: ` +
+  `Your session ends here, and a fresh one continues the task. The fresh session does not have this conversation. Write down for it, in at most ${maxSummaryTokens} tokens: ` +
   'the goal, what is done, what was decided and why, what is left to do, which files matter, and what to watch out for. Answer with nothing else, and use no tools.'
 
-/** The open questions for the session that takes over, which must ask again: questions to people end with their session. */
+/** The open questions for the successor session, which must ask them again, because questions to users end with their session. */
 function openQuestions(session: SessionRow): string {
   const texts = listQuestions(session).map(({ title, plan }) => `- ${plan ?? title}`)
   return texts.length === 0
@@ -28,11 +28,14 @@ function openQuestions(session: SessionRow): string {
     : `\n\nNobody has answered these questions to people. Ask again if you need the answers:\n\n${texts.join('\n')}`
 }
 
-/** The first prompt of the session that takes over. */
+/** The first prompt of the successor session. */
 const handoffPrompt = (task: string, handoff: string, { maxSummaryTokens }: HandoffSettings): string =>
   `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * charsPerToken).toWellFormed()}\n\nGo on with the task. It is:\n\n${task}`
 
-/** Completes a session and begins one that takes over its task and its waiting messages. Undefined if the session has ended meanwhile. */
+/**
+ * Completes a session and starts its successor, which takes over the task and the waiting messages. Returns undefined if the
+ * session has already ended.
+ */
 export async function completeWithHandoff(
   tx: Transaction,
   agents: Agents,

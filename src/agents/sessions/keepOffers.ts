@@ -4,7 +4,10 @@ import type { Transaction } from '../../store/database.ts'
 import { readSession, type SessionRow } from '../../store/sessions.ts'
 import type { StartedSession } from '../link/agentLink.ts'
 
-/** What the agent offers is kept for those who choose. The models of a credential are no news for those who work without it. */
+/**
+ * Stores the options that the agent offers, for users who choose an agent. The models of a credential are not stored, because
+ * they do not apply without that credential.
+ */
 export async function keepOffers(
   tx: Transaction,
   { id, agent, profile, purpose }: SessionRow,

@@ -6,17 +6,19 @@ import type { AgentProcesses } from './agentProcesses.ts'
 const pauseMs = 1000
 const mebibyte = 1024 * 1024
 
-/** Holds a session as a whole to its project's bounds. */
+/** Enforces the project's limits on a session as a whole. */
 export interface LimitWatch {
-  /** The failure of a session as its limits explain it: the one that ended it, or the one that its program stumbled over. */
+  /**
+   * The failure of a session as its limits explain it: the limit that ended the session, or the limit that its program ran into.
+   */
   explain(error: unknown, stderrTail?: string): unknown
   stop(): void
 }
 
 /**
- * Ends a session's processes at once when they go over a limit of the project. Memory and processes are counted here where no control
- * group bounds them, and where one does, it is asked whether it had to.
- * @param about `what` begins the sentences that tell so
+ * Ends a session's processes as soon as they exceed a limit of the project. Memory and processes are counted here if they have no
+ * control group. If they have one, the group is queried for whether it had to intervene.
+ * @param about `what` begins the sentences of the messages
  */
 export function watchLimits(
   limits: SandboxLimits,
@@ -25,7 +27,7 @@ export function watchLimits(
 ): LimitWatch {
   const { memoryMb, processes: maxProcesses } = cgroup?.limits ?? limits
   const { minutes } = limits
-  // What a program says is no sign where the group itself tells.
+  // If the control group reports the event itself, a program's output is not evidence.
   const guessed = cgroup ? { ...limits, memoryMb: null, processes: null } : limits
   let failure: AgentFailure | undefined
   let timer: NodeJS.Timeout | undefined
@@ -77,7 +79,7 @@ export function watchLimits(
   }
 }
 
-/** What programs say, or what ends them, when the kernel refuses them more than a limit of theirs. */
+/** The output or the signal of programs when the kernel enforces one of their limits. */
 const signs = {
   file_limit: /SIGXFSZ|file too large|EFBIG|file size limit/i,
   memory_limit: /out of memory|allocation failed|cannot allocate memory|ENOMEM|MemoryError|bad_alloc/i,

@@ -11,8 +11,9 @@ import { redactAgent } from '../link/redactAgent.ts'
 import { openTerminal } from '../link/terminalAgent.ts'
 
 /**
- * Starts an agent with the protocol of its launch. On failure its process may still run: stop what `spawn` started.
- * @throws AgentFailure; what `spawn` throws beside LaunchFailed
+ * Starts an agent with the protocol of its launch. On failure, the agent's process can still run: stop the process tree that
+ * `spawn` started.
+ * @throws AgentFailure; errors of `spawn` other than LaunchFailed
  */
 export async function openAgent(
   launch: AgentLaunch,
@@ -38,7 +39,7 @@ async function open(
   return launch.protocol === 'terminal' ? openTerminal(launch, listener, spawn) : openCommand(launch, listener, spawn)
 }
 
-/** An error of the listener fails the agent: it must not continue if its output cannot be stored. */
+/** An error in the listener fails the agent, because the agent must not continue if its output cannot be stored. */
 function failOnListenerError(listener: AgentListener): AgentListener {
   const asFailure = (cause: unknown) =>
     new AgentFailure('crashed', 'The output of the agent could not be stored.', cause)

@@ -5,11 +5,11 @@ import type { AgentLink, PermissionRequest } from '../link/agentLink.ts'
 
 /** The permission requests of an agent that wait for a person, oldest first. */
 export interface OpenQuestions {
-  /** Adds a request that the project's policy leaves to a person. `decide` says what the policy answers, and answers it. */
+  /** Adds a request that the project's policy leaves to a user. `decide` gets the policy's answer and sends it. */
   add(request: PermissionRequest, decide: () => Promise<boolean>): Promise<void>
   remove(id: string): void
   open(): PermissionRequest[]
-  /** Answers a request by one of its options. False when it is not open any more. */
+  /** Answers a request with one of its options. Returns false if the request is no longer open. */
   answer(link: Pick<AgentLink, 'answerPermission'>, id: string, answer: ChosenAnswer): boolean
 }
 
@@ -61,10 +61,10 @@ const ambiguous = (requests: readonly Asked[]): Problem =>
 export interface Answer {
   approved: boolean
   optionId?: string
-  /** Words, for a question that takes them. */
+  /** A text answer, for a question that accepts text. */
   answer?: string
 }
-/** The answer to a question: null refuses without an option; with words it chooses none. */
+/** The answer to a question: null refuses without an option; a text answer chooses no option. */
 export interface ChosenAnswer {
   approved: boolean
   optionId: string | null
@@ -72,8 +72,8 @@ export interface ChosenAnswer {
 }
 
 /**
- * Returns the answer: words, the option that is named, or the one that counts once.
- * @throws Problem VALIDATION_FAILED that names the options, also if several of them allow it and none is named
+ * Returns the answer: the text, the named option, or the option that applies once.
+ * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and none is named
  */
 export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)

@@ -3,16 +3,19 @@ import type { PermissionRequest } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import type { Asked, ChosenAnswer } from './openQuestions.ts'
 
-/** A person's answer to a question; null: the person leaves the decision to the agent. */
+/** A user's answer to a question. Null if the user leaves the decision to the agent. */
 export interface PersonAnswer {
   answer: string | null
-  /** A remark with the answer; empty: none. */
+  /** A comment on the answer. Empty if there is none. */
   comment: string
 }
 
 const endsAsQuestion = /[?\uff1f]["')*_\s]*$/
 
-/** A question to people that takes words, or one of the options. Its title is the first line that ends as a question, else the first line. No policy answers it. */
+/**
+ * A question to users that accepts text or one of the options. Its title is the first line that ends as a question, or the first
+ * line. Policies never answer it.
+ */
 export function personQuestion(text: string, options: readonly string[] = []): PermissionRequest {
   const lines = text.trim().split('\n')
   const asked = lines.find(line => endsAsQuestion.test(line)) ?? lines[0]!
@@ -24,7 +27,7 @@ export function personQuestion(text: string, options: readonly string[] = []): P
     toolCallId: '',
     title,
     kind: 'question',
-    // Each is another answer, so approving chooses none of several.
+    // Each option is a different answer, so an approval without an option chooses none.
     options: options.map((name, at) => ({ id: String(at + 1), name: toPlainLine(name), kind: 'allow_once' })),
     takesText: true,
     command: null,
@@ -34,7 +37,7 @@ export function personQuestion(text: string, options: readonly string[] = []): P
   }
 }
 
-/** A person's answer as words: their own, or the name of the option. */
+/** A user's answer as text: the user's own text, or the name of the option. */
 export const wordsOf = (
   { options }: Asked,
   { approved, optionId, text }: ChosenAnswer,
@@ -44,7 +47,7 @@ export const wordsOf = (
   comment,
 })
 
-/** An answer as a message, for an agent whose turn does not wait for it. */
+/** An answer as a message, for an agent whose turn does not wait for the answer. */
 export const messageOfAnswer = (title: string, { answer, comment }: PersonAnswer): string =>
   [
     `The answer to your question "${title}":`,

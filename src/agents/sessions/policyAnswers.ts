@@ -10,17 +10,17 @@ import type { SessionRecord } from './sessionRecord.ts'
 import { worktreesBeside } from '../../domain/repositoryWorktrees.ts'
 import { staysInFolder } from './staysInFolder.ts'
 
-/** How a project's policy answers a question in a person's place. */
+/** How a project's policy answers a question on behalf of a user. */
 interface PolicyAnswer {
-  /** The option to choose; null where the agent offers none that refuses. */
+  /** The option to choose. Null if the agent offers no option to refuse. */
   optionId: string | null
-  /** What the transcript says of it. */
+  /** The note in the transcript. */
   note: string
 }
 
 /**
- * Answers a question by the policy of the session's project and notes the answer in the transcript. Returns the option, null for a
- * refusal without an option, or undefined if a person must decide.
+ * Answers a question by the policy of the session's project and notes the answer in the transcript. Returns the option, null for
+ * a refusal without an option, or undefined if a user must decide.
  */
 export async function answerByPolicy(
   db: Reader,
@@ -33,7 +33,7 @@ export async function answerByPolicy(
   return answer?.optionId
 }
 
-/** The policy's answer to a question; undefined if a person must decide. */
+/** The policy's answer to a question. Undefined if a user must decide. */
 async function readPolicyAnswer(
   db: Reader,
   sessionId: number,
@@ -42,7 +42,7 @@ async function readPolicyAnswer(
   const session = await readSession(db, sessionId)
   const project = session && (await readProject(db, session.projectId))
   if (!project) return undefined
-  // Planning changes nothing, whatever may be changed at work.
+  // Planning changes nothing, regardless of which changes are allowed at work.
   const mayTouch = request.about === 'read' || (request.about === 'edit' && session.purpose !== 'pre')
   const verdict = decide(JSON.parse(project.approvalPolicy), {
     about: request.about,
@@ -62,7 +62,7 @@ async function readPolicyAnswer(
   const { options } = request
   const refusing = (kind: string) => options.find(option => option.kind === kind)
   const option = verdict === 'allow' ? approvingOption(options) : (refusing('reject_once') ?? refusing('reject_always'))
-  // A person has to choose one of several answers, and to allow something permanently.
+  // A user must choose between several answers, and must allow anything permanent.
   if (verdict === 'allow' && !option) return undefined
   const what = toPlainLine(request.command ?? request.title)
   return {

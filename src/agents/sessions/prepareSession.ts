@@ -41,19 +41,19 @@ import { raiseWalls, type Walls } from './walls.ts'
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {
   launch: AgentLaunch
-  /** What its agent is kept apart by; null: nothing. */
+  /** The sandbox of the agent. Null if there is none. */
   walls: Walls | null
   limits: SandboxLimits
-  /** What the project runs around it; null for a session that is for talk. */
+  /** The commands that the project runs around the session. Null for a session that only talks. */
   commands: SessionCommands | null
   remark: string | null
-  /** What a new agent is told beside its task of where it works; empty: nothing. */
+  /** Notes for a new agent about its workplace, in addition to its task. Empty if there are none. */
   about: string
 }
 
 /**
  * Prepares a session's launch: its worktree, its credential and its token.
- * @throws AgentFailure launch_failed, Problem of the store, RunStopped when the session was ended meanwhile
+ * @throws AgentFailure launch_failed, Problem of the store, RunStopped if the session was ended meanwhile
  */
 export async function prepareSession(
   dependencies: RunDependencies,
@@ -109,7 +109,7 @@ export async function prepareSession(
   }
 }
 
-/** Notes the credential, and makes the session's token. @throws RunStopped also when the credential's budget is used up */
+/** Records the credential and creates the session's token. @throws RunStopped also if the credential's budget is exhausted */
 async function takeCredential(
   { db, agents }: RunDependencies,
   record: SessionRecord,
@@ -163,7 +163,7 @@ async function raiseSessionWalls(
 
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
-/** Where an agent's model is. Addresses that the operator has chosen may lead into the server's network, as without a sandbox. */
+/** The hosts of an agent's model. Addresses that the operator chose can be in the server's network, as without a sandbox. */
 function modelsOf(
   config: ServerConfig,
   provider: AgentProvider | null,
@@ -184,8 +184,8 @@ function modelsOf(
 const hostOf = (url: string): string[] => (URL.canParse(url) ? [new URL(url).host] : [])
 
 /**
- * The files and folders that an agent without a credential can change: its state in the account's home, and those that variables name. The
- * conversations in them are those of the project.
+ * The files and folders that an agent without a credential can change: its state in the account's home, and the paths that
+ * variables name. The conversations in them are the project's.
  * @throws AgentFailure launch_failed
  */
 export async function openState(
@@ -194,7 +194,7 @@ export async function openState(
   { env, hasOwnHome, ownFolder }: AgentLaunch,
 ): Promise<Mount[]> {
   if (!provider || credential) return []
-  // An agent could have put a link anywhere in a home that is its own.
+  // An agent could have put a link anywhere in its own home.
   const own = hasOwnHome ? [] : provider.state.map(path => resolve(env.HOME!, path))
   const named = provider.account
     .filter(name => /_(HOME|DIR)$/.test(name))
@@ -203,7 +203,7 @@ export async function openState(
   for (const folder of own)
     if (!folder.endsWith('.json'))
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {
-        /* It is not there, then. */
+        /* The folder does not exist. */
       })
   const conversations = await Promise.all([
     ...(hasOwnHome ? [] : [openConversations(ownFolder!, env.HOME!, provider.conversations)]),
@@ -215,7 +215,7 @@ export async function openState(
 /** The path below a folder that a variable names, such as CLAUDE_CONFIG_DIR, which replaces the first folder of the path. */
 const withoutFirst = (path: string): string => path.slice(path.indexOf('/') + 1)
 
-/** What was decided for a session: its agent and profile when it was queued, how the agent works now. */
+/** The settings of a session: its agent and profile are fixed when it is queued, the agent's options are the current ones. */
 interface Chosen {
   entries: Awaited<ReturnType<RunDependencies['catalogue']['list']>>
   provider: AgentProvider
@@ -254,14 +254,19 @@ async function readChosen(
   }
 }
 
-/** A session whose profile is not the one that the card's levels choose works as its own profile says first. */
+/**
+ * If the session's profile differs from the one that the card's levels choose, the settings of the session's profile take
+ * precedence.
+ */
 async function levelsOf(db: Reader, { agent, profile }: SessionRow, card: CardRow): Promise<AgentChoice[]> {
   const levels = await cardLevels(db, card)
   const chosen = await resolveChoice(db, levels, agent)
   return profile === null || chosen.profile?.name === profile ? levels : [{ ...noChoice, agent, profile }, ...levels]
 }
 
-/** The credential that the session was to use, else the card's, decrypted. An agent is not started with another one instead. */
+/**
+ * The decrypted credential that was chosen for the session, or the card's. The agent is not started with a different credential.
+ */
 async function readCredential(
   { db, deviceGrants, seal }: RunDependencies,
   { askedCredentialId }: SessionRow,
@@ -283,7 +288,7 @@ async function readCredential(
   return credential
 }
 
-/** A credential as an agent takes it. @throws Problem CONFLICT before there is a secret, SEALED_WITH_OTHER_KEY */
+/** A credential in the form that agents accept. @throws Problem CONFLICT if there is no secret yet, SEALED_WITH_OTHER_KEY */
 export async function openCredential(
   deviceGrants: RunDependencies['deviceGrants'],
   seal: Seal,

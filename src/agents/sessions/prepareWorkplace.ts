@@ -21,15 +21,15 @@ import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
-/** Where a session works, and what its project prepares there. */
+/** The folder where a session works, with the project's preparation of it. */
 export interface PreparedWorkplace {
   place: Workplace
   settings: EffectiveWorktree
-  /** The variables that name the card's ports, and where the project's other repositories are. */
+  /** The variables for the card's ports and the locations of the project's other repositories. */
   variables: Record<string, string>
-  /** The file that says that setup has run; null where the folder is a person's own. */
+  /** The marker file for a completed setup. Null if the folder belongs to a user. */
   setUpMark: string | null
-  /** What the transcript says about the folder. */
+  /** The remark in the transcript about the folder. */
   remark: string | null
 }
 
@@ -50,7 +50,7 @@ export async function prepareWorkplace(
     throw refusalAsLaunchFailure(error)
   })
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
-  // Without it the remote refuses, and that is remarked.
+  // Without a credential, the remote refuses access, and the transcript gets a remark.
   const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)
   const reach = { processTrees, timeoutMs: config.fetchTimeoutMs, credential, local: createLocalRemote(worktrees) }
   const { place, remarks: told } = await ensurePlaces(

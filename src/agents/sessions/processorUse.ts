@@ -6,29 +6,32 @@ import type { AgentProcesses } from './agentProcesses.ts'
  */
 const idleShare = 0.05
 
-/** Tells whether a session's processes work, by the processor time that they use. */
+/** Measures whether a session's processes work, by their CPU time. */
 export class ProcessorUse {
   readonly #processes: Pick<AgentProcesses, 'usage'>
   readonly #windowMs: number
   #since: { atMs: number; cpuMs: number } | undefined
 
-  /** @param windowMs over how long the share is taken */
+  /** @param windowMs the interval over which the share is measured */
   constructor(processes: Pick<AgentProcesses, 'usage'>, windowMs: number) {
     this.#processes = processes
     this.#windowMs = windowMs
   }
 
-  /** Forgets what was used. */
+  /** Discards the measured usage. */
   reset(): void {
     this.#since = undefined
   }
 
-  /** Whether the processes have worked since they were last found to, at most a window ago, and how long that was looked at. */
+  /**
+   * Returns whether the processes worked since the last time that work was found, at most one window ago, and the length of the
+   * measured interval.
+   */
   async measure(): Promise<{ haveWorked: boolean; forMs: number }> {
     const { cpuMs } = await this.#processes.usage()
     const now = { atMs: performance.now(), cpuMs }
     const since = (this.#since ??= now)
-    // What a process has used is gone with it, where nobody waited for it.
+    // If nothing waited for a process, its CPU time is lost when it exits.
     if (cpuMs < since.cpuMs) since.cpuMs = cpuMs
     const haveWorked = cpuMs - since.cpuMs >= idleShare * this.#windowMs
     const forMs = now.atMs - since.atMs

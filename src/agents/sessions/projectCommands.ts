@@ -14,20 +14,20 @@ import { workplaceVariables } from './workplaceVariables.ts'
 import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
-/** What a command of a project needs of the board beside its place. */
+/** The dependencies of a project command, in addition to its place. */
 export type CommandDependencies = Pick<
   RunDependencies,
   'sandbox' | 'worktrees' | 'connect' | 'acceptForBoard' | 'url'
 > & {
   config: Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>
 }
-/** Where a command runs, and for whom. */
+/** The folder where a command runs, and its owner. */
 export interface CommandSite {
   project: Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'sandbox'>
   cardId: number
   place: Workplace
   ports: readonly number[]
-  /** Whether people reach the ports where the command has a network of its own. */
+  /** Whether users can reach the ports of a command that has its own network. */
   isServed: boolean
 }
 export interface WalledCommand {
@@ -36,7 +36,7 @@ export interface WalledCommand {
 }
 
 /**
- * Prepares a command of a project that runs without a session, in the walls of the project's agents.
+ * Prepares a project command that runs without a session, in the same sandbox as the project's agents.
  * @throws AgentFailure launch_failed
  */
 export async function prepareCommand(
@@ -69,7 +69,7 @@ export async function prepareCommand(
   return { launch: walls?.inside(launch) ?? launch, walls }
 }
 
-/** What a project's commands are started with: neither the agent's credential nor its token. */
+/** The environment of a project's commands. It contains neither the agent's credential nor its token. */
 export async function commandLaunch(
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
   variables: Record<string, string>,
@@ -86,7 +86,7 @@ export async function commandLaunch(
   return { ...prepared, env: { ...prepared.env, ...variables } }
 }
 
-/** The folders that walls are built around. */
+/** The folders that a sandbox mounts. */
 export const foldersOf = (
   { config, worktrees }: Pick<CommandDependencies, 'config' | 'worktrees'>,
   project: ProjectFolder,
@@ -109,7 +109,7 @@ export const foldersOf = (
   })),
 })
 
-/** What the agent sees of Git. @throws AgentFailure launch_failed */
+/** Opens the agent's view of Git. @throws AgentFailure launch_failed */
 const openGitAt = (worktrees: Worktrees, place: GitPlace) =>
   openGitView(worktrees, place).catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
@@ -117,7 +117,7 @@ const openGitAt = (worktrees: Worktrees, place: GitPlace) =>
     throw refusalAsLaunchFailure(error)
   })
 
-/** What a restricted network asks of this server. */
+/** The functions of this server that a restricted network calls. */
 export const networkParts = (
   { connect, acceptForBoard, url }: Pick<RunDependencies, 'connect' | 'acceptForBoard' | 'url'>,
   projectId: number,
@@ -130,6 +130,6 @@ export const networkParts = (
   onAsked,
 })
 
-/** A refusal that a person can mend fails the launch with its own message. */
+/** A refusal that a user can fix fails the launch with its own message. */
 export const refusalAsLaunchFailure = (error: unknown): unknown =>
   error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

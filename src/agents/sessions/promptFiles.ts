@@ -15,7 +15,7 @@ import type { RunDependencies } from './runDependencies.ts'
 const maxNameBytes = 200
 const prefix = 'board-attachments-'
 
-/** An attachment that goes with a prompt. `isLink`: the agent is told where it is, and not shown it. */
+/** An attachment of a prompt. `isLink`: the prompt contains the attachment's location, not its content. */
 export interface PromptAttachment extends SentAttachment {
   isLink: boolean
 }
@@ -25,8 +25,8 @@ export interface SessionPrompt {
 }
 
 /**
- * The attachments that a person gives with a message: of the card, or without one of any card of the project.
- * @throws Problem ATTACHMENT_NOT_FOUND, VALIDATION_FAILED when they are too large together
+ * The attachments that a user sends with a message: of the card, or without a card, of any card in the project.
+ * @throws Problem ATTACHMENT_NOT_FOUND, VALIDATION_FAILED if they are too large together
  */
 export async function findGiven(
   tx: Transaction,
@@ -46,7 +46,7 @@ export async function findGiven(
   return found.map(({ id, filename }) => ({ id, filename }))
 }
 
-/** A card's own attachments as its agent's first prompt names them: the newest that are within the limits, oldest first. */
+/** A card's own attachments that its agent's first prompt names: the newest within the limits, oldest first. */
 export async function findOwn(db: Reader, cardId: number): Promise<SentAttachment[]> {
   const newest = (await listAttachments(db, cardId)).slice(-promptLimits.maxAttachments)
   while (bytesOf(newest) > promptLimits.maxBytes) newest.shift()
@@ -55,11 +55,11 @@ export async function findOwn(db: Reader, cardId: number): Promise<SentAttachmen
 
 const bytesOf = (rows: readonly AttachmentRow[]): number => rows.reduce((sum, { size }) => sum + size, 0)
 
-/** The copies of attachments that a session's agent reads, in a folder of the session's own. */
+/** The copies of attachments that a session's agent reads, in the session's own folder. */
 export interface PromptFiles {
-  /** Copies a prompt's attachments. The text names those that were deleted since. */
+  /** Copies a prompt's attachments. The text names the attachments that were deleted in the meantime. */
   copy(prompt: SessionPrompt): Promise<{ text: string; files: PromptFile[] }>
-  /** Never rejects: the next start of the server removes what is left. */
+  /** Never rejects: the next start of the server removes leftover copies. */
   remove(): Promise<void>
 }
 
@@ -84,7 +84,7 @@ export function createPromptFiles(
   return {
     async copy({ text, attachments }) {
       if (attachments.length === 0) return { text, files: [] }
-      // A folder for each prompt: the agent may have changed what is in an earlier one.
+      // One folder per prompt, because the agent might have changed the content of an earlier one.
       const folder = await mkdtemp(join(filesFolder, 'prompt-'))
       const [files, gone]: [PromptFile[], string[]] = [[], []]
       for (const attachment of attachments) {
@@ -103,15 +103,15 @@ export function createPromptFiles(
 /** Makes a session's folder for the files of its prompts, below one for temporary files. */
 export const makeFilesFolder = (temporaryFolder: string): Promise<string> => mkdtemp(join(temporaryFolder, prefix))
 
-/** The name of a copy: with the id before it, which keeps it apart from others and from names that mean something to a shell. */
+/** The name of a copy. The ID as a prefix makes the name unique and avoids names with a meaning in a shell. */
 function nameOf({ id, filename }: AttachmentRow): string {
   const name = cleanFilename(filename)
   return Buffer.byteLength(name) > maxNameBytes ? `${id}${extname(name)}` : `${id}-${name}`
 }
 
-/** Removes the copies that an earlier server has left. Agents cannot write where they are. */
+/** Removes the copies that an earlier server left behind. Agents cannot write to those folders. */
 export async function removeLeftCopies(dataDir: string): Promise<void> {
-  // Earlier versions had homes in the place of projects, and a home can contain a link.
+  // Earlier versions stored homes in place of project folders, and a home can contain a link.
   const own = (await listAgentFolders(dataDir)).filter(({ project }) => /^\d+$/.test(project))
   const folders = [join(agentsFolder(dataDir), 'none'), ...own.map(({ path }) => path)]
   for (const tmp of folders.map(folder => join(folder, 'tmp')))

@@ -18,7 +18,7 @@ export async function queueMessage(
   return view
 }
 
-/** The prompt of a session that replaces another one, and then takes over its messages by `handOver`. */
+/** The prompt of a session that replaces another one and then takes over its messages with `handOver`. */
 export async function promptAfter(tx: Transaction, prompt: string, before: SessionRow): Promise<string> {
   const retold = await readInterrupted(tx, before)
   return withResumePrompt(
@@ -30,8 +30,8 @@ export async function promptAfter(tx: Transaction, prompt: string, before: Sessi
 }
 
 /**
- * Hands what an agent was told over to a new session, whose agent does not know the one before: what broke off in its turn is told again,
- * then what waits. What was cancelled is not told again.
+ * Hands the messages of a session over to a new one, whose agent does not have the earlier conversation. The messages of an
+ * interrupted turn come first, then the waiting ones. Cancelled messages are dropped.
  */
 export async function handOver(tx: Transaction, before: SessionRow, begun: SessionRow): Promise<void> {
   for (const { content, attachments } of await readInterrupted(tx, before))

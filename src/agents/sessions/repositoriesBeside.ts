@@ -1,6 +1,6 @@
 import type { Workplace, WorkplaceRepository } from '../../domain/worktrees.ts'
 
-/** What an agent is told of the project's other repositories; empty where there are none. */
+/** The instructions about the project's other repositories. Empty if there are none. */
 export function tellOfRepositories({ repositories = [] }: Workplace): string {
   const [worked, readable] = [true, false].map(wanted =>
     repositories.filter(({ worktreePath }) => (worktreePath !== null) === wanted),

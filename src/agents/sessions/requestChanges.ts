@@ -8,7 +8,7 @@ import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 
 /**
- * Submits a review. One that asks for changes becomes the next message to the card's agent, which resumes or starts again.
+ * Submits a review. If it asks for changes, it becomes the next message to the card's agent, which resumes or starts again.
  * @throws Problem as `add` and `send` do, CONFLICT if it asks for changes and no agent has worked on the card
  */
 export async function submitReview(
@@ -28,7 +28,7 @@ export async function submitReview(
   return review
 }
 
-/** A review as its agent reads it: each comment with its place and the text of its lines. */
+/** A review as the agent receives it: each comment with its location and the text of its lines. */
 function messageOf({ round, body, authorName, comments }: ReviewWithComments): string {
   const open = comments.filter(({ resolvedAt }) => resolvedAt === null)
   return [
@@ -46,7 +46,7 @@ function messageOf({ round, body, authorName, comments }: ReviewWithComments): s
 function commentText({ id, repository, path, side, startLine, line, text, body }: ReviewCommentRow): string {
   const lines = startLine === line ? `line ${line}` : `lines ${startLine} to ${line}`
   const name = /[\p{C}"]/u.test(path) ? JSON.stringify(path) : path
-  return `Comment ${id} on ${name}${repository && ` in the repository ${repository}`}, ${lines}${side === 'old' ? ' as it was before your changes' : ''}:\n${quoted(text)}\n\n${body.trim()}`
+  return `Comment ${id} on ${name}${repository && ` in the repository ${repository}`}, ${lines}${side === 'old' ? ' in the version before your changes' : ''}:\n${quoted(text)}\n\n${body.trim()}`
 }
 
 const quoted = (text: string): string =>

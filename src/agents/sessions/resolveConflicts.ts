@@ -4,7 +4,7 @@ import type { Transaction } from '../../store/database.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 
-/** Has a card's agent bring its base in and resolve the conflicts. @throws Problem as `send` does */
+/** Asks a card's agent to merge its base and resolve the conflicts. @throws Problem as `send` does */
 export const resolveConflicts = (
   tx: Transaction,
   supervisor: Supervisor,
@@ -13,7 +13,7 @@ export const resolveConflicts = (
   strategy: 'merge' | 'rebase',
 ): Promise<unknown> => send(tx, supervisor, ref, { content: conflictMessage(conflict, strategy), attachmentIds: [] })
 
-/** What an agent is asked to resolve. What the repository says of itself stands in quotes: others have written it. */
+/** The request to resolve conflicts. Text from the repository is quoted, because it is untrusted. */
 export function conflictMessage(
   { repository, problem, baseCommit, titles }: UpdateConflict,
   strategy: 'merge' | 'rebase',

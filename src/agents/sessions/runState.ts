@@ -1,14 +1,14 @@
 import type { AgentLink } from '../link/agentLink.ts'
 import type { Transcript } from '../transcript/agentTranscript.ts'
 
-/** A question beside the task, which gets a turn of its own. */
+/** A question unrelated to the task, which gets its own turn. */
 export interface SideQuestion {
   text: string
   resolve(answer: string): void
   reject(error: unknown): void
 }
 
-/** The run's phase with what exists in it. */
+/** The run's phase, with the objects that exist in it. */
 export type RunState =
   | { phase: 'preparing'; transcript?: undefined; link?: undefined }
   | { phase: 'opening'; transcript: Transcript; link?: AgentLink }

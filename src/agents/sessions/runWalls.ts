@@ -4,7 +4,7 @@ import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 import type { Walls } from './walls.ts'
 
-/** What a run tells of its walls, and takes over from behind them. Nothing here fails the run. */
+/** Reports the sandbox of a run and takes over its results. Errors here never fail the run. */
 export class RunWalls {
   #walls: Walls | null = null
   readonly #record: SessionRecord
@@ -15,19 +15,19 @@ export class RunWalls {
     this.#log = log
   }
 
-  /** Sets what keeps the run apart, null for nothing. Await it before the agent starts: its monitors depend on it. */
+  /** Sets the run's sandbox; null for none. Await this before the agent starts, because the agent's monitors depend on it. */
   async use(walls: Walls | null): Promise<void> {
     this.#walls = walls
     await this.note()
   }
 
-  /** Writes what keeps the agent apart, and for which hosts it has asked. */
+  /** Records the sandbox, and the hosts that the agent requested. */
   async note(): Promise<void> {
     const { kind = 'none', network = 'full' } = this.#walls ?? {}
     await this.#record.noteSandbox({ kind, network, asked: this.#walls?.asked() ?? [] }).catch(ignore)
   }
 
-  /** Says in the transcript that a host was refused, and how to allow it. */
+  /** Notes in the transcript that a host was refused, and how to allow it. */
   noteRefused(projectId: number, { host, port }: AskedHost): void {
     const entry = port === 80 || port === 443 ? host : authority(host, port)
     const text = `The network of the sandbox has refused ${authority(host, port)}. To allow it: board projects sandbox ${projectId} --allow ${entry}`
@@ -39,7 +39,7 @@ export class RunWalls {
     await this.#walls?.close()
   }
 
-  /** Takes over what the agent has committed. What is refused stays in its worktree's own Git folder. */
+  /** Takes over the agent's commits. Refused commits stay in the Git folder of the worktree. */
   async takeCommits(): Promise<void> {
     const taken = await this.#walls?.takeCommits().catch((cause: unknown) => {
       this.#log('error', 'The commits of an agent could not be taken over.', { cause: String(cause) })

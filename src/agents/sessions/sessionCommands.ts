@@ -24,13 +24,13 @@ import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
 const summaryRequest =
-  'Summarize in at most five sentences, for somebody who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
+  'Summarize in at most five sentences, for a reader who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
 
 /**
- * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
- * agent can resume it; otherwise a new one begins. A session that waits for an answer after its turn is always reopened.
- * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE,
- * CARD_BLOCKED before the card's work has begun, BUDGET_EXHAUSTED, CONFLICT for archived and terminal cards
+ * Sends a message to a card's agent. During a turn, the message waits for the turn's end. An ended session is reopened if the
+ * agent can resume it; otherwise a new one starts. A session that waits for an answer after its turn is always reopened.
+ * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CARD_BLOCKED before the
+ * card's work has started, BUDGET_EXHAUSTED, CONFLICT for archived and terminal cards
  */
 export async function send(
   tx: Transaction,
@@ -47,13 +47,17 @@ export async function send(
   return queueMessage(tx, session, content, given)
 }
 
-/** Cancels a card's agent; files that it wrote stay. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
+/** Cancels a card's agent. Files that the agent wrote stay. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
 export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards.CardRef): Promise<void> {
   const open = await findOpen(tx, (await cards.find(tx, ref)).id)
   if (!open || !(await end(tx, supervisor, open.id, cancelled))) throw new Problem('AGENT_NOT_RUNNING')
 }
 
-/** Reopens a card's latest session; begins a new one where the agent cannot resume. One that waits for the end of a usage limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`, CONFLICT */
+/**
+ * Reopens a card's latest session, or starts a new one if the agent cannot resume. A session that waits for the end of a usage
+ * limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE,
+ * CARD_BLOCKED without `force`, CONFLICT
+ */
 export async function retry(
   tx: Transaction,
   supervisor: Supervisor,
@@ -70,7 +74,10 @@ export async function retry(
   await reopenOrBegin(tx, supervisor, card, ref.caller, force)
 }
 
-/** Begins a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`, CONFLICT */
+/**
+ * Starts a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE,
+ * CARD_BLOCKED without `force`, CONFLICT
+ */
 export async function relaunch(
   tx: Transaction,
   supervisor: Supervisor,
@@ -91,7 +98,10 @@ export async function requestHandoff(db: Database, supervisor: Supervisor, ref: 
   run.requestHandoff()
 }
 
-/** A summary of the work on a card: by its agent while one runs, else the agent's last message. Empty when there is none. @throws Problem CARD_NOT_FOUND */
+/**
+ * A summary of the work on a card: written by its agent while it runs, otherwise the agent's last message. Empty if there is
+ * none. @throws Problem CARD_NOT_FOUND
+ */
 export async function summarizeWork(db: Database, supervisor: Supervisor, ref: cards.CardRef): Promise<string> {
   const run = await findRun(db, supervisor, ref)
   const answered = run && run.purpose !== 'terminal' ? await answerInTime(run.ask(summaryRequest)) : undefined
@@ -108,7 +118,7 @@ async function answerInTime(answer: Promise<string>): Promise<string | undefined
   return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }
 
-/** Goes on with a card's work. Work that has not begun waits for what blocks the card, without `force`. */
+/** Continues a card's work. Without `force`, work that has not started waits for the cards that block this one. */
 async function reopenOrBegin(
   tx: Transaction,
   supervisor: Supervisor,

@@ -23,7 +23,10 @@ export const lost: Ending = {
   detail: 'The server lost the agent. Its log has the details.',
 }
 
-/** When the usage limit ends that ended a run: null where the agent does not say so; undefined where it was no usage limit. */
+/**
+ * When the usage limit that ended a run ends. Null if the agent does not report the time; undefined if the cause was not a usage
+ * limit.
+ */
 export function limitEndOf(
   error: unknown,
   link: Pick<AgentLink, 'stderrTail'> | undefined,

@@ -13,30 +13,32 @@ import { settingsFolder } from '../providers/telemetryOff.ts'
 import type { WalledAgent } from '../providers/walledAgent.ts'
 import { asPlain, openRepository, withoutWriting, type WalledRepository } from './wallsBeside.ts'
 
-/** Where a session works and what of the server's files it is given. */
+/** The folders of a session, and the server's files that it can access. */
 export interface WalledPlace {
   dataDir: string
-  /** Folders with worktrees outside of it. */
+  /** Folders that contain worktrees outside of the project. */
   worktreeRoots: readonly string[]
   /** The project's folder; null for an agent on trial. */
   projectPath: string | null
-  /** The worktree that the session may change; null where it is the project's folder itself. */
+  /** The worktree that the session can change. Null if it works in the project's own folder. */
   worktreePath: string | null
-  /** Prepares what the session sees of Git, over everything else; null where it works in no repository. */
+  /**
+   * Prepares the session's view of Git, which is mounted over everything else. Null if the session does not work in a repository.
+   */
   openGit: (() => Promise<GitView>) | null
   /** The project's other repositories. */
   beside?: readonly WalledRepository[]
   /** Prepares the folders and files of the account's home that the agent can change: its sign-in and its state. */
   openState: () => Promise<readonly Mount[]>
-  /** How the agent does without a sandbox of its own. */
+  /** How the agent works without its own sandbox. */
   walled: WalledAgent | undefined
-  /** Whether the agent changes nothing where it works. */
+  /** Whether the session has read-only access to its working folder. */
   isReadOnly: boolean
-  /** Where its model is, and those addresses of models that the operator has chosen. */
+  /** The hosts of the agent's model, and the addresses of models that the operator chose. */
   models: { hosts: readonly string[]; endpoints: readonly string[] }
 }
 
-/** Returns what the session sees, and adds what it sees of Git to `views`. */
+/** Returns the session's mounts, and adds its views of Git to `views`. */
 export async function prepareSessionPolicy(
   { network, caches, ...limits }: SandboxSettings,
   launch: AgentLaunch,
@@ -80,7 +82,7 @@ export async function prepareSessionPolicy(
       : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project, isPlain: true } as Mount]),
     ...readableBeside,
     ...around!.map(cover),
-    // The project's folder may hold what is hidden.
+    // The project's folder can contain hidden folders.
     ...(worktreePath === null ? work : []),
     ...others!.map(cover),
     { kind: 'ro', target: settingsFolder(place.dataDir) },
@@ -112,7 +114,7 @@ const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
 const isReading = ({ choice }: AgentLaunch, { isReadOnly, walled }: WalledPlace): boolean =>
   isReadOnly || (walled !== undefined && choice?.mode === walled.readOnlyMode)
 
-/** The folder that a session works in, with what it sees of Git. */
+/** The mounts of the session's working folder, including its view of Git. */
 async function workMounts(
   { cwd }: AgentLaunch,
   { worktreePath }: WalledPlace,
@@ -124,7 +126,7 @@ async function workMounts(
   return { realWork, work: changesNothing ? withoutWriting(work, realWork) : work }
 }
 
-/** A certificate or a settings file that a variable leads to; nothing of what is hidden. */
+/** A certificate or a settings file that a variable points to. Hidden files are excluded. */
 const namedFile =
   (hidden: readonly string[]) =>
   async ([name, path]: [string, string]): Promise<string[]> => {
@@ -133,23 +135,26 @@ const namedFile =
     return (await stat(path).catch(() => undefined))?.isFile() ? [path] : []
   }
 
-/** Folders that are there: in a part of the system, a place to cover what is not there cannot be made. */
+/** Returns the folders that exist. In a system folder, a mount point for a missing folder cannot be created. */
 async function present(folders: readonly string[]): Promise<string[]> {
   const found = await Promise.all(folders.map(folder => realpath(folder).catch(() => [])))
   return found.flat()
 }
 
-/** A cache that is a link could lead anywhere: an agent that writes the folder above it could have put it there. */
+/** A cache that is a link could lead anywhere: an agent that can write to the parent folder could have put it there. */
 async function cacheMount(target: string): Promise<Mount> {
   if ((await real(target)) !== target)
     throw new AgentFailure(
       'launch_failed',
-      `The cache ${target} is a link, or lies behind one. Name the folder itself.`,
+      `The cache ${target} is a symbolic link, or is inside one. Specify the folder itself.`,
     )
   return { kind: 'rw', target, isPlain: true }
 }
 
-/** A part of a repository's Git folder must not lead elsewhere: an agent whose project holds that repository could have put a link there. */
+/**
+ * A part of a repository's Git folder must not be a link: an agent whose project contains that repository could have put it
+ * there.
+ */
 async function requirePlain(mounts: readonly Mount[]): Promise<void> {
   const paths = mounts.filter(({ kind }) => kind !== 'tmpfs').map(({ source, target }) => source ?? target)
   const found = await Promise.all(paths.map(real))

@@ -5,7 +5,7 @@ export interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
-  /** A run that has ended its session and only listens to its agent keeps its card, but needs no slot. */
+  /** A run that has ended its session and only listens to its agent still occupies its card, but needs no slot. */
   late?: { readonly isReceiving: boolean }
 }
 
@@ -14,14 +14,14 @@ export interface SessionQueue {
   /** Replaces the content: known sessions keep their place, new ones come last. */
   replace(waiting: readonly QueuedSession[]): void
   waiting(): readonly QueuedSession[]
-  /** The sessions that may start beside the running ones, of those that `mayStart` takes. A card runs one session at a time. */
+  /** The sessions that can start in addition to the running ones, filtered by `mayStart`. A card runs one session at a time. */
   findStartable(running: readonly QueuedSession[], mayStart?: (session: QueuedSession) => boolean): QueuedSession[]
   remove(started: readonly QueuedSession[]): void
 }
 
 /**
- * Work has `slots`, and talks (pre-sessions and assistants) have as many again: a person's question must not wait for hours of work.
- * Shell commands of terminal cards are no agents and need no slot.
+ * Work has `slots` slots, and conversations (pre-sessions and assistants) have the same number again, because a user's question
+ * must not wait for hours of work. Shell commands of terminal cards are not agents and need no slot.
  */
 export function createSessionQueue(slots: number): SessionQueue {
   let order: QueuedSession[] = []
@@ -36,7 +36,8 @@ export function createSessionQueue(slots: number): SessionQueue {
       const free = { work: slots, talk: slots, shell: Infinity }
       const busy = new Set<string>()
       for (const each of running) occupy(each, free, busy)
-      // What waits only for the end of its card's last run keeps the place that `mayStart` has for it: nothing behind it takes that.
+      // A session that waits only for the end of its card's last run keeps the place that `mayStart` reserved. Later sessions
+      // cannot take that place.
       return order.filter(
         each => free[laneOf(each)] > 0 && mayStart(each) && !busy.has(lockOf(each)) && occupy(each, free, busy),
       )

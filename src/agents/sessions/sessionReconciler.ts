@@ -21,26 +21,29 @@ const maxEndedPerCommit = 20
 
 /** A timer stops while the machine sleeps and ignores changes of the clock, so longer waits are checked again. */
 const maxSleepMs = 60_000
-/** How often it is checked whether waiting sessions can go on: a budget's period may turn, and another daemon may change budgets and cards. */
+/**
+ * How often waiting sessions are checked for whether they can continue: a new budget period can start, and another daemon can
+ * change budgets and cards.
+ */
 const pausedPollMs = 5000
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
 export interface SessionReconciler {
   /** The run of a session, if it is on this machine. */
   runOf(sessionId: number): SessionRun | undefined
-  /** Whether processes of an agent may run on a card here. */
+  /** Whether an agent's processes might be running on a card on this machine. */
   isAtWork(cardId: number): boolean
-  /** Ends the processes of a card's agent that has ended its session and is only listened to. */
+  /** Ends the processes of a card's agent that has ended its session and only sends late output. */
   endLate(cardId: number): Promise<void>
   /** Whether an agent here uses a folder of its project, or is about to. */
   usesFolder(folder: string): boolean
-  /** Takes a slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
+  /** Takes a slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
   holdSlot(check: SlotHolder): Promise<() => void>
   /** Starts a reconciliation; one that is running is followed by another. */
   wake(): void
   /** Ends the waiting of agents' calls for answers, as if their time were over. */
   releaseCalls(): void
-  /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  /** Starts to reconcile. Agents reach the server at this address, and from a sandbox through `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
   /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget, an answer or what blocks their card. Takes at most 9 s. */
   stop(): Promise<void>
@@ -101,7 +104,7 @@ export function createSessionReconciler(
       clearTimeout(later)
       await reconciler.end()
       await interruptAll(db, agents, reconciler.at?.log)
-      // A run that is creating its worktree cannot be stopped before Git has ended.
+      // A run that is creating its worktree can stop only after Git exits.
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },
   }
@@ -114,8 +117,8 @@ async function updateWaits(db: Database, agents: Agents, open: readonly OpenSess
 }
 
 /**
- * Stops the runs of sessions that are not open. A run that has ended its session automatically still listens to its agent until another
- * session of the card is due.
+ * Stops the runs of sessions that are not open. A run that has ended its session automatically continues to listen to its agent
+ * until another session of the card is due.
  */
 function stopOthers(runs: ReadonlyMap<number, SessionRun>, openIds: ReadonlySet<number>, due: readonly OpenSession[]) {
   const locks = new Set(due.map(lockOf))
@@ -127,7 +130,7 @@ async function stopLate(runs: ReadonlyMap<number, SessionRun>, cardId: number): 
   await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.late.isReceiving && run.stop()))
 }
 
-/** Until when nothing becomes due; undefined where nothing waits for a time, a budget or a card. */
+/** When the next session becomes due. Undefined if no session waits for a time, a budget or a card. */
 function untilNext(open: readonly OpenSession[], now: string): number | undefined {
   const next = open.flatMap(({ notBefore }) =>
     notBefore !== null && notBefore > now ? Date.parse(notBefore) - Date.parse(now) : [],
@@ -144,7 +147,7 @@ const isPutOff = (session: OpenSession) =>
   (session.status === 'queued' &&
     (session.notBefore !== null || session.isBlocked === 1 || session.statusReason === 'budget'))
 
-/** Logs a run's start and, with what became of its session, its end. */
+/** Logs the start of a run, and its end with the outcome of its session. */
 function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
   const startedAtMs = performance.now()
   log('info', 'An agent starts.', { sessionId, cardId, purpose })
@@ -167,9 +170,9 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
 }
 
 /**
- * Ends open sessions as interrupted, in batches: those that `filter` accepts. Sessions that wait for the end of a usage limit, for a
- * budget, for an answer after their turn or for what blocks their card stay, because they wait in the database. Those with a question
- * to people wait for the answer.
+ * Ends open sessions as interrupted, in batches: those that `filter` accepts. Sessions that wait for the end of a usage limit,
+ * for a budget, for an answer after their turn or for the cards that block theirs stay, because they wait in the database.
+ * Sessions with an open question to users wait for the answer.
  */
 export async function interruptOpen(
   db: Database,
@@ -190,7 +193,7 @@ async function breakOff(tx: Transaction, agents: Agents, id: number): Promise<vo
   await endOrAwaitAnswer(tx, agents, row, interrupted)
 }
 
-/** Interrupts every open session. The server's next start interrupts those that a full disk keeps from being written now. */
+/** Interrupts every open session. If a full disk prevents a write now, the next start of the server interrupts the session. */
 const interruptAll = (db: Database, agents: Agents, log: Log | undefined): Promise<void> =>
   interruptOpen(db, agents).catch(
     (error: unknown) => log && logFailure(log, 'Open sessions could not be interrupted.', error),

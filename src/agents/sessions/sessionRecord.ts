@@ -56,7 +56,7 @@ export class SessionRecord {
   readonly #stopped: AbortSignal
   /** The permission requests that have had their event. */
   readonly #announced = new Set<string>()
-  /** The messages of people in the latest prompt: a turn that reached a usage limit has not answered them. */
+  /** The user messages in the latest prompt. A turn that reached a usage limit has not answered them. */
   #taken: readonly WaitingMessage[] = []
   readonly #inOrder = createSerialQueue()
 
@@ -73,8 +73,8 @@ export class SessionRecord {
   }
 
   /**
-   * The queued session becomes running. `isFirst`: no run of it was before this one.
-   * @throws RunStopped when it has ended meanwhile, or waits for what blocks its card or for a budget
+   * Changes the queued session to running. `isFirst`: the session has no earlier run.
+   * @throws RunStopped if the session has ended, or waits for a blocking card or for a budget
    */
   async begin(): Promise<{ session: SessionRow; isFirst: boolean }> {
     const { session, isFirst } = await this.#write(async tx => {
@@ -90,7 +90,7 @@ export class SessionRecord {
     return { session, isFirst }
   }
 
-  /** The session's row while the run may write it. @throws RunStopped when it was ended, and perhaps queued again */
+  /** The session's row while the run can write it. @throws RunStopped if the session was ended, even if it was queued again */
   async requireOwnRow(tx: Transaction): Promise<SessionRow> {
     const row = await this.#ownRow(tx)
     if (!row) throw new RunStopped()
@@ -128,7 +128,7 @@ export class SessionRecord {
     this.#taken = []
   }
 
-  /** Writes what the agent waits for a person to decide. `before` runs first, in the same turn of the queue. */
+  /** Writes the questions that wait for a user. `before` runs first, in the same turn of the queue. */
   async writeQuestions(
     before: () => Promise<void>,
     open: () => readonly PermissionRequest[],
@@ -145,7 +145,7 @@ export class SessionRecord {
     return this.#inOrder(() => this.#write(async tx => work(tx, await this.requireOwnRow(tx))))
   }
 
-  /** Writes what the agent waits for by itself, which no turn depends on. */
+  /** Records a wait of the agent that no turn depends on. */
   noteWait({ lifeless, ...wait }: AgentWait): void {
     this.usage.setLifeless(lifeless !== null)
     const write = async (tx: Transaction) => {
@@ -158,12 +158,12 @@ export class SessionRecord {
     })
   }
 
-  /** What the project does about an agent that shows no sign of life. */
+  /** The project's setting for an agent that shows no sign of life. */
   onSilence(): Promise<OnSilence> {
     return readOnSilence(this.#dependencies.db, this.id)
   }
 
-  /** Adds a message of the board's to the transcript, after what `before` writes. @throws RunStopped */
+  /** Adds a message from the board to the transcript, after the writes of `before`. @throws RunStopped */
   async note(text: string, before: () => Promise<void>): Promise<void> {
     await this.#inOrder(async () => {
       await before()
@@ -171,18 +171,18 @@ export class SessionRecord {
     })
   }
 
-  /** Writes what keeps the agent apart. */
+  /** Records the sandbox of the agent. */
   async noteSandbox(sandbox: SessionSandbox): Promise<void> {
     await this.#write(tx => updateSession(tx, this.id, { sandbox: JSON.stringify(sandbox) }))
   }
 
-  /** Resolves when all that was asked to be written is written. */
+  /** Resolves when all requested writes are done. */
   async settle(): Promise<void> {
     await this.#inOrder(async () => {})
   }
 
   /**
-   * The message that waits for the agent; without one the session waits for an answer to its open questions, or is completed.
+   * The next message for the agent. Without a message, the session waits for an answer to its open questions, or is completed.
    * @throws RunStopped
    */
   async takeMessageOrEnd(
@@ -212,7 +212,7 @@ export class SessionRecord {
     })
   }
 
-  /** Completes the session and begins one that takes over. @throws RunStopped */
+  /** Completes the session and starts its successor. @throws RunStopped */
   handOff(handoff: string, settings: HandoffSettings): Promise<undefined> {
     return this.writeInOrder(async (tx, row) => {
       if (!(await completeWithHandoff(tx, this.#dependencies.agents, row, handoff, settings))) throw new RunStopped()
@@ -220,7 +220,10 @@ export class SessionRecord {
     })
   }
 
-  /** Ends the session as the failure of its run. It can continue instead: with the answer to a question, or after a usage limit. */
+  /**
+   * Ends the session with the failure of its run. The session can continue instead, with the answer to a question or after a
+   * usage limit.
+   */
   async fail(ending: Ending, limit?: ReachedLimit): Promise<void> {
     await this.#inOrder(() =>
       this.#write(async tx => {
@@ -237,7 +240,7 @@ export class SessionRecord {
     )
   }
 
-  /** After the end of a session that did not complete: its agent's last message and how many files it has changed. */
+  /** After the end of a session that did not complete, writes the agent's last message and the number of changed files. */
   async writeAftermath(lastMessage: () => string): Promise<void> {
     const { db } = this.#dependencies
     const before = await readSession(db, this.id)
@@ -277,8 +280,8 @@ export class SessionRecord {
   }
 
   /**
-   * Counts the files that the card has changed. A count that takes too long does not delay the end of the session: this returns the
-   * last known number, and the session gets the count later.
+   * Counts the files that the card has changed. A slow count does not delay the end of the session: this returns the last known
+   * number, and the session gets the count later.
    */
   async #countFiles(): Promise<number> {
     const { db, worktrees } = this.#dependencies

@@ -30,15 +30,15 @@ import { startOrBeginAnew } from './startOrBeginAnew.ts'
 const [turnEndTimeoutMs, stopGraceMs] = [1500, 500]
 
 /**
- * Runs a queued session to its end, through the phases that src/domain/sessionStates.ts draws. However it ends, its row says so and its
- * processes are gone when `over` resolves.
+ * Runs a queued session to its end, through the phases in src/domain/sessionStates.ts. When `over` resolves, the session's row
+ * records the ending and all its processes have exited.
  */
 export class SessionRun {
   readonly id: number
   readonly cardId: number
   readonly purpose: SessionPurpose
   hasBegun = false
-  /** The folder that the agent shares with no other project. Undefined until it is prepared. */
+  /** The folder that the agent does not share with other projects. Undefined until it is prepared. */
   ownFolder: string | undefined
   readonly questions: RunQuestions
   readonly late = new LateUpdates()
@@ -50,7 +50,7 @@ export class SessionRun {
   readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
   readonly #lastMessage = createLastMessage()
   readonly #context = createContextWatch()
-  /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
+  /** Aborted when the session is ended from outside. From then on, the run must not write the session's rows. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
   /** Whether a turn of the run ended well, or used a tool. */
@@ -83,7 +83,7 @@ export class SessionRun {
     return (this.#stopping ??= this.#stop())
   }
 
-  /** Asks a question beside the task once the present turn has ended. Resolves to the agent's answer. */
+  /** Asks a question unrelated to the task once the current turn has ended. Resolves to the agent's answer. */
   ask(text: string): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.#state.phase === 'closing') reject(new RunStopped())
@@ -91,7 +91,7 @@ export class SessionRun {
     })
   }
 
-  /** Hands off to a fresh session: cancels the present turn, asks for a summary and completes. */
+  /** Hands off to a fresh session: cancels the current turn, asks for a summary and completes. */
   requestHandoff(): void {
     if (this.#pending.handoff) return
     this.#pending.handoff = true
@@ -141,7 +141,7 @@ export class SessionRun {
     return prompt
   }
 
-  /** A turn of the card's task, whose end can ask people something. */
+  /** A turn of the card's task, which can end with a question to users. */
   async #taskTurn(prompt: SessionPrompt): Promise<void> {
     await this.questions.beginTurn()
     await this.#turn(prompt)
@@ -163,7 +163,7 @@ export class SessionRun {
     // The handoff was requested before the agent was ready.
     if (this.#pending.handoff && !isHandoff) void link.cancel()
     try {
-      // A person's terminal may stand still.
+      // A user's terminal can be idle.
       const silent = this.purpose !== 'terminal' && this.#silence.begin(link)
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
       this.late.turnEnded()
@@ -203,7 +203,7 @@ export class SessionRun {
     )
   }
 
-  /** What the project runs after its agent has worked: what it commits belongs to the work. */
+  /** Runs the project's command after the agent's work. Commits of the command belong to the work. */
   async #runAfter(): Promise<void> {
     await this.#commands.after()
     await this.#state.transcript?.flush()
@@ -229,7 +229,7 @@ export class SessionRun {
       log('info', 'An agent did not complete its session.', { sessionId: this.id, reason: ending.statusReason })
     else logFailure(log, 'A session failed.', error, { sessionId: this.id })
     await this.#runAfter().catch(() => {
-      /* The ending is written all the same. */
+      /* The ending is written anyway. */
     })
     const limitEndsAt = limitEndOf(error, this.#state.link, this.#dependencies.config.clock())
     await this.#record.fail(
@@ -265,7 +265,7 @@ export class SessionRun {
     this.questions.close()
     const { link } = this.#state
     await link?.cancel().catch(() => {
-      /* Its process is ended all the same. */
+      /* The process is ended anyway. */
     })
     if (this.#state.phase === 'turn')
       await Promise.race([this.#state.ended, delay(turnEndTimeoutMs, undefined, { ref: false })])

@@ -15,10 +15,10 @@ import { ProcessorUse } from './processorUse.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 
 const maxOpenCalls = 1000
-/** So many times within the bound is looked at the processes of an agent that says nothing. */
+/** The number of checks, within the bound, of the processes of a silent agent. */
 const looksABound = 20
 const maxMeasureMs = 60_000
-/** The part of the bound in which processes must have been looked at. */
+/** The part of the bound that measurements of the processes must cover. */
 const minMeasured = 0.75
 const maxTitleLength = 500
 
@@ -28,24 +28,24 @@ type Processes = Pick<AgentProcesses, 'usage'>
 type Told = Pick<SessionRecord, 'noteWait' | 'onSilence'>
 
 /**
- * Watches an agent in a turn. Two things are told of it: that it waits for its model, as agents do that retry without a word, and that
- * it shows no sign of life: it says nothing, and its processes do not use the processor. A tool that runs is a wait for no model, and
- * life while it works. A question may wait for a person as long as it likes.
+ * Watches an agent during a turn. It reports two states. In the first, the agent waits for its model, as agents that retry
+ * silently do. In the second, the agent shows no sign of life: it is silent and its processes use no CPU time. A running tool
+ * does not count as waiting for a model, and is a sign of life while it works. A question can wait for a user indefinitely.
  */
 export class SilenceWatch {
-  /** Tool calls by their ids, with what they are called. */
+  /** Tool calls by ID, with their titles. */
   readonly #openCalls = new Map<string, string>()
   readonly #config: Config
   readonly #record: Told
   readonly #use: ProcessorUse
   #questions = 0
   #timer: NodeJS.Timeout | undefined
-  /** When the agent last said something, and when something of it last worked. */
+  /** When the agent last wrote output, and when one of its processes last worked. */
   #lastSignMs = 0
   #lastLifeMs = 0
-  /** How much it had written on stderr at that sign: what it has overcome names no reason any more. */
+  /** The number of bytes on stderr at that sign. Earlier output describes errors that the agent has recovered from. */
   #writtenBefore = 0
-  /** Counts the looks, of which one may still read when the next begins. */
+  /** Counts the checks, because a check can still be reading when the next one starts. */
   #looks = 0
   #told = noWait
   #turn: { link: Watched; reject(failure: AgentFailure): void } | undefined
@@ -57,8 +57,9 @@ export class SilenceWatch {
   }
 
   /**
-   * Begins a turn. The promise rejects with AgentFailure silent when the agent has shown no sign of life for too long and the project
-   * ends such turns, and with the reason that the agent itself has named since its last sign when it waited for its model that long.
+   * Starts a turn. The promise rejects with AgentFailure silent if the agent shows no sign of life for too long and the project
+   * ends such turns. It rejects with the reason that the agent itself reported since its last sign if the agent waited for its
+   * model that long.
    */
   begin(link: Watched): Promise<never> {
     return new Promise((_, reject) => {
@@ -87,7 +88,7 @@ export class SilenceWatch {
     if (wasBusy && !this.#isBusy) void this.#look()
   }
 
-  /** How many questions wait for a person. */
+  /** Sets the number of questions that wait for a user. */
   setQuestions(open: number): void {
     const hadQuestions = this.#questions > 0
     this.#questions = open
@@ -109,19 +110,19 @@ export class SilenceWatch {
     void this.#look()
   }
 
-  /** Reports or ends what is due, and sets the timer for the next look. */
+  /** Reports or ends what is due, and sets the timer for the next check. */
   async #look(): Promise<void> {
     clearTimeout(this.#timer)
     const look = ++this.#looks
     this.#lookAtModel()
     await this.#lookForLife(look).catch(() => {
-      /* The next look tries again. */
+      /* The next check tries again. */
     })
     const pauseMs = this.#looks === look ? this.#pauseMs() : undefined
     if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#look(), Math.max(1, pauseMs)).unref()
   }
 
-  /** Until the next look; undefined where nothing becomes due before something happens. */
+  /** The time until the next check. Undefined if nothing becomes due before the next event. */
   #pauseMs(): number | undefined {
     const { agentQuietMs, agentSilenceMs } = this.#config
     const now = performance.now()
@@ -134,7 +135,7 @@ export class SilenceWatch {
   }
 
   get #awaitsModel(): boolean {
-    // A plain command tells no steps.
+    // A plain command reports no steps.
     return this.#turn !== undefined && this.#turn.link.exited !== null && !this.#isBusy
   }
 
@@ -169,7 +170,7 @@ export class SilenceWatch {
     }
     const { agentSilenceMs } = this.#config
     if (performance.now() - this.#lastLifeMs < agentSilenceMs) return
-    // A server that was itself held up has not seen what they did meanwhile.
+    // A server that was itself suspended has not measured the processes in that time.
     if (!this.#told.lifeless && forMs < minMeasured * agentSilenceMs) return
     const onSilence = await this.#record.onSilence()
     if (isCurrent()) this.#lifeless(onSilence)
@@ -184,7 +185,7 @@ export class SilenceWatch {
     else this.#tell(wait)
   }
 
-  /** What keeps its model from answering, as far as it says so itself. */
+  /** The reason why the model does not answer, if the agent reports one. */
   #failureNamed(): AgentFailure | undefined {
     if (!this.#turn || this.#isBusy) return undefined
     const written = this.#turn.link.stderrTail(this.#writtenBefore)

@@ -2,13 +2,14 @@ import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../../config/folders.ts'
 
-/** Git runs programs from there, and agents read their permissions and hooks there. */
+/** Git runs programs from these paths, and agents read their permissions and hooks there. */
 const steering =
   /(^|[\\/])(\.git|\.claude|\.codex|\.gemini|\.qwen|\.opencode|\.copilot|\.mcp\.json|opencode\.jsonc?)([\\/]|$)/i
 
 /**
- * Whether all paths, with every link followed, lie in a folder, from where they are relative, or in one `beside` it. Ambiguous paths do not: those with `~`, and URLs. With `edits`, neither
- * do paths that configure Git or an agent.
+ * Whether all paths, with every link followed, are in a folder, which relative paths are resolved against, or in one of the
+ * folders in `beside`. Ambiguous paths are not: those with `~`, and URLs. With `edits`, paths that configure Git or an agent are
+ * not either.
  */
 export async function staysInFolder(
   folder: string,
@@ -27,7 +28,7 @@ export async function staysInFolder(
   return true
 }
 
-/** A path with its links followed, also where nothing is yet; undefined for a link that leads nowhere yet. */
+/** A path with its links followed, even if it does not exist yet. Undefined for a link with a missing target. */
 async function realPlace(path: string): Promise<string | undefined> {
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => error)
   if (typeof real === 'string') return real

@@ -7,21 +7,22 @@ import { updateSession } from '../../store/sessions.ts'
 import { hasSlotBounds, listSlotSessions, type SlotSession } from '../../store/slots.ts'
 import type { QueuedSession, SessionQueue } from './sessionQueue.ts'
 
-/** How many sessions are told in one commit what they wait for. */
+/** The maximum number of sessions whose wait is recorded in one commit. */
 const maxToldPerCommit = 20
 
 interface Decision {
   started: QueuedSession[]
-  /** Those whose wait has begun, changed or, with null, become one for another thing. */
+  /** Sessions whose wait has started or changed. Null if the session now waits for something else. */
   told: Array<[SlotSession, wait: string | null]>
 }
 
 /**
- * Takes slots for the queued sessions that may start beside the running ones, and removes them from the queue: slots of this machine,
- * which the queue knows, and of the server, the project, the agent and the credential, which the daemons on all machines count together.
- * What waits longer, here or elsewhere, goes first; what waits for a slot of its own project, agent or credential holds up nothing else.
- * @param held slots that checks of agents have
- * @returns them, and whether others are still to be told what they wait for
+ * Assigns slots to the queued sessions that can start in addition to the running ones, and removes them from the queue. There are
+ * slots of this machine, which the queue counts, and slots of the server, the project, the agent and the credential, which the
+ * daemons on all machines count together. The session that has waited longest, on any machine, goes first. A session that waits
+ * for a slot of its own project, agent or credential does not block others.
+ * @param held slots of agent checks
+ * @returns the started sessions, and whether the wait of other sessions is still to be recorded
  */
 export async function takeSlots(
   db: Database,
@@ -48,14 +49,13 @@ export async function takeSlots(
 interface Machine {
   slots: number
   runs: ReadonlyMap<number, QueuedSession>
-  /** Checks of agents with a slot. */
+  /** Agent checks that have a slot. */
   held: Set<SlotHolder>
   onReleased(): void
 }
 
 /**
- * Takes a free slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no
- * slot is free
+ * Takes a free slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free
  */
 export async function holdSlot(
   db: Database,

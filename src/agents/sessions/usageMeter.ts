@@ -20,32 +20,32 @@ import { addUsage, usageOfUpdate, usageSince } from '../acp/turnUsage.ts'
 import type { RawUpdate, StartedSession, TurnUsage } from '../link/agentLink.ts'
 import type { RunDependencies } from './runDependencies.ts'
 
-/** How often running time is booked: a server that is killed loses no more. Under a bound in hours it is booked more often. */
+/** How often running time is booked: a killed server loses at most this. With a limit in hours, it is booked more often. */
 const bookEveryMs = 10_000
 const bookHoursEveryMs = 1000
 
-/** Whose usage it is. */
+/** The owner of the usage. */
 type Entry = Pick<
   UsageEntry,
   'sessionId' | 'cardId' | 'projectId' | 'organizationId' | 'credentialId' | 'userId' | 'agent' | 'model'
 >
-/** Where a run's usage is booked: a row for each day. `first` is the one that counts the run. */
+/** The account of a run's usage: a row for each day. `first` is the row that counts the run. */
 interface Account {
   entry: Entry
   id: number
   day: string
   first: number
 }
-/** What was reported and is not booked yet. `costUsd` is what the agent's session has cost in all. */
+/** The reported usage that is not booked yet. `costUsd` is the total cost of the agent's session. */
 interface Reports {
   tokens: TurnUsage | null
   costUsd: number | null
 }
 
 /**
- * Books what a run of an agent uses, as it is reported, and what has run by the monotonic clock: on the run's account, its session,
- * its credential and the budgets that bound it. Reports that come while one is booked are booked together. What is reported after the
- * session was ended from outside counts, too.
+ * Books the usage of an agent's run on each report, and its running time by the monotonic clock: on the run's account, its
+ * session, its credential and the budgets that limit it. Reports that arrive during a write are booked together. Reports after
+ * the session was ended from outside count as well.
  */
 export class UsageMeter {
   readonly #dependencies: RunDependencies
@@ -54,7 +54,7 @@ export class UsageMeter {
   #account: Account | undefined
   #reports: Reports = { tokens: null, costUsd: null }
   #isQueued = false
-  /** What of the present turn was reported while it ran. */
+  /** The usage of the current turn that was reported while it ran. */
   #ofTurn: TurnUsage | null = null
   /** Since when the run has worked, by the monotonic clock; undefined while it waits. */
   #sinceMs: number | undefined
@@ -64,7 +64,7 @@ export class UsageMeter {
   #hasHours = false
   #hasTokens = false
   #hasCost = false
-  /** Whether this process has reported its cost. Its tokens are not priced then. */
+  /** Whether this process has reported its cost. If it has, its tokens are not priced. */
   #reportsCost = false
   #timer: NodeJS.Timeout | undefined
 
@@ -74,8 +74,8 @@ export class UsageMeter {
   }
 
   /**
-   * Counts a run in the transaction that makes its session running. Until it reports, what it uses is unknown. A session that goes on
-   * after it has waited by itself is in the same run.
+   * Counts a run in the transaction that changes its session to running. Its usage is unknown until the run reports it. A session
+   * that continues after an automatic wait is in the same run.
    */
   async begin(tx: Transaction, session: SessionRow): Promise<void> {
     if (session.purpose === 'terminal') return
@@ -97,7 +97,7 @@ export class UsageMeter {
     })
   }
 
-  /** The agent has opened its session: what it uses is known now. A session that is not resumed costs from 0 on. */
+  /** Called when the agent has opened its session: its usage is known from then on. A session that is not resumed costs 0 so far. */
   async opened(tx: Transaction, { model, resumed }: Pick<StartedSession, 'model' | 'resumed'>): Promise<void> {
     const account = this.#account
     if (!account) return
@@ -116,13 +116,13 @@ export class UsageMeter {
     })
   }
 
-  /** Whether the agent works, and does not wait for a person's answer. */
+  /** Whether the agent works and does not wait for a user's answer. */
   setWorking(works: boolean): void {
     this.#isAsking = !works
     this.#keepTime()
   }
 
-  /** Whether it shows no sign of life, and people are asked what to do. */
+  /** Whether the agent shows no sign of life, and users are asked what to do. */
   setLifeless(isLifeless: boolean): void {
     this.#isLifeless = isLifeless
     this.#keepTime()
@@ -135,7 +135,7 @@ export class UsageMeter {
     this.#sinceMs = works ? performance.now() : undefined
   }
 
-  /** Takes what an update reports. */
+  /** Adds the usage in an update. */
   add(update: RawUpdate): void {
     const tokens = usageOfUpdate(update)
     const parsed = update.sessionUpdate === 'usage_update' ? parseUpdate(update) : undefined
@@ -149,7 +149,7 @@ export class UsageMeter {
     this.#ofTurn = null
   }
 
-  /** Books what a turn has used beyond what was reported while it ran. */
+  /** Books the usage of a turn that was not reported while it ran. */
   async endTurn(usage: TurnUsage | null): Promise<void> {
     const rest = usage && usageSince(usage, this.#ofTurn)
     this.#ofTurn = null
@@ -157,12 +157,12 @@ export class UsageMeter {
     await this.settle()
   }
 
-  /** Resolves when all that was reported is booked. Never rejects. */
+  /** Resolves when all reported usage is booked. Never rejects. */
   async settle(): Promise<void> {
     await this.#inOrder.idle()
   }
 
-  /** The run is over: books the rest. */
+  /** Books the rest at the end of the run. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     this.setWorking(false)
@@ -183,7 +183,7 @@ export class UsageMeter {
       this.#isQueued = false
       return this.#book()
     }).catch((error: unknown) =>
-      this.#dependencies.log('warn', 'What an agent has used could not be booked.', {
+      this.#dependencies.log('warn', 'The usage of an agent could not be recorded.', {
         sessionId: this.#sessionId,
         cause: String(error),
       }),
@@ -253,11 +253,11 @@ export class UsageMeter {
     })
   }
 
-  /** What reports add to the cost: what the agent says, else what the price list says of its tokens. Null where nobody knows. */
+  /** The cost that reports add: the agent's reported cost, or else the price of its tokens. Null if neither is known. */
   #costOf(account: Account, session: SessionRow | undefined, tokens: TurnUsage | null, reportedUsd: number | null) {
     const [before, open] = [session?.reportedUsd ?? 0, session?.estimatedUsd ?? 0]
     if (reportedUsd !== null) {
-      // A process that begins below what was reported counts from 0 again; within one, a sum that falls was corrected.
+      // A process that starts below the reported sum counts from 0 again. Within one process, a sum that decreases was corrected.
       const since = reportedUsd >= before ? reportedUsd - before : this.#reportsCost ? 0 : reportedUsd
       const usd = Math.max(0, since - open)
       const total = this.#reportsCost ? Math.max(before, reportedUsd) : reportedUsd

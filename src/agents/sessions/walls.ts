@@ -19,28 +19,28 @@ import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { settingsFolder } from '../providers/telemetryOff.ts'
 import type { WalledAgent } from '../providers/walledAgent.ts'
 
-/** What a restricted network of a session needs of the server. */
+/** The dependencies of a session's restricted network on the server. */
 export type NetworkParts = Pick<
   SandboxNetworkOptions,
   'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked' | 'served'
 >
 
-/** The walls around one session. */
+/** The sandbox around one session. */
 export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
-  /** A launch as it is inside. */
+  /** Returns a launch with the paths inside the sandbox. */
   inside(launch: AgentLaunch): AgentLaunch
-  /** Takes over what listens inside for the server. Undefined with the machine's own network. */
+  /** Takes over the listeners inside for the server. Undefined with the machine's own network. */
   attach: SandboxNetwork['attach'] | undefined
-  /** Connects to a port inside that is served. Undefined with the machine's own network, where whoever likes does. */
+  /** Connects to a served port inside. Undefined with the machine's own network, where any program can connect directly. */
   connectInside: SandboxNetwork['connectInside'] | undefined
   asked(): SessionSandbox['asked']
   /** Notes for people before the agent starts. */
   remarks: string[]
-  /** Takes over what the agent has committed on its own branch. */
+  /** Takes over the agent's commits on its own branch. */
   takeCommits(): Promise<BranchSync>
-  /** Whether what is started keeps a process namespace of its own. */
+  /** Whether the processes inside have their own process namespace. */
   hasNamespace: boolean
-  /** Holds all that is started inside to the project's bounds. Null where they are watched. */
+  /** Enforces the project's limits on all processes inside. Null if the limits are watched instead. */
   cgroup: SessionCgroup | null
   /**
    * The command that runs another one inside, and the descriptors that it inherits.
@@ -55,12 +55,15 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   close(): Promise<void>
 }
 
-/** What a launch in walls gets instead of the account's own: a temporary folder, and no way to sockets of other programs. */
+/**
+ * Variables of a launch in the sandbox that replace the account's own: a temporary folder, and no path to the sockets of other
+ * programs.
+ */
 const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
 
 /**
- * The walls for a session; null where it has none. `launch.env` is changed to what holds inside.
- * @throws AgentFailure launch_failed where walls are required, or the folders leave no room for them
+ * Opens the sandbox for a session. Null if it has none. `launch.env` is changed to the values inside.
+ * @throws AgentFailure launch_failed if a sandbox is required, or if the folders conflict with it
  */
 export async function raiseWalls(
   sandbox: Sandbox,
@@ -79,7 +82,7 @@ export async function raiseWalls(
     if (mode !== 'require' && settings.walls !== 'require') return null
     throw new AgentFailure(
       'launch_failed',
-      `The agent must run in the sandbox, in which its own does not work, and ${place.walled.wrapper} keeps the board from switching that off. Start the server without it, or do not require the sandbox for this project.`,
+      `The sandbox of this agent does not work inside the sandbox of the board, and ${place.walled.wrapper} prevents the board from disabling it. Start the server without this variable, or do not require the sandbox for this project.`,
     )
   }
   const hasNamespace = kind === 'bubblewrap'
@@ -143,7 +146,7 @@ const openNetwork = (
 const isWrapped = ({ env }: AgentLaunch, { wrapper }: WalledAgent, dataDir: string): boolean =>
   env[wrapper] !== undefined && isWithin(settingsFolder(dataDir), env[wrapper])
 
-/** The launch as it is inside. */
+/** Returns the launch with the paths inside the sandbox. */
 const launchInside = (
   launch: AgentLaunch,
   walled: WalledAgent | undefined,
@@ -165,7 +168,7 @@ const launchInside = (
   },
 })
 
-/** A mode with a sandbox of the agent's own becomes the one without. */
+/** Replaces a mode that uses the agent's own sandbox with the mode without one. */
 function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: WalledAgent): AgentLaunch['choice'] {
   const chosen = choice?.mode ?? modes[0] ?? null
   return {

@@ -4,14 +4,17 @@ import type { GitView } from '../../worktrees/gitView.ts'
 import type { BranchSync } from '../../worktrees/syncBranch.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 
-/** A repository beside the one that a session works in. */
+/** A repository of the project other than the one that a session works in. */
 export interface WalledRepository {
-  /** Its own folder, which can be read. */
+  /** The repository's own folder, which can be read. */
   path: string
-  /** The card's worktree of it, which the session may change, and what it sees of Git there; null where there is none. */
+  /**
+   * The card's worktree of the repository, which the session can change, and the session's view of Git there. Null if there is
+   * none.
+   */
   worktree: { path: string; openGit: () => Promise<GitView> } | null
 }
-/** What a session sees of it: its own folder first, and over everything else the worktree. */
+/** The session's mounts of a repository: first its own folder, and the worktree over everything else. */
 export interface OpenedRepository {
   readable: Mount
   work: Mount[]
@@ -32,16 +35,16 @@ export async function openRepository(
 /** Mounts whose sources must not be links. */
 export const asPlain = (mounts: readonly Mount[]): Mount[] => mounts.map(mount => ({ ...mount, isPlain: true }))
 
-/** The mounts of a folder to work in where nothing of it may change; Git's own part of it is as it was. */
+/** The mounts of a read-only working folder. The mounts of Git's files are unchanged. */
 export const withoutWriting = (mounts: readonly Mount[], realWork: string): Mount[] =>
   mounts
-    // Where nothing can be written, nothing needs to be covered.
+    // A read-only folder needs no cover.
     .filter(({ kind, target }) => kind !== 'tmpfs' || !isWithin(realWork, target))
     .map(mount =>
       mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
     )
 
-/** Takes over what was committed in all of them. What one refuses keeps no other from it. */
+/** Takes over the commits of all repositories. A refusal in one repository does not affect the others. */
 export async function takeAll(views: readonly GitView[]): Promise<BranchSync> {
   const taken: BranchSync[] = []
   for (const view of views) taken.push(await view.sync())

@@ -22,14 +22,14 @@ export interface CommandPlace {
 }
 export interface CommandRun extends CommandPlace {
   spawn(command: AgentCommand): Promise<Child<Writable>>
-  /** Takes what the command does and writes, as a tool call of an agent. */
+  /** Receives the activity and output of the command, as a tool call of an agent. */
   update(update: RawUpdate): void | Promise<void>
 }
 
 /**
- * Runs a project's command with `sh -c`, in walls where the session has some; nothing where there is none. Its output goes to the
- * transcript as it comes. Whatever it left running is ended.
- * @throws AgentFailure setup_failed when it fails or takes longer than `settings.minutes`; what `spawn` throws
+ * Runs a project's command with `sh -c`, in the session's sandbox if there is one. Does nothing without a command. Its output
+ * goes to the transcript as it arrives. Processes that the command leaves running are ended.
+ * @throws AgentFailure setup_failed if the command fails or takes longer than `settings.minutes`; errors of `spawn`
  */
 export async function runWorktreeCommand(which: WorktreeCommand, run: CommandRun): Promise<void> {
   const command = run.settings[which]

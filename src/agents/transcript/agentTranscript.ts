@@ -10,13 +10,19 @@ const batchMs = 50
 const maxUnwritten = 256
 const maxUnwrittenLength = 512 * 1024
 
-/** Writes the updates of one session, the first at once and then in batches of about 50 ms, with an event for each message that is new or has changed. */
+/**
+ * Writes the updates of one session: the first at once, then in batches of about 50 ms, with an event for each new or changed
+ * message.
+ */
 export interface Transcript {
-  /** Adds an update. A returned promise is backpressure. It rejects when the transcript can no longer be written: the session was deleted, or the server stops. */
+  /**
+   * Adds an update. A returned promise is backpressure. The promise rejects if the transcript can no longer be written: the
+   * session was deleted, or the server stops.
+   */
   add(update: RawUpdate): void | Promise<void>
-  /** Resolves when everything is written. The last messages can still grow. Rejects as `add` does. */
+  /** Resolves when everything is written. The last messages can still grow. Rejects like `add`. */
   flush(): Promise<void>
-  /** Ends all messages, as before another turn, and resolves when everything is written. Rejects as `add` does. */
+  /** Ends all messages, as before another turn, and resolves when everything is written. Rejects like `add`. */
   settle(): Promise<void>
 }
 
@@ -36,7 +42,7 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
       )
     if (failure) pending.clear()
   }
-  /** Writes what is due, or everything, after the write that is under way. */
+  /** Writes the due messages, or all of them, after the current write. */
   const write = (everything: boolean): Promise<void> => queue(() => writeOnce(everything))
   const writeAll = async () => {
     await write(true)
@@ -51,7 +57,7 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
           await write(false)
           scheduleWrite()
         },
-        // What comes after a silence is shown at once.
+        // An update after a pause is written at once.
         Math.max(0, writtenAt + batchMs - performance.now()),
       )
   }

@@ -19,7 +19,7 @@ export interface PendingMessage {
   unwritten: string | ToolPiece | undefined
   writing: string | ToolPiece | undefined
   length: number
-  /** How much a command has written. */
+  /** The length of the command's output. */
   terminalLength: number
   ended: boolean
   dueAt: number
@@ -76,7 +76,7 @@ export class PendingMessages {
     this.#calls.clear()
   }
 
-  /** Removes and returns what is due, oldest first. */
+  /** Removes and returns the due messages, oldest first. */
   take(nowMs: number, everything: boolean): PendingBatch {
     const messages = [...this.#unwritten].filter(
       message => everything || message.ended || message.id === undefined || message.dueAt <= nowMs,
@@ -134,7 +134,7 @@ export class PendingMessages {
     if (piece.status === 'completed' || piece.status === 'failed') message.ended = true
   }
 
-  /** A command's output goes on, up to the length of a message. */
+  /** Appends a command's output, up to the maximum length of a message. */
   #terminalOf(message: PendingMessage, before: ToolPiece | undefined, { terminal }: ToolPiece): ToolPiece {
     if (terminal === undefined) return {}
     const left = maxMessageLength - message.terminalLength

@@ -14,7 +14,7 @@ const maxMessages = 50
 const maxWords = 200
 const maxWordsLength = 64_000
 
-/** The last message of a session's agent, cut to its end; empty when there is none. */
+/** The last message of a session's agent, cut to its end. Empty if there is none. */
 export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
   const messages = (await listMessages(db, { cardId, sessionId: id, limit: maxMessages, fromEnd: true })).map(message)
   return (
@@ -27,8 +27,8 @@ export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRo
 }
 
 /**
- * What a session was told last, where nothing of its agent is known since: a server that was killed may have kept it from the agent. Empty
- * when there is none.
+ * The last messages to a session whose agent has shown no output since. A killed server might not have delivered them. Empty if
+ * there are none.
  */
 export async function readUnanswered(db: Reader, session: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
   return (await readTold(db, session)).map(contentOf).join('\n\n')
@@ -64,8 +64,8 @@ async function readTold(
 const contentOf = (row: MessageRow): string => message(row).content.trim()
 
 /**
- * Adds what an earlier conversation was about to a prompt, for an agent that does not know that conversation: the messages of people, and
- * the last message of its agent.
+ * Adds the context of an earlier conversation to a prompt, for an agent that does not have that conversation: the messages of
+ * users, and the last message of its agent.
  * @param retold messages that the agent receives in another way
  */
 export async function withResumePrompt(
@@ -82,7 +82,7 @@ export async function withResumePrompt(
   return parts.length === 0 ? prompt : `${prompt}\n\nSomebody has worked on this before you. ${parts.join('\n\n')}`
 }
 
-/** The messages of people in a session, oldest first, without its prompt. Of more than the limits, the newest. */
+/** The user messages in a session, oldest first, without its prompt. If they exceed the limits, only the newest. */
 async function readWords(
   db: Reader,
   { id, prompt }: Pick<SessionRow, 'id' | 'prompt'>,

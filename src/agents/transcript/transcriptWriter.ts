@@ -36,7 +36,10 @@ export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionR
   isPre: purpose === 'pre',
 })
 
-/** Writes a batch and its events in one transaction, retried while the database is busy or the disk full. Each message has one event, as it is after the batch. */
+/**
+ * Writes a batch and its events in one transaction, retried while the database is busy or the disk full. Each message has one
+ * event, with the state after the batch.
+ */
 export async function writeBatch(db: Database, session: TranscriptSession, batch: PendingBatch): Promise<void> {
   const write = async (tx: Transaction) => {
     const written = await writeMessages(tx, session, batch.messages)
@@ -49,7 +52,7 @@ export async function writeBatch(db: Database, session: TranscriptSession, batch
   batch.messages.forEach((message, at) => Object.assign(message, { id: ids[at], writing: undefined }))
 }
 
-/** Adds a complete message, such as a person's, in the transaction of its cause. */
+/** Adds a complete message, such as a user's, in the transaction that causes it. */
 export async function addMessage(
   tx: Transaction,
   session: TranscriptSession,
