@@ -5,7 +5,7 @@ export interface Offered {
   id: string
   name: string
 }
-/** What an agent offered when it was last started on a machine; `profile` is '' without one. Lists are JSON text. */
+/** The options that an agent offered at its last start on a machine; `profile` is '' without one. Lists are JSON text. */
 export interface OffersRow {
   host: string
   agent: string
@@ -16,7 +16,7 @@ export interface OffersRow {
   efforts: string
   signedIn: number | null
   seenAt: string | null
-  /** How its last check ended, as JSON; null before the first. */
+  /** The result of its last check, as JSON. Null before the first check. */
   checkState: string | null
 }
 
@@ -32,11 +32,11 @@ export const listStoredAgents = async (db: Reader): Promise<string[]> =>
     await db.all<{ agent: string }>('SELECT agent FROM agent_offers UNION SELECT agent FROM agent_profiles ORDER BY 1')
   ).map(({ agent }) => agent)
 
-/** What an agent offers on any machine, the latest first. */
+/** The options that an agent offers on any machine, the latest first. */
 export const listOffersOf = (db: Reader, agent: string, profile: string): Promise<OffersRow[]> =>
   db.all(`SELECT ${fields} FROM agent_offers WHERE agent = ? AND profile = ? ORDER BY seen_at DESC`, [agent, profile])
 
-/** Upserts an agent's offers; fields that are not named stay. */
+/** Upserts an agent's offers. Omitted fields are unchanged. */
 export async function writeOffers(
   tx: Transaction,
   { host, agent, profile, ...change }: Pick<OffersRow, 'host' | 'agent' | 'profile'> & Partial<OffersRow>,

@@ -1,13 +1,13 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-/** An agent token with its card, and the role of the account that asked for it (null when that is gone). */
+/** An agent token with its card, and the role of the account that requested it (null if the account was deleted). */
 export interface AgentTokenHolder {
   cardId: number
   projectId: number
   deletedAt: string | null
   sessionId: number | null
-  /** The agent of its session, if it is of one. */
+  /** The agent of the token's session, if it belongs to one. */
   agent: string | null
   userId: number | null
   userRole: UserRole | null
@@ -35,7 +35,7 @@ export const insertAgentToken = async (tx: Transaction, token: NewAgentToken): P
   )
 }
 
-/** Ends the tokens of a card, of a session, or that an account asked for, and returns their hashes. */
+/** Ends the tokens of a card, of a session, or that an account requested, and returns their hashes. */
 export const deleteAgentTokens = async (
   tx: Transaction,
   of: { cardId: number } | { sessionId: number } | { userId: number },
@@ -52,7 +52,7 @@ export const deleteAllAgentTokens = async (tx: Transaction): Promise<void> => {
   await tx.run('DELETE FROM agent_tokens')
 }
 
-/** Forgets tokens that expired before the time. */
+/** Deletes tokens that expired before the time. */
 export const forgetAgentTokens = async (tx: Transaction, before: string): Promise<void> => {
   await tx.run('DELETE FROM agent_tokens WHERE expires_at < ?', [before])
 }

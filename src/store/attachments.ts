@@ -30,8 +30,8 @@ export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | 
 export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> =>
   db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
 /**
- * A project's attachments with ids below `before`, newest first. Scans at most `maxScanned` attachments, so that a
- * page costs the same however many other projects have; `next` is the cursor of the next page, if there may be one.
+ * A project's attachments with IDs below `before`, newest first. Scans at most `maxScanned` attachments, so that the cost of a
+ * page does not depend on other projects. `next` is the cursor of the next page, if there might be one.
  */
 export async function listProjectAttachments(
   db: Reader,

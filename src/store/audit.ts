@@ -1,6 +1,6 @@
 import type { Database, Reader, Transaction, Value } from './database.ts'
 
-/** An entry of the audit log. `detail` is JSON text; `count` is how many failures it stands for. */
+/** An entry of the audit log. `detail` is JSON text; `count` is the number of failures that it represents. */
 export interface AuditRow {
   id: number
   at: string
@@ -19,7 +19,9 @@ export interface AuditRow {
 }
 export type NewAuditRow = Omit<AuditRow, 'id' | 'at' | 'count'>
 
-/** `action` is a prefix: `keys` matches `keys.create`. With `after` an id the oldest come first, else the newest. */
+/**
+ * `action` is a prefix: `keys` matches `keys.create`. If `after` is an ID, the oldest entries come first, otherwise the newest.
+ */
 export interface AuditFilter {
   action?: string
   actor?: string
@@ -64,7 +66,7 @@ export function insertAuditRow(tx: Transaction, row: NewAuditRow): void {
 export const insertAuditFailure = async (tx: Transaction, row: NewAuditRow): Promise<number> =>
   (await tx.run(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))).lastId
 
-/** Updates how many failures an entry counts; it keeps its target only if all of them have the same one. */
+/** Updates the number of failures in an entry. The entry keeps its target only if all of its failures have the same target. */
 export function countAuditFailures(
   tx: Transaction,
   { id, count, targetId }: Pick<AuditRow, 'id' | 'count' | 'targetId'>,
@@ -101,7 +103,9 @@ const searched = [
   .map(text => `coalesce(${text}, '')`)
   .join(` || ' ' || `)
 
-/** Deletes some entries older than `before`, and failures beyond the newest `maxFailures`. @returns how many */
+/**
+ * Deletes some entries older than `before`, and failures beyond the newest `maxFailures`. @returns the number of deleted entries
+ */
 export async function pruneAudit(
   tx: Transaction,
   { before, maxFailures, limit }: { before: string; maxFailures: number; limit: number },
@@ -155,12 +159,12 @@ async function mergePage(tx: Transaction, page: readonly AuditRow[]): Promise<vo
   }
 }
 
-/** Ignores what may have changed since: the count of a failure, and its target. */
+/** Ignores fields that can have changed since: the count of a failure, and its target. */
 const isSame = (a: AuditRow, b: AuditRow): boolean =>
   fields.every(([, field]) => field === 'count' || field === 'targetId' || a[field] === b[field]) &&
   (a.targetId === b.targetId || a.outcome === 'failed')
 
-/** An entry about an action of the server's own. */
+/** An entry about the server's own action. */
 export const bySystem = (action: string, target: { kind: string; id: string | number }, why: string): NewAuditRow => ({
   outcome: 'ok',
   action,

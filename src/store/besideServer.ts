@@ -17,7 +17,7 @@ export interface EngineFailure extends Error {
 }
 type Answer = { rows: Rows[] } | { failure: { code?: string; message: string } }
 
-/** The program of the thread that has the database. */
+/** The program of the thread that opens the database. */
 const thread = `
   const { parentPort, workerData: { engine, path } } = require('node:worker_threads')
   let database
@@ -36,7 +36,7 @@ const thread = `
     }
   })`
 
-/** The process's whole program, as text: a bundle then needs no file beside it. It is gone as soon as whoever began it is. */
+/** The whole program of the process, as text, so that a bundle needs no separate file. The process exits when its parent does. */
 const program = `
   const { Worker } = require('node:worker_threads')
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
@@ -47,11 +47,11 @@ const program = `
   })`
 
 /**
- * Has a process of its own run slow statements on a file, so that the server keeps answering, and may end it at any time: a thread that
- * is ended in the middle of a statement takes the whole server with it. Statements may only read, or write other files, unless nobody
- * else uses this one. The process is killed at the end, too: one that closes the file, and takes itself for its last user, deletes the
- * log, and whoever else has that would go on writing to what is gone. The file is released when this resolves.
- * @throws what `work` throws, or the signal's reason: the running statement goes no further then
+ * Runs slow statements on a file in a separate process, so that the server keeps answering and can end them at any time:
+ * terminating a thread in the middle of a statement would crash the server. Statements must only read or write other files,
+ * unless nothing else uses this file. The process is killed at the end as well. If it closed the file and considered itself the
+ * last user, it would delete the log while other users continue to write to it. The file is released when this resolves.
+ * @throws errors of `work`, or the signal's reason, which interrupts the running statement
  */
 export async function besideServer<T>(
   path: string,
@@ -69,12 +69,12 @@ export async function besideServer<T>(
     throw signal?.aborted ? signal.reason : new Error(`The process of a database ended with ${code ?? by}.`)
   })
   ended.catch(() => {
-    /* Told to whoever asks. */
+    /* The error is passed to the callers of `run`. */
   })
   const end = () => void child.kill('SIGKILL')
   signal?.addEventListener('abort', end, { once: true })
   const tell = (message: object) => {
-    // One that could not be begun, or is gone, says so by its end.
+    // If the process failed to start or has exited, its exit event reports that.
     if (child.connected) child.send(message, () => {})
   }
   try {

@@ -2,7 +2,7 @@ import type { BudgetPeriod, BudgetScope, BudgetState, BudgetUnit } from '../cont
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, id, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** Its name, for the people whom it bounds. */
+/** The display name of the budget's scope. */
 const scopeName = `coalesce((SELECT title FROM cards WHERE id = b.card_id), (SELECT name FROM projects WHERE id = b.project_id),
   (SELECT name FROM organizations WHERE id = b.organization_id), (SELECT name FROM credentials WHERE id = b.credential_id))`
 /** One of `cardId`, `projectId`, `organizationId` and `credentialId` is not null. */
@@ -23,11 +23,11 @@ export const budgetFields = {
   /** The limit. */
   amount: number(),
   period: text<BudgetPeriod>(),
-  /** The day on which the period began of which `spent`, `unknownRuns` and `told` are. */
+  /** The first day of the period that `spent`, `unknownRuns` and `told` refer to. */
   periodStart: text(),
   spent: number(),
   unknownRuns: number(),
-  /** What people were told of in the period. */
+  /** The last state in the period that users were notified about. */
   told: text<BudgetState>().initially('ok'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
@@ -38,7 +38,7 @@ export type NewBudget = NewRow<typeof budgetFields>
 const record = defineRecord('budgets', 'b', budgetFields)
 const fields = record.columns
 
-/** Whose agents spend. */
+/** The owner of the spending agents. */
 export interface Spender {
   cardId: number
   projectId: number
@@ -63,7 +63,7 @@ export const updateBudget = (
   id: number,
   change: Pick<Change<typeof budgetFields>, 'amount' | 'period' | 'periodStart' | 'spent' | 'unknownRuns' | 'told'>,
 ): void => record.update(tx, id, change)
-/** Writes what was spent; the time of change stays, for nobody changed the budget. */
+/** Writes the spent amount. The time of change is unchanged, because no user changed the budget. */
 export const noteSpent = (
   tx: Transaction,
   {
@@ -86,7 +86,7 @@ export const deleteBudget = (tx: Transaction, id: number): void => tx.enqueue('D
 export const readBudget = (db: Reader, id: number): Promise<BudgetRow | undefined> =>
   db.get(`SELECT ${fields} FROM budgets b WHERE b.id = ?`, [id])
 
-/** The budgets that bound a card's agents: its own, its project's, its organization's and the credential's. */
+/** The budgets that limit a card's agents: its own, its project's, its organization's and the credential's. */
 export const listBudgetsOf = (db: Reader, { cardId, projectId, credentialId }: Spender): Promise<BudgetRow[]> =>
   db.all(
     `SELECT ${fields} FROM budgets b WHERE b.id IN (SELECT id FROM budgets WHERE card_id = ?1 UNION ALL SELECT id FROM budgets WHERE project_id = ?2
@@ -95,19 +95,19 @@ export const listBudgetsOf = (db: Reader, { cardId, projectId, credentialId }: S
     [cardId, projectId, credentialId],
   )
 
-/** Which budgets somebody sees. */
+/** Filters budgets by what a user can see. */
 export interface BudgetFilter {
   userId: number
-  /** Whether they see those of all organizations. */
+  /** Whether the user can see the budgets of all organizations. */
   seesAll: boolean
-  /** The projects that they see. */
+  /** The projects that the user can see. */
   projectIds: readonly number[]
   projectId?: number
   cardId?: number
   organizationId?: number
   credentialId?: number
 }
-/** In the order of their creation. A card's own are left out while it is in the trash. */
+/** In order of creation. A card's own budgets are omitted while the card is in the trash. */
 export const listBudgets = (
   db: Reader,
   { userId, seesAll, projectIds, projectId, cardId, organizationId, credentialId }: BudgetFilter,
@@ -122,7 +122,10 @@ export const listBudgets = (
     [JSON.stringify(projectIds), seesAll, userId, projectId, cardId, organizationId, credentialId],
   )
 
-/** Those that bound a project's agents: its own, its cards', its organization's, those of its credential and of the ones in use. */
+/**
+ * The budgets that limit a project's agents: its own, its cards', its organization's, those of its credential and of the
+ * credentials in use.
+ */
 export const listBudgetsInProject = (db: Reader, projectId: number): Promise<BudgetRow[]> =>
   db.all(
     `SELECT ${fields} FROM budgets b WHERE b.project_id = ?1
@@ -133,7 +136,7 @@ export const listBudgetsInProject = (db: Reader, projectId: number): Promise<Bud
     [projectId],
   )
 
-/** The open sessions of agents that a budget bounds, oldest first: ids. Terminal cards run no agents. */
+/** The IDs of the open agent sessions that a budget limits, oldest first. Terminal cards run no agents. */
 export const listSessionsUnder = async (
   db: Reader,
   {

@@ -2,12 +2,12 @@ import type { Database, Gathered, Reader, Value } from './database.ts'
 
 const maxStatements = 100
 const maxResultsPerStatement = 10_000
-/** Of text in results that were read since the last commit. */
+/** The maximum number of characters of text in cached results since the last commit. */
 const maxCharacters = 32 * 1024 * 1024
 
 /**
- * Asks a database on a server once for all that a request reads in one go: its token, role and card, if all are cached.
- * What was read counts then as of a moment after the request came, provided that its first read comes this way.
+ * Queries the version of a database on a server once for all synchronous reads of a request: its token, role and card, if all are
+ * cached. The results are as of a moment after the request arrived, provided that the request's first read uses this version.
  */
 export function versionOfRequests({ version }: Pick<Database, 'version'>): Database['version'] {
   let answered: number | undefined
@@ -17,7 +17,7 @@ export function versionOfRequests({ version }: Pick<Database, 'version'>): Datab
     if (typeof asked === 'number') return asked
     return asked.then(value => {
       answered = value
-      // From a promise, the next tick comes once nothing is left that waited for this answer alone, and before any other request.
+      // The next tick after a promise comes once nothing else waits for only this answer, and before any other request.
       process.nextTick(() => (answered = undefined))
       return value
     })
@@ -25,8 +25,8 @@ export function versionOfRequests({ version }: Pick<Database, 'version'>): Datab
 }
 
 /**
- * A reader that caches its results until the next commit of anybody, so that concurrent identical reads run once.
- * Callers share the objects. Only for statements whose result depends on the database and their parameters alone.
+ * A reader that caches its results until the next commit of any client, so that concurrent identical reads run once. Callers
+ * share the objects. Only for statements whose result depends on nothing but the database and the parameters.
  */
 export function cachedReader(db: Database, version: Database['version'] = db.version): Reader {
   const [one, all] = [createMemory(version), createMemory(version)]
@@ -90,7 +90,7 @@ interface Question {
   read: () => Promise<unknown>
 }
 
-/** How much text a row or several hold. */
+/** The number of characters of text in one or more rows. */
 function charactersOf(rows: unknown): number {
   if (typeof rows === 'string') return rows.length
   return typeof rows === 'object' && rows !== null

@@ -12,7 +12,7 @@ import { flag, id, json, number, text } from './record.ts'
 /** The statuses of a card while an agent works on it. */
 export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
 
-/** A pipeline step as stored on a card. Without a prompt it uses its column's. */
+/** A pipeline step as stored on a card. A step without a prompt uses its column's. */
 export interface StoredStep {
   columnId: number
   prompt: string
@@ -35,26 +35,26 @@ interface LastAction {
   detail: string | null
 }
 
-/** Made as JSON: to parse it once more would take 3 % of a list's time. */
+/** Created as JSON, because parsing it again would take 3% of a list's time. */
 export const childrenSql = `json_object('total', c.children_total, 'done', c.children_done)`
-/** The same ids as on other external routes; most cards have none. */
+/** IDs as on other external routes. Most cards have no assignees. */
 export const externalAssigneesSql = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_array(json(iif(json_extract(value, '$.userId') IS NULL, value, json_set(value, '$.userId', CAST(json_extract(value, '$.userId') AS INTEGER)))))
   FROM (SELECT value FROM json_each(c.assignees) ORDER BY key)))`
 export const blockedSql = '(c.open_blockers > 0 AND c.done_at IS NULL)'
-/** Nothing blocks it, the time of its start has come, no agent is at work, and it is in a backlog column or idle in an active one. */
+/** Not blocked, its start time has come, no agent is working, and it is in a backlog column or idle in an active column. */
 export const readySql = `(c.open_blockers = 0 AND c.start_held = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
   AND iif(l.column_type = 'backlog', c.status <> 'queued' AND c.status <> 'running' AND c.status <> 'waiting', l.column_type = 'active' AND c.status = 'idle'))`
 
 /**
- * The fields of a card, for a query that joins its column as `l` and its place by `placeJoins`. Which of them a view
- * shows is defined by the schemas of src/contract and, for files, of src/transfers/records.ts.
+ * The fields of a card, for a query that joins its column as `l` and its place with `placeJoins`. The schemas in src/contract
+ * and, for files, in src/transfers/records.ts define which fields a view shows.
  */
 export const cardFields = {
   id: id(),
   projectId: id(),
   boardId: id(),
   columnId: id(),
-  /** The leaf of its column's order that holds it; null outside the order. */
+  /** The leaf that contains the card in its column's order. Null outside the order. */
   leafId: id().orNull().column('chunk_id'),
   columnName: text().computed('l.name'),
   columnType: text<ColumnType>().computed('l.column_type'),
@@ -64,12 +64,12 @@ export const cardFields = {
   title: text(),
   prompt: text(),
   labels: json<string[]>().initially('[]'),
-  /** Those with an account have its present name: triggers keep it. */
+  /** Assignees with an account have its current name, which triggers maintain. */
   assignees: json<Assignee[]>().initially('[]'),
   priority: text<Priority>().initially('normal'),
   dueAt: text().orNull(),
   estimate: number().orNull(),
-  /** Account id -> whether it watches the card, where it said so. */
+  /** Account ID -> whether the account watches the card, if it chose explicitly. */
   watchChoices: json<Record<string, boolean>>().initially('{}'),
   pipeline: json<StoredStep[]>().initially('[]'),
   status: text<CardStatus>().initially('idle'),
@@ -80,36 +80,39 @@ export const cardFields = {
   useWorktree: flag().initially(true),
   gitBranch: text().orNull(),
   worktreePath: text().orNull(),
-  /** Whether the board made the worktree. */
+  /** Whether the board created the worktree. */
   worktreeManaged: flag().initially(false),
-  /** What its branch starts at, until there is one: a branch, tag or commit, or the branch of a card. */
+  /** The start of the card's branch until the branch exists: a branch, tag or commit, or the branch of a card. */
   base: text().orNull(),
   baseCardId: id().orNull(),
   baseCommit: text().orNull(),
   lastAgentAction: json<LastAction>().orNull(),
-  /** Of its newest pull request in the project's home; src/store/pullRequests.ts keeps it. */
+  /** The summary of the newest pull request in the project's home, maintained by src/store/pullRequests.ts. */
   pullRequest: json<PullRequestSummary>().orNull(),
-  /** The issue that it was made from. */
+  /** The issue that the card was created from. */
   issue: json<IssueSummary>().orNull(),
-  /** The entry of a file that it was imported from. */
+  /** The entry of the file that the card was imported from. */
   source: json<CardSource>().orNull(),
   reviewState: text<ReviewState>().orNull(),
-  /** How many reviews asked for changes. */
+  /** The number of reviews that asked for changes. */
   reviewRound: number().initially(0),
-  /** The time, commit and branch of its merge; null unless it is merged. Of several repositories, those of the home or the first one. */
+  /**
+   * The time, commit and branch of the card's merge. Null unless it is merged. With several repositories, the values for the home
+   * or the first one.
+   */
   mergedAt: text().orNull(),
   mergedCommit: text().orNull(),
   mergedInto: text().orNull(),
-  /** Its merges, one per repository. If only some of its repositories are merged, the card is not. */
+  /** The card's merges, one per repository. If only some of its repositories are merged, the card is not. */
   merges: json<RepositoryMerge[]>().initially('[]'),
   ...agentChoiceFields,
   command: text().orNull(),
   credentialId: id().orNull(),
-  /** The account that made it; null for an agent, an import, and before this was kept. */
+  /** The account that created the card. Null for an agent, an import, and cards created before this was recorded. */
   creatorId: id().orNull(),
-  /** What it was called then. */
+  /** The creator's name at that time. */
   creatorName: text().orNull(),
-  /** Kept by triggers: counting as cards are listed takes a fifth of a list's time. */
+  /** Maintained by triggers, because counting while listing cards takes a fifth of a list's time. */
   attachmentCount: number().computed('c.attachment_count'),
   commentCount: number().computed('c.comment_count'),
   monitorQuestions: number().computed('c.monitor_questions'),
@@ -117,28 +120,30 @@ export const cardFields = {
   updatedAt: text().initiallyNow(),
   startedAt: text().orNull(),
   endedAt: text().orNull(),
-  /** When it came into a column of done cards; kept while it is archived from there. */
+  /** When the card entered a done column. Kept while the card is archived from there. */
   doneAt: text().orNull(),
-  /** Of the cards that it waits for, how many are not done; kept by triggers, as are the counts of its parts. */
+  /** The number of unfinished cards that block this one. Maintained by triggers, as are the counts of its parts. */
   openBlockers: number().computed('c.open_blockers'),
   blocked: flag().computed(blockedSql),
   ready: flag().computed(readySql),
-  /** The card that it is a part of. */
+  /** The card that this card is a part of. */
   parentId: id().orNull(),
   childrenTotal: number().computed('c.children_total'),
   childrenDone: number().computed('c.children_done'),
-  /** When it starts. */
+  /** When the card starts. */
   startAt: text().orNull(),
-  /** Whether it waits for that time. A flag, for lists know no time; what is due by time takes it away. */
+  /** Whether the card waits for that time. A flag, because lists do not compare times. Cleared when the start is due. */
   startHeld: flag().initially(false),
-  /** Whose rights its start by itself has. */
+  /** The account whose rights apply to the automatic start. */
   starterUserId: id().orNull(),
   starterKeyId: id().orNull(),
-  /** The card on which it was found. */
+  /** The card on which this card was found. */
   discoveredFromId: id().orNull(),
-  /** The full column into which it goes on when there is room. */
+  /** The full column that the card moves into when there is capacity. */
   nextColumnId: id().orNull(),
-  /** Whether a column may pull it: not once somebody who may not start agents has made, moved or rewritten it. */
+  /**
+   * Whether a column can pull the card. False once a user without the right to start agents has created, moved or rewritten it.
+   */
   pullable: flag().initially(true),
   archivedAt: text().orNull(),
   deletedAt: text().orNull(),
@@ -146,8 +151,7 @@ export const cardFields = {
 }
 
 /**
- * Computed only for lists made by the database: in a row it costs 2 µs, because the engine makes a table of the
- * statuses.
+ * Computed only for lists that the database generates. In a row it costs 2 µs, because the engine builds a table of the statuses.
  */
 export const cardListExtras = {
   children: json<CardProgress>().computed(childrenSql),
@@ -157,11 +161,11 @@ export const cardListExtras = {
 type CardProgress = InferOutput<typeof CardItem>['children']
 type Sessions = InferOutput<typeof ExternalCard>['sessions']
 type Locks = InferOutput<typeof ExternalCard>['locks']
-/** Named: with all columns, twice, a card costs a libSQL server an eighth more, which prepares the statement anew each time. */
+/** Lists columns by name: a libSQL server prepares the statement each time, and with all columns, twice, a card costs an eighth more. */
 const shownOfSession = 'id, agent, status, started_at, created_at, ended_at, summary'
 /**
- * Only read for a single card: its open sessions as locks, and its latest sessions, oldest first, of which a queued one
- * has not begun; the cards that it waits for, and those that wait for it.
+ * Read only for a single card: its open sessions as locks, its latest sessions, oldest first, of which a queued one has not
+ * started, the cards that block it, and the cards that it blocks.
  */
 export const cardExtras = {
   locks: json<Locks>().computed(

@@ -2,39 +2,39 @@ import type { IssueState, IssueSummary } from '../contract/issueRecords.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** A time at which whatever has it is due. */
+/** A time at which any issue is due. */
 const atOnce = '1970-01-01T00:00:00.000Z'
 
-/** An issue that became a card. It stays when its card is gone for good, so that the issue does not become another one. */
+/** An issue that became a card. The row stays when its card is purged, so that the issue does not become another card. */
 export const cardIssueFields = {
   id: id(),
   projectId: id(),
   cardId: id().orNull(),
-  /** The repository: numbers are those of one. */
+  /** The repository. Issue numbers are unique per repository. */
   forge: text(),
   number: number(),
   url: text(),
-  /** What the card's title and prompt were last made to be, to tell what was changed on the board. */
+  /** The title and prompt that the board last wrote from the issue, to detect later changes on the board. */
   title: text(),
   promptDigest: text(),
   state: text<IssueState>(),
-  /** By the forge's clock, as it was last taken in. */
+  /** By the forge's clock, as of the last import. */
   changedAt: text(),
-  /** When the board saw that change first, by its own clock. */
+  /** When the board first saw that change, by the board's clock. */
   seenAt: text().initiallyNow(),
-  /** Whether the card was done, and the number of its merged request, when it was last compared. */
+  /** Whether the card was done, and the number of its merged pull request, at the last comparison. */
   done: flag().initially(false),
   merged: number().orNull(),
-  /** What the forge still has to be told. */
+  /** The state that is still to be sent to the forge. */
   wants: text<'open' | 'closed'>().orNull(),
-  /** Stands in the comment that says why the board closes it. */
+  /** Included in the comment that explains why the board closes the issue. */
   token: text().orNull(),
   closedByBoard: flag().initially(false),
-  /** Comments on the card from then on go to the issue. */
+  /** Comments on the card after this time are copied to the issue. */
   commentsFrom: text().orNull(),
-  /** Whether the comments that are on the issue now are known on the card: it came with an import. */
+  /** Whether the current comments on the issue are known on the card, because the card was imported with them. */
   passesComments: flag().initially(false),
-  /** Raised by triggers with each change of the card and its comments. */
+  /** Incremented by triggers on each change of the card and its comments. */
   changes: number().initially(0),
   dueAt: text().orNull(),
   failures: number().initially(0),
@@ -62,7 +62,7 @@ export const updateCardIssue = (tx: Transaction, id: number, change: CardIssueCh
   if (Object.keys(change).length > 0) record.update(tx, id, change)
 }
 
-/** Issues of a repository that are to be compared with their cards, which are there; those that wait longest first. */
+/** Issues of a repository that are due to be compared with their existing cards, the longest waiting first. */
 export const listDueIssues = (
   db: Reader,
   { projectId, forge, now, limit }: { projectId: number; forge: string; now: string; limit: number },
@@ -85,7 +85,7 @@ export const listCardIssues = (
     [projectId, after, limit],
   )
 
-/** Has an issue of a project compared with its card now. @returns whether it is a card */
+/** Makes the comparison of an issue with its card due now. @returns whether the issue has a card in the project */
 export const hastenIssue = async (tx: Transaction, projectId: number, number: number): Promise<boolean> =>
   (
     await tx.run('UPDATE card_issues SET due_at = ?, failures = 0 WHERE project_id = ? AND number = ?', [
@@ -95,11 +95,11 @@ export const hastenIssue = async (tx: Transaction, projectId: number, number: nu
     ])
   ).changes > 0
 
-/** Has the comments of a project's cards go to their issues from now on: what was said before was not meant for them. */
+/** Copies the comments on a project's cards to their issues from now on. Earlier comments were not written for the issues. */
 export const startComments = (tx: Transaction, projectId: number): void =>
   tx.enqueue('UPDATE card_issues SET comments_from = ?, due_at = ? WHERE project_id = ?', [tx.now, atOnce, projectId])
 
-/** Shows an issue on a card that is just being made. */
+/** Shows an issue on a card that is being created. */
 export const showCardIssue = (tx: Transaction, cardId: number, { number, url, state }: IssueSummary): void =>
   tx.enqueue('UPDATE cards SET issue = ? WHERE id = ?', [JSON.stringify({ number, url, state }), cardId])
 
@@ -111,17 +111,17 @@ export const exportIssues = (db: Reader, cardIds: readonly number[]): Promise<Ar
     [JSON.stringify(cardIds)],
   )
 
-/** A comment that is on both sides. It stays when one of them is deleted, so that it does not come back. */
+/** A comment that exists on both sides. The row stays when one of them is deleted, so that the comment is not copied again. */
 export const issueCommentFields = {
   id: id(),
   issueId: id(),
   commentId: id().orNull(),
   forgeId: text().orNull(),
-  /** On which side it was written: there it is changed and deleted. */
+  /** The side on which the comment was written. It can be changed and deleted only there. */
   writtenAt: text<'board' | 'forge'>(),
-  /** Of the text that was last brought to the other side. */
+  /** The digest of the text that was last copied to the other side. */
   digest: text(),
-  /** Stands in what the board wrote, to find it when its id is not known. */
+  /** Included in the comment that the board wrote, to find the comment if its ID is unknown. */
   token: text().orNull(),
   /** Whether it was deleted on the other side. */
   gone: flag().initially(false),
@@ -136,20 +136,20 @@ export const insertIssueComment = (tx: Transaction, row: NewRow<typeof issueComm
 export const updateIssueComment = (tx: Transaction, id: number, change: Change<typeof issueCommentFields>): void =>
   comment.update(tx, id, change)
 
-/** How far a project has looked at its forge's issues. */
+/** The progress of a project's import of issues from its forge. */
 const syncFields = {
   id: id(),
   projectId: id(),
-  /** The repository and the label: with another one all is looked at from the beginning. */
+  /** The repository and the label. If they change, the import starts over. */
   source: text(),
-  /** The newest change that was taken in, by the forge's clock. */
+  /** The newest imported change, by the forge's clock. */
   since: text().orNull(),
-  /** Whether comments went both ways. */
+  /** Whether comments were copied in both directions. */
   comments: flag().initially(false),
   failures: number().initially(0),
-  /** How often there was nothing new, in a row. */
+  /** The number of consecutive checks without changes. */
   quiet: number().initially(0),
-  /** Null: now. */
+  /** Null means now. */
   nextAt: text().orNull(),
   syncedAt: text().orNull(),
   problem: text().orNull(),
@@ -161,22 +161,22 @@ const sync = defineRecord('issue_syncs', 'y', syncFields)
 export const readSyncState = (db: Reader, projectId: number): Promise<SyncRow | undefined> =>
   db.get(`SELECT ${sync.columns} FROM issue_syncs y WHERE y.project_id = ?`, [projectId])
 
-/** Changes how far a project has looked, which may be not at all yet. */
+/** Changes a project's import progress, which might not exist yet. */
 export async function writeSyncState(tx: Transaction, projectId: number, change: SyncChange): Promise<void> {
   const known = await readSyncState(tx, projectId)
   if (known) sync.update(tx, known.id, change)
   else await sync.insert(tx, { source: '', ...change, projectId })
 }
 
-// Of this machine: only there is the folder whose remote says where the forge is.
+// Only projects of this machine, because the forge is read from the remote in the project's folder.
 const tied = `FROM projects p LEFT JOIN issue_syncs y ON y.project_id = p.id
   LEFT JOIN (SELECT i.project_id, min(i.due_at) AS due_at FROM card_issues i CROSS JOIN cards c ON c.id = i.card_id AND c.deleted_at IS NULL
     WHERE i.due_at IS NOT NULL GROUP BY i.project_id) d ON d.project_id = p.id
   WHERE p.host IS ? AND p.hidden = 0 AND json_extract(p.forge, '$.issueLabel') IS NOT NULL`
-// After a failure everything waits, else whatever comes first.
+// After a failure, all work waits for the retry. Otherwise, the earliest time applies.
 const dueAt = `iif(y.failures > 0, coalesce(y.next_at, '${atOnce}'), min(coalesce(y.next_at, '${atOnce}'), coalesce(d.due_at, '9')))`
 
-/** When the next project of this machine is due, but those that are being visited; null if none is tied to issues. */
+/** When the next project of this machine is due, except for the projects in progress. Null if no project has issues to sync. */
 export const readNextSyncTime = async (db: Reader, visited: readonly number[]): Promise<string | null> =>
   (await db.get<{ at: string | null }>(
     `SELECT min(${dueAt}) AS at ${tied} AND p.id NOT IN (SELECT value FROM json_each(?))`,

@@ -1,13 +1,13 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** What a card leaves: its managed worktree and branch, and in the repository the snapshots of its reviews. */
+/** The leftovers of a card: its managed worktree and branch, and the snapshots of its reviews in the repository. */
 export interface CardLeftovers {
   id: number
   path: string | null
   branch: string | null
   firstPort: number | null
   snapshots: string[]
-  /** The same in repositories beside the home. */
+  /** The leftovers in the project's other repositories. */
   repositories: LeftRepository[]
   snapshotsBeside: Array<{ path: string; snapshot: string }>
 }
@@ -22,8 +22,8 @@ type ListNames = 'snapshots' | 'repositories' | 'snapshotsBeside'
 const keptBeside = `SELECT 1 FROM reviews r JOIN review_repositories e ON e.review_id = r.id WHERE r.card_id = c.id AND e.snapshot IS NOT NULL`
 
 /**
- * The cards of a project or board with a managed worktree, made or planned, or with review snapshots; deleted ones
- * too.
+ * The cards of a project or board with a managed worktree, existing or planned, or with review snapshots, including deleted
+ * cards.
  */
 export const listWithLeftovers = async (
   db: Reader,
@@ -53,8 +53,8 @@ export const listWithLeftovers = async (
   }))
 
 /**
- * At most `limit` cards that were deleted before the time. A card with a managed worktree or review snapshots is skipped
- * until those are removed.
+ * Up to `limit` cards that were deleted before the time. A card with a managed worktree or review snapshots is skipped until
+ * those are removed.
  */
 export const listPurgeable = async (db: Reader, before: string, limit: number): Promise<number[]> =>
   (
@@ -71,7 +71,7 @@ export const listPurgeable = async (db: Reader, before: string, limit: number): 
 export const purgeCards = async (tx: Transaction, ids: readonly number[]): Promise<void> =>
   void (await tx.run('DELETE FROM cards WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(ids)]))
 
-/** Filters ids: those of cards, deleted ones too. */
+/** Returns the IDs that belong to cards, including deleted ones. */
 export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [

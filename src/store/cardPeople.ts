@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from './database.ts'
 import { localOperator, localOperatorName } from './users.ts'
 
-/** Somebody whom cards of a project can be assigned to. */
+/** A person whom a project's cards can be assigned to. */
 export interface PersonRow {
   userId: number
   displayName: string
@@ -15,15 +15,18 @@ const belonging = `SELECT owner_id AS id FROM projects WHERE id = ?1 UNION SELEC
 const people = `SELECT b.id AS userId, coalesce(u.display_name, '${localOperatorName}') AS displayName
   FROM (${belonging}) b LEFT JOIN users u ON u.id = b.id WHERE (u.id IS NOT NULL OR b.id = ${localOperator})`
 
-/** Everybody who belongs to a project, by name. */
+/** All accounts that belong to a project, by name. */
 export const listPeople = (db: Reader, projectId: number): Promise<PersonRow[]> =>
   db.all(`${people} ORDER BY displayName COLLATE NOCASE, userId`, [projectId])
 
-/** Those of the accounts that belong to a project. */
+/** The given accounts that belong to a project. */
 export const listPeopleOf = (db: Reader, projectId: number, userIds: readonly number[]): Promise<PersonRow[]> =>
   db.all(`${people} AND b.id IN (SELECT value FROM json_each(?2))`, [projectId, JSON.stringify(userIds)])
 
-/** Says of an account whether it watches a card; null leaves it to what it has to do with the card. Version and time stay. */
+/**
+ * Sets whether an account watches a card. Null restores the default, which depends on the account's role on the card. Version and
+ * time are unchanged.
+ */
 export const setWatching = (tx: Transaction, cardId: number, userId: number, watching: boolean | null): void =>
   watching === null
     ? tx.enqueue('UPDATE cards SET watch_choices = json_remove(watch_choices, ?) WHERE id = ?', [

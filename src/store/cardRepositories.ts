@@ -8,21 +8,21 @@ const fields = {
   path: text(),
   branch: text(),
   baseCommit: text(),
-  /** Null once the worktree is gone. */
+  /** Null once the worktree is removed. */
   worktreePath: text().orNull(),
 }
-/** What a card has in a repository beside its project's home. */
+/** The worktree of a card in one of the project's other repositories. */
 export type CardRepositoryRow = Row<typeof fields>
 const record = defineRecord('card_repositories', 'k', fields)
 
-/** In the order of their names; also of repositories that the project has no more. */
+/** Ordered by name, including repositories that the project no longer has. */
 export const listCardRepositories = (db: Reader, cardId: number): Promise<CardRepositoryRow[]> =>
   db.all(`SELECT ${record.columns} FROM card_repositories k WHERE k.card_id = ? ORDER BY k.name`, [cardId])
 
 export const readCardRepository = (db: Reader, cardId: number, name: string): Promise<CardRepositoryRow | undefined> =>
   db.get(`SELECT ${record.columns} FROM card_repositories k WHERE k.card_id = ? AND k.name = ?`, [cardId, name])
 
-/** Writes what a card has in a repository. @returns whether the card is there */
+/** Writes the row of a card for a repository. @returns whether the card exists */
 export const putCardRepository = async (tx: Transaction, row: CardRepositoryRow): Promise<boolean> =>
   (
     await tx.run(

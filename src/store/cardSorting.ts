@@ -10,7 +10,7 @@ interface Arm {
 
 const places = `JOIN boards b ON b.id = c.board_id ${placeJoins}`
 const rank = `CASE c.priority ${priorities.map((priority, at) => `WHEN '${priority}' THEN ${at}`).join(' ')} END`
-/** What could start now in the order in which it should. */
+/** Cards that can start now, in the order in which they should start. */
 const ready: Arm = {
   joins: places,
   order: `${rank} DESC, c.due_at IS NULL, c.due_at, b.position, l.position, ${placeSql}`,
@@ -33,7 +33,9 @@ const arms: Record<SortField, (turned: string) => Arm[]> = {
     })),
 }
 
-/** The parts of a list in an order; without one, in that of what is ready. Cards without a due date come last either way. */
+/**
+ * The parts of a list in an order. Without an order, ready cards first. Cards without a due date come last in both directions.
+ */
 export function armsOf(sort: Sort | undefined): Arm[] {
   if (sort === undefined) return [ready]
   const isTurned = sort.startsWith('-')

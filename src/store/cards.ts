@@ -16,7 +16,7 @@ import type { Reader, Transaction } from './database.ts'
 import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row, type StoredRow } from './record.ts'
 
-/** A row of a card query; `locks` and `sessions` only where a single card was read. */
+/** A row of a card query. `locks` and `sessions` exist only if a single card was read. */
 export type CardRow = Row<typeof cardFields> & Partial<Row<typeof cardExtras>>
 export type NewCardRow = NewRow<typeof cardFields>
 export type CardChange = Omit<
@@ -37,13 +37,13 @@ export interface CardFilter {
   blocked?: boolean
   assigneeId?: number | 'none'
   priority?: Priority
-  /** Of those with a due date. */
+  /** Only cards with a due date before this time. */
   dueBefore?: string
   kind?: 'kanban' | 'terminal'
   limit: number
   cursor?: number
 }
-/** A list in another order than by id. Without `sort` it is that of what is ready. */
+/** A list in another order than by ID. Without `sort`, ready cards come first. */
 export interface SortedFilter extends CardFilter {
   sort?: Sort
   offset?: number
@@ -67,17 +67,17 @@ export async function readCards(db: Reader, ids: readonly number[], maxPerRead =
     cards.push(...(await db.all<CardRow>(cardsOfIds, [JSON.stringify(ids.slice(at, at + maxPerRead))])))
   return cards
 }
-/** What a row has beside its own table: sessions, and what waits for what. */
+/** The data of a card outside its own table: sessions and dependencies. */
 export type CardRest = Row<typeof cardExtras>
-/** That of a card that was just made. */
+/** The rest of a newly created card. */
 const noRest: CardRest = { locks: '[]', sessions: '[]', blockedBy: '[]', blocks: '[]' }
-/** That of a row, where it was read with it. */
+/** The rest of a row. Undefined if it was not read with the row. */
 export const restOf = ({ locks, sessions, blockedBy, blocks }: CardRow): CardRest | undefined =>
   locks === undefined || sessions === undefined || blockedBy === undefined || blocks === undefined
     ? undefined
     : { locks, sessions, blockedBy, blocks }
 const cardAlone = `SELECT ${listed} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
-/** As `readCard`, where the rest is known: it takes more than half of the time (on a libSQL server, which prepares each statement anew, 500 of 860 µs). */
+/** Like `readCard`, with the rest already known. Reading the rest takes 500 of 860 µs on a libSQL server. */
 export async function readCardBeside(
   db: Reader,
   projectId: number,
@@ -89,7 +89,7 @@ export async function readCardBeside(
 }
 const placeOfCard = `SELECT c.chunk_id AS leafId, ${placeSql} AS position, c.updated_at AS updatedAt, c.version FROM cards c ${placeJoins} WHERE c.id = ?`
 /**
- * A card that the transaction has moved within its column and not changed otherwise: what that leaves as it was is not read
+ * Returns a card that the transaction has moved within its column and not changed otherwise. Unaffected fields are not read
  * again.
  */
 export async function readMovedCard(tx: Transaction, before: CardRow): Promise<CardRow> {
@@ -117,14 +117,14 @@ export const projectOfCard = async (db: Reader, id: number): Promise<number | un
 
 export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> => record.insert(tx, card)
 
-/** The id for the next card, where `insertCardAs` makes it in the same transaction: nobody waits for the INSERT then. */
+/** The ID of the next card, for `insertCardAs` in the same transaction, so that no statement waits for the INSERT. */
 export const readNextCardId = async (db: Reader): Promise<number> => (await db.get<{ id: number }>(nextId))!.id
 const nextId = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cards'), 0) + 1 AS id`
 export const insertCardAs = (tx: Transaction, id: number, card: NewCardRow): StoredRow<typeof cardFields> =>
   record.insertAs(tx, id, card)
 
 const computed = `SELECT ${record.columnsOf(fieldNames.filter(name => 'sql' in cardFields[name]))} ${from} WHERE c.id = ?`
-/** A card that the transaction has just made, and that waits for none: what was written is not read again. */
+/** Returns a card that the transaction has just created and that no card blocks. Written values are not read again. */
 export const readNewCard = async (tx: Transaction, made: StoredRow<typeof cardFields>): Promise<CardRow> =>
   Object.assign(made, (await tx.get<CardRow>(computed, [made.id]))!, noRest)
 
@@ -133,10 +133,10 @@ export async function updateCard(tx: Transaction, id: number, change: CardChange
   record.update(tx, id, change)
 }
 
-/** Sets a card as read; version and time stay. Returns whether it was unread. */
+/** Marks a card as read. Version and time are unchanged. Returns whether it was unread. */
 export const markRead = async (tx: Transaction, id: number): Promise<boolean> =>
   (await tx.run('UPDATE cards SET unread = 0 WHERE id = ? AND unread = 1', [id])).changes > 0
-/** Marks at most `limit` of a project's unread cards as read and returns their ids. */
+/** Marks up to `limit` of a project's unread cards as read and returns their IDs. */
 export async function markSomeRead(tx: Transaction, projectId: number, limit: number): Promise<number[]> {
   const unread = await tx.all<{ id: number }>(
     'SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?',
@@ -159,11 +159,11 @@ export const readItemsJson = (
 ): Promise<Array<Pick<CardRow, 'columnId' | 'position'> & { json: string }>> => db.all(itemsOf, [JSON.stringify(ids)])
 
 /**
- * A page of listed cards by id, and where the next one begins, as JSON text in the external view. The database makes it at a third of the cost of
- * objects; group_concat of objects costs half of json_group_array.
+ * A page of listed cards by ID, with the cursor of the next page, as JSON text in the external view. Generating it in the
+ * database takes a third of the time of building objects. group_concat of objects takes half the time of json_group_array.
  */
 export async function listExternalJson(db: Reader, filter: CardFilter): Promise<string> {
-  // The id keeps the engine to the order of the page, whatever else is asked for.
+  // The ID keeps the engine in the order of the page, regardless of the other conditions.
   const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
   let parameter = 1
   const numbered = where.replace(/\?/g, () => `?${++parameter}`)
@@ -188,7 +188,7 @@ export async function readExternalJson(
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
-  // By their due dates cards are found in another order: their ids are sorted before anything is made of them.
+  // Cards by due date are found in another order, so their IDs are sorted before the list is built.
   if (filter.dueBefore !== undefined) return listSortedJson(db, { ...filter, sort: 'id' })
   const { where, args } = conditions(filter, shown(filter))
   const { items } = (await db.get<{ items: string | null }>(
@@ -214,14 +214,14 @@ export async function listSorted(db: Reader, filter: SortedFilter): Promise<Card
   return db.all(`SELECT ${listed} FROM json_each((${ids})) j ${ofIds} ORDER BY j.key`, args)
 }
 
-/** SQL of the ids of a page, as a JSON array: what is passed over costs no more than its entry of an index. */
+/** SQL of the IDs of a page, as a JSON array. A skipped card costs only the read of its index entry. */
 function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | number> } {
   const { where, args } = conditions(filter, shown(filter))
   const [limit, offset] = [filter.limit, filter.offset ?? 0]
   const arms = armsOf(filter.sort)
-  // Joined where it is needed only: with it the engine sorts all cards instead of following an index.
+  // Joined only if needed, because with the join the engine sorts all cards instead of using an index.
   const columns = 'JOIN columns l ON l.id = c.column_id'
-  // A sign keeps the engine from going through all cards by id for the few that are due.
+  // The sign prevents the engine from scanning all cards by ID to find the few due ones.
   const orderOf = ({ order }: { order: string }) =>
     filter.dueBefore === undefined ? order : order.replace(/^c\.id/, '+c.id')
   const ordered = arms.map(
@@ -284,8 +284,8 @@ function conditions(filter: CardFilter, visible: string): { where: string; args:
 }
 
 /**
- * Deleted cards of this machine's projects that still have a managed worktree, the oldest deletion first: ordered by
- * id, the query would scan every card.
+ * Deleted cards of this machine's projects that still have a managed worktree, the oldest deletion first. If ordered by ID, the
+ * query would scan every card.
  */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
   db.all(
@@ -295,7 +295,7 @@ export const listDeletedWithWorktree = (db: Reader, before: string): Promise<Car
     [before, db.host],
   )
 
-/** At most `limit` cards of a project that were archived from a column, and are not in its order. */
+/** Up to `limit` cards of a project that were archived from a column and are not in its order. */
 export const archivedCardIds = async (
   db: Reader,
   projectId: number,

@@ -3,17 +3,14 @@ import { listColumnsWhere, type ColumnRow } from './columns.ts'
 import type { Reader } from './database.ts'
 import { orderedIds, placeJoins, placeSql } from './order.ts'
 
-/** A card whose turn it is, and where it stands: the place of its column on the board, and its own there. */
+/** A card that can advance, with its position: that of its column on the board, and its own in the column. */
 export interface Turn {
   cardId: number
   columnPosition: number
   position: number
 }
 
-/**
- * This machine's projects with columns into which cards may go by themselves, in which something has happened after the
- * event `seq`.
- */
+/** This machine's projects with columns that can receive cards automatically and with events after `seq`. */
 export const listProjectsWithTurns = async (db: Reader, seq: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -24,7 +21,7 @@ export const listProjectsWithTurns = async (db: Reader, seq: number): Promise<nu
     )
   ).map(({ id }) => id)
 
-/** The columns of a project into which cards may go by themselves, the last of each board first. */
+/** The columns of a project that can receive cards automatically, the last of each board first. */
 export const listColumnsWithTurns = (db: Reader, projectId: number): Promise<ColumnRow[]> =>
   listColumnsWhere(
     db,
@@ -43,7 +40,7 @@ export const isPulledFrom = async (db: Reader, columnId: number): Promise<boolea
     )
   )?.pull === 1
 
-/** Of the cards that wait for room in a column, the one that is furthest along. */
+/** The card furthest along among those that wait for capacity in a column. */
 export const readFirstWaiting = (db: Reader, columnId: number): Promise<Turn | undefined> =>
   db.get(
     `SELECT c.id AS cardId, l.position AS columnPosition, ${placeSql} AS position FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}
@@ -52,9 +49,9 @@ export const readFirstWaiting = (db: Reader, columnId: number): Promise<Turn | u
     [columnId],
   )
 
-/** What has run is left to people, once they have put it back. */
+/** A card that has run before and was moved back is left to users. */
 const isFresh = `${readySql} AND c.status = 'idle'`
-/** Its step ended well, and waits for no approval. */
+/** The card's step ended successfully and waits for no approval. */
 const isThrough = `c.status = 'completed' AND c.open_blockers = 0 AND (c.review_state IS NULL OR c.review_state = 'approved')
   AND NOT EXISTS (SELECT 1 FROM json_each(c.pipeline) s WHERE s.value ->> 'columnId' = c.column_id AND s.value ->> 'approval' = 'manual')`
 const pullable = `SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id
@@ -62,7 +59,7 @@ const pullable = `SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value
   AND iif(l.column_type = 'active', ${isThrough}, ${isFresh}) ORDER BY j.key LIMIT 1`
 const idsAPage = 500
 
-/** The first card, by place, that a column may pull out of the one before. */
+/** The first card, by place, that a column can pull from the previous one. */
 export async function readFirstPullable(db: Reader, column: ColumnRow): Promise<Turn | undefined> {
   const [before] = await listColumnsWhere(db, 'c.board_id = ? AND c.position < ? ORDER BY c.position DESC LIMIT 1', [
     column.boardId,

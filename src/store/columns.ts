@@ -13,9 +13,9 @@ export const columnFields = {
   projectId: id(),
   prompt: text().initially(''),
   ...agentChoiceFields,
-  /** How many cards it takes; null: any number. */
+  /** The maximum number of cards in the column. Null if unlimited. */
   wipLimit: number().orNull(),
-  /** Whether it takes the next ready card of the column before by itself when it has room. */
+  /** Whether the column automatically pulls the next ready card from the previous column when there is capacity. */
   pull: flag().initially(false),
   /** Where a card goes when its pull request is merged, or closed. */
   mergedColumnId: id().orNull(),
@@ -41,8 +41,8 @@ const defaultColumn = `SELECT ${fields}, (SELECT json_group_array(id) FROM (SELE
 
 export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(column, [id])
 /**
- * A column of the project's default board, which is its first by position: the given one, or the first. With the ids of its
- * board's active columns in order, as JSON: all of the board's columns cost three times as much.
+ * A column of the project's default board, which is its first by position: the given column, or the first one. Includes the IDs
+ * of its board's active columns in order, as JSON: reading all of the board's columns takes three times as long.
  */
 export const readDefaultColumn = (
   db: Reader,
@@ -97,7 +97,7 @@ export const setColumnPosition = async (tx: Transaction, id: number, position: n
   tx.enqueue('UPDATE columns SET position = ? WHERE id = ?', [position, id])
 }
 
-/** Deletes a column that holds no cards, and renumbers the columns behind it. */
+/** Deletes an empty column, and renumbers the columns after it. */
 export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<void> {
   await tx.run('DELETE FROM columns WHERE id = ?', [column.id])
   await tx.run('UPDATE columns SET position = position - 1 WHERE board_id = ? AND position > ?', [

@@ -5,7 +5,7 @@ export const commentFields = {
   id: id(),
   cardId: id(),
   authorKind: text<'user' | 'agent' | 'imported'>(),
-  /** The account that wrote it, which may be gone; 0 for the local operator, null without an account. */
+  /** The account of the author, which might be deleted. 0 for the local operator, null without an account. */
   authorId: id().orNull(),
   authorName: text(),
   body: text(),

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 
 /**
- * Emitted after each commit of an open database: events, and changed rights of an account (undefined: perhaps of all).
+ * Emitted after each commit of an open database: for events, and for changed rights of an account (undefined: possibly of all).
  */
 export type CommitSignals = EventEmitter<{ events: []; rights: [userId: number | undefined] }>
 

@@ -15,17 +15,17 @@ export interface Connection extends Reader {
 }
 
 /**
- * Holds the pages that statements share. Four times as much hardly raises the hits in a large table, whose pages are
- * in the page cache anyway.
+ * The cache of pages that statements share. A cache of four times the size hardly increases the hits in a large table, whose
+ * pages are in the page cache anyway.
  */
 const cacheKibibytes = 4000
 
-/** The log is cut to this after a long snapshot made it grow. */
+/** The log is truncated to this size after a long snapshot made it grow. */
 const keptLogBytes = 64 * 1024 * 1024
 
 /**
- * Opens a connection to a database file, which is made if it is not there.
- * @param isNew whether nothing is in it yet: it will give back what deletions free
+ * Opens a connection to a database file, and creates the file if it does not exist.
+ * @param isNew whether the file is empty; a new file can release the pages that deletions free
  */
 export function openConnection(path: string, isNew = false): Connection {
   const database = new LibsqlDatabase(path)
@@ -52,11 +52,11 @@ export function openConnection(path: string, isNew = false): Connection {
       database.exec(sql)
     },
     close: () => {
-      // A closed connection lives until its statements are collected, and an open transaction would, too.
+      // A closed connection stays until its statements are garbage-collected, and an open transaction stays with it.
       try {
         if (database.inTransaction) database.exec('ROLLBACK')
       } catch {
-        /* Rolled back by the engine already. */
+        /* The engine has already rolled back. */
       }
       statements.clear()
       database.close()

@@ -16,13 +16,12 @@ export interface DatabaseContents {
   schemaVersion: number
   files: NamedFile[]
 }
-/** A file that is no valid database of a board, and why. */
+/** Thrown for a file that is not a valid board database, with the reason. */
 export class InvalidDatabase extends Error {}
 
 /**
- * Copies a database in use as one snapshot into a new file, which is not synced yet. Blocks neither readers nor the
- * writer.
- * @throws Problem DISK_FULL, before anything is written where there is no room for it; DATABASE_DAMAGED
+ * Copies a database in use as one snapshot into a new file, without syncing the file. Blocks neither readers nor the writer.
+ * @throws Problem DISK_FULL, before anything is written if the copy does not fit; DATABASE_DAMAGED
  */
 export async function copyDatabase(from: string, to: string, signal?: AbortSignal): Promise<void> {
   const copy = async (query: Query) => {
@@ -108,7 +107,7 @@ async function requireBoard(query: Query): Promise<number> {
   const present = Number(version![0]?.user_version)
   if (present > schemaVersion)
     throw new InvalidDatabase(
-      `its database has schema version ${present}, and this program knows versions up to ${schemaVersion}: a newer board made it`,
+      `its database has schema version ${present}, which a newer board created. This program supports versions up to ${schemaVersion}`,
     )
   if (present < 1 || JSON.stringify(objects) !== JSON.stringify(objectsOf(present)))
     throw new InvalidDatabase('its database is not one of a board')

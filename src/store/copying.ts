@@ -12,7 +12,7 @@ const skippedTables = new Set(['daemons', 'leases', 'process_runs', 'tickets', '
 const merged = 'audit_entries'
 const ownSettings = ['unfinished-copy', 'ready', 'sealing-key', 'database-use']
 const [maxRows, minRows] = [400, 1]
-/** SQLite takes at most 32,766 parameters a statement. */
+/** SQLite accepts at most 32,766 parameters per statement. */
 const maxParameters = 20_000
 
 /** A table: its columns, and those of its key, in order. */
@@ -21,16 +21,14 @@ interface Table {
   columns: string[]
   key: string[]
 }
-/** What was copied of a table. */
+/** The number of copied rows of a table. */
 export interface Tally {
   table: string
   rows: number
   sha256: string
 }
 export interface CopyOptions {
-  /**
-   * Maps the machine of a project's folder to the machine that has it after the copy; null where a database is a file.
-   */
+  /** Maps the machine of a project's folder to the machine that has the folder after the copy. Null if a database is a file. */
   hostOf(before: string | null): string | null
   /** Whether the target's contents are deleted first. */
   replace?: boolean
@@ -40,7 +38,7 @@ export interface CopyOptions {
   onProgress?: (rows: number) => void
 }
 
-/** How many rows a copy reads: each is copied, then compared. */
+/** The number of rows that a copy reads. Each row is copied, then compared. */
 export async function countRows(from: Reader): Promise<number> {
   let total = 0
   for (const { name } of planCopy().tables)
@@ -49,11 +47,11 @@ export async function countRows(from: Reader): Promise<number> {
 }
 
 /**
- * Copies a snapshot of a whole board, every row with its ids, into an empty database of this version, then compares
- * every table of both. Until then the target is marked as unfinished with this copy's id: of two concurrent copies the
- * one that began later continues, and the other fails.
- * @throws Problem CONFLICT when the target holds a board that is not to be replaced, the comparison finds a
- *   difference, or another copy has begun
+ * Copies a snapshot of a whole board, every row with its IDs, into an empty database of this version, then compares every table
+ * of both. Until then, the target is marked as unfinished with this copy's ID: of two concurrent copies, the one that started
+ * later continues and the other fails.
+ * @throws Problem CONFLICT if the target contains a board that must not be replaced, the comparison finds a difference, or
+ * another copy has started
  */
 export async function copyBoard(
   from: Reader,
@@ -78,7 +76,7 @@ export async function copyBoard(
     if (rows !== tallies[at]!.rows || sha256 !== tallies[at]!.sha256)
       throw new Problem(
         'CONFLICT',
-        `The copy of ${table.name} is not what was copied. Something else writes to the target.`,
+        `The copy of ${table.name} differs from the original. Another program is writing to the target.`,
       )
   }
   await mergeAudit(from, to)
@@ -86,13 +84,13 @@ export async function copyBoard(
   return tallies
 }
 
-/** A copy that was begun. */
+/** A copy that has started. */
 interface Begun extends Pick<CopyOptions, 'requireFree'> {
   copyId: string
 }
 
 /**
- * Deletes what an unfinished copy has left, and marks the target with this copy's id. Triggers are dropped: they would
+ * Deletes the leftovers of an unfinished copy, and marks the target with this copy's ID. Triggers are dropped, because they would
  * count rows twice.
  */
 const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
@@ -131,17 +129,17 @@ const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requir
     await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
   })
 
-/** A stalled copy must not write once another one has begun. */
+/** A stalled copy must not write once another one has started. */
 async function requireOwn(tx: Transaction, copyId: string): Promise<void> {
   const present = await tx.get<{ value: string }>(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)
   if (present?.value !== JSON.stringify(copyId))
-    throw new Problem('CONFLICT', 'Another copy into the target was begun meanwhile. This one ends.')
+    throw new Problem('CONFLICT', 'This copy ends, because another copy into the target has started.')
 }
 
 export const isUnfinished = async (db: Reader): Promise<boolean> =>
   (await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`)) !== undefined
 
-/** @throws Problem CONFLICT when a copy into the database was begun and not finished */
+/** @throws Problem CONFLICT if a copy into the database was started and not finished */
 export async function requireFinished(db: Reader): Promise<void> {
   if (await isUnfinished(db))
     throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
@@ -227,7 +225,7 @@ async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerat
   }
 }
 
-/** The tables of a board, each after those that it refers to, and the triggers. */
+/** The tables of a board, each after the tables that it references, and the triggers. */
 interface Plan {
   tables: Table[]
   triggers: Array<{ name: string; sql: string }>

@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
-/** A counter's value in its present window, and when the window ends. */
+/** A counter's value in its current window, and when the window ends. */
 export interface Count {
   taken: number
   leftMs: number
@@ -11,7 +11,7 @@ const present = `SELECT taken, ends_at_ms - ${nowMs} AS leftMs FROM counters WHE
 
 export const readCounter = (db: Reader, name: string): Promise<Count | undefined> => db.get<Count>(present, [name])
 
-/** Adds to a counter. An expired one starts anew with a window of `lifeMs`. */
+/** Adds to a counter. An expired counter restarts at 0 with a window of `lifeMs`. */
 export async function addToCounter(tx: Transaction, name: string, amount: number, lifeMs: number): Promise<Count> {
   tx.enqueue(`DELETE FROM counters WHERE ends_at_ms <= ${nowMs}`)
   tx.enqueue(

@@ -2,7 +2,7 @@ import type { CredentialProvider } from '../contract/credentials.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** A credential as it is stored. */
+/** A stored credential. */
 export const credentialFields = {
   id: id(),
   userId: id(),
@@ -10,11 +10,11 @@ export const credentialFields = {
   provider: text<CredentialProvider>(),
   kind: text<'api_key' | 'oauth'>(),
   baseUrl: text().orNull(),
-  /** The API key, or the tokens of an authorization as JSON; null while there are none. */
+  /** The API key, or the tokens of an authorization as JSON. Null if there are none yet. */
   sealed: text().orNull(),
-  /** Headers of each request; null without any. */
+  /** Headers that are sent with each request. Null if there are none. */
   headers: json<SealedHeaders>().orNull(),
-  /** The models of its endpoint, the default one first. */
+  /** The models of the credential's endpoint, the default one first. */
   models: json<string[]>().initially('[]'),
   agentSlots: number().orNull(),
   /** The part of an API key that is shown. */
@@ -65,7 +65,7 @@ export const readCredentialOfCard = (
     [profileCredentialId, cardId],
   )
 
-/** As readCredentialOfCard, for a card of a project that has none of its own. */
+/** Like readCredentialOfCard, for a card without its own credential. */
 export const readCredentialOfProject = (
   db: Reader,
   projectId: number,

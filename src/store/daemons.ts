@@ -39,10 +39,10 @@ const silentMs = 24 * 3_600_000
 const isCopied = `EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy')`
 
 /**
- * Records a daemon's heartbeat and takes or renews its leases, in one message. A message that arrives after its
- * deadline, by the database's clock, has no effect: its daemon was stalled. Nor has one while a board is copied into
- * the database: the copy has already checked who is there.
- * @throws Problem CONFLICT, DATABASE_BUSY then
+ * Records a daemon's heartbeat and takes or renews its leases, in one message. The message has no effect if it arrives after its
+ * deadline, by the database's clock, because its daemon was stalled. It also has no effect while a board is copied into the
+ * database, because the copy has already checked for running daemons.
+ * @throws Problem CONFLICT, DATABASE_BUSY in these cases
  */
 export async function recordHeartbeat(
   db: Database,
@@ -124,7 +124,7 @@ const takingLease = (
   args: [name, daemonId, forMs, ...args],
 })
 
-/** Releases a lease for good. */
+/** Permanently releases a lease. */
 export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => {
   tx.enqueue('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId])
 }
@@ -146,12 +146,12 @@ export const otherMachines = async (db: Reader, machine: string): Promise<string
     )
   ).map(({ host }) => host)
 
-/** With a single machine, projects name none. */
+/** With a single machine, projects have no machine name. */
 export const clearHosts = async (tx: Transaction): Promise<void> => {
   tx.enqueue('UPDATE projects SET host = NULL WHERE host IS NOT NULL')
 }
 
-/** How many bytes the database has on a server, its log aside. */
+/** The size of the database on a server in bytes, without its log. */
 export const sizeOfDatabase = async (db: Reader): Promise<number> =>
   (await db.get<{ bytes: number }>('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'))!
     .bytes

@@ -2,7 +2,7 @@ import type { Reader, Transaction } from './database.ts'
 import type { Maker } from './makers.ts'
 
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed'
-/** A message to a receiver, with its latest attempt. `url` is where that went, or where the first will go. */
+/** A message to a receiver, with its latest attempt. `url` is the address of that attempt, or of the first one to come. */
 export interface DeliveryRow {
   id: number
   webhookId: number
@@ -21,7 +21,7 @@ export interface DeliveryRow {
   lastAttemptAt: string | null
   finishedAt: string | null
 }
-/** A delivery that is due, with what an attempt needs of its webhook. `secret` is sealed. */
+/** A delivery that is due, with the data of its webhook that an attempt requires. `secret` is encrypted. */
 export interface DueDelivery extends Maker {
   id: number
   webhookId: number
@@ -108,8 +108,8 @@ export const disabledWithDeliveries = async (db: Reader): Promise<number[]> =>
 const due = `SELECT d.id, d.webhook_id AS webhookId, w.project_id AS projectId, w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, d.type, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
 
 /**
- * The next delivery of a webhook: one that a person requested, else the longer waiting of its first unattempted one
- * and its first retry that is due.
+ * The next delivery of a webhook: one that a user requested, otherwise the longer waiting of its first unattempted delivery and
+ * its first retry that is due.
  */
 export async function nextDelivery(db: Reader, webhookId: number, now: string): Promise<DueDelivery | undefined> {
   type Candidate = DueDelivery & { asked: 0 | 1; dueAt: string }
@@ -122,7 +122,7 @@ export async function nextDelivery(db: Reader, webhookId: number, now: string): 
   return first && again ? (again.dueAt < first.dueAt ? again : first) : (first ?? again)
 }
 
-/** How many deliveries are kept, by status. */
+/** The number of stored deliveries, by status. */
 export const countDeliveries = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM webhook_deliveries GROUP BY status')
 
@@ -157,8 +157,7 @@ export const hastenDelivery = async (tx: Transaction, id: number): Promise<void>
 }
 
 /**
- * Makes pending deliveries due now whose latest attempt lies in the future: the clock was set back, so their backoff
- * is wrong.
+ * Makes pending deliveries due now if their latest attempt is in the future: the clock was set back, so their backoff is wrong.
  */
 export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => {
   tx.enqueue(
@@ -167,7 +166,7 @@ export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => {
   )
 }
 
-/** Fails at most `limit` of a webhook's pending deliveries, and returns how many. */
+/** Fails up to `limit` of a webhook's pending deliveries. @returns the number of deliveries */
 export const failDeliveries = async (
   tx: Transaction,
   webhookId: number,
@@ -182,7 +181,7 @@ export const failDeliveries = async (
     )
   ).changes
 
-/** Deletes at most `limit` of a webhook's deliveries, and returns how many. */
+/** Deletes up to `limit` of a webhook's deliveries. @returns the number of deliveries */
 export const deleteDeliveries = async (tx: Transaction, webhookId: number, limit: number): Promise<number> =>
   (
     await tx.run(
@@ -191,7 +190,7 @@ export const deleteDeliveries = async (tx: Transaction, webhookId: number, limit
     )
   ).changes
 
-/** Deletes at most `limit` deliveries that ended before a time, and returns how many. */
+/** Deletes up to `limit` deliveries that ended before a time. @returns the number of deliveries */
 export const forgetDeliveries = async (tx: Transaction, before: string, limit: number): Promise<number> =>
   (
     await tx.run(

@@ -54,7 +54,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Embedd
   }
 }
 
-/** A read transaction on a connection of its own, begun by its first query. It ends early when the database closes. */
+/** A read transaction on a separate connection, started by its first query. It ends early if the database closes. */
 async function readSnapshot<T>(
   path: string,
   isClosing: () => boolean,
@@ -133,11 +133,11 @@ function openWriter(
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
         for (const job of jobs) outcomes.push(await attempt(connection, job, { now: clock().toISOString(), signals }))
-        // A failed commit may have taken effect all the same.
+        // A failed commit might have taken effect anyway.
         commits++
         connection.exec('COMMIT')
       } catch (error) {
-        // A connection with a refused statement may acknowledge later writes without committing them.
+        // A connection with a refused statement can acknowledge later writes without committing them.
         connection?.close()
         connection = undefined
         const reason = health.note(translate(error))
@@ -155,11 +155,11 @@ function openWriter(
       }
     },
     close: () => {
-      // Folds the log into the file. A corrupt file is left as it is.
+      // Folds the log into the file. A corrupt file is not touched.
       try {
         if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        /* Corrupt, or no room on the disk. */
+        /* The file is corrupt, or the disk is full. */
       }
       connection?.close()
     },
@@ -167,8 +167,8 @@ function openWriter(
 }
 
 /**
- * Retries while another process holds the file. The deadline counts from when the job was queued, so that queued jobs
- * do not wait twice as long.
+ * Retries while another process holds the file. The deadline counts from when the job was queued, so that queued jobs do not wait
+ * twice as long.
  */
 async function begin(connection: Connection, giveUpAt: number): Promise<void> {
   for (;;) {

@@ -14,7 +14,10 @@ import { sessionFields } from './sessions.ts'
 import { templateFields } from './templates.ts'
 import type { MessageRow } from './transcripts.ts'
 
-/** A row of an export: its id, and its record as JSON text. The database makes it at a third of what it costs here. */
+/**
+ * A row of an export: its ID, and its record as JSON text. Generating the text in the database takes a third of the time that it
+ * takes here.
+ */
 export interface ExportRow {
   id: number
   json: string
@@ -30,7 +33,7 @@ const page =
   (db, projectId, after) =>
     db.all(`${sql} LIMIT ${limit}`, [projectId, after])
 
-/** Reads a project with the fields of the names, and what its agents have used. */
+/** Reads a project with the named fields, and the usage of its agents. */
 export function exportProject(
   names: ReadonlyArray<keyof typeof projectFields | 'tokens'>,
 ): (db: Reader, id: number) => Promise<ExportRow | undefined> {
@@ -41,7 +44,7 @@ export function exportProject(
 }
 const usedTokens = `json_object('total', coalesce(t.total, 0), 'sessions', coalesce(t.sessions, 0))`
 
-/** The project's owner, its members and those who are invited, by address. */
+/** The project's owner, its members and its invited users, by address. */
 export const exportedMembers = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
     `SELECT 0 AS id, json_object('projectId', ?1, 'email', u.email, 'displayName', u.display_name, 'role', m.role, 'invited', json('false')) AS json
@@ -71,7 +74,7 @@ export const exportedScripts = (db: Reader, projectId: number): Promise<ExportRo
     [projectId],
   )
 
-/** A project's schedules, without the accounts that their cards are assigned to, and without a column that is gone. */
+/** A project's schedules, without their assignees, and without columns that were deleted. */
 export const exportedSchedules = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
     `SELECT s.id, json_object('projectId', s.project_id, 'name', s.name, 'cron', s.cron, 'everySecs', s.every_secs, 'timeZone', s.time_zone,
@@ -81,7 +84,7 @@ export const exportedSchedules = (db: Reader, projectId: number): Promise<Export
     [projectId],
   )
 
-/** At most 5,000 ids of a board's cards after one, ascending: deleted cards are left out. */
+/** Up to 5,000 IDs of a board's cards after one, ascending, without deleted cards. */
 export const exportedCardIds = async (db: Reader, boardId: number, after: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -91,8 +94,8 @@ export const exportedCardIds = async (db: Reader, boardId: number, after: number
   ).map(({ id }) => id)
 
 /**
- * Reads the records of cards by their ids, in that order, with the fields of the names. Leaves out steps whose column
- * is gone, and worktrees.
+ * Reads the records of cards by their IDs, in that order, with the named fields. Omits steps whose column was deleted, and
+ * worktrees.
  */
 export function exportCards(
   names: ReadonlyArray<keyof typeof cardFields>,
@@ -106,7 +109,7 @@ const assigneeNames = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_ar
 const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
-/** Those of the cards that wait for others, are parts or were found on others, in that order; without what is in the trash. */
+/** The given cards that wait for others, are parts or were found on others, in that order, without cards in the trash. */
 export const exportDependencies = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> =>
   db.all(dependencies, [JSON.stringify(ids)])
 const present = (id: string) => `(SELECT o.id FROM cards o WHERE o.id = ${id} AND o.deleted_at IS NULL)`
@@ -203,7 +206,7 @@ export function exportActivity(
 }
 
 const templates = defineRecord('board_templates', 't', templateFields)
-/** The templates of an organization's people that the exporting account may see. */
+/** The templates of an organization's members that the exporting account can see. */
 export const exportedTemplates = (db: Reader, organizationId: number, userId: number): Promise<ExportRow[]> =>
   db.all(
     `SELECT t.id, ${templates.jsonOf(['name', 'columns'], 'integer')} AS json FROM board_templates t JOIN organization_members m ON m.user_id = t.user_id AND m.organization_id = ? WHERE t.builtin = 0 AND (t.shared = 1 OR t.user_id = ?) ORDER BY t.id`,

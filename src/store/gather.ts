@@ -1,18 +1,21 @@
 import { ServerError, type Rows, type Statement } from './hrana.ts'
 
-/** Somebody waits for the rows of a statement. */
+/** A statement whose rows a caller waits for. */
 export interface Waiting {
   statement: Statement
   resolve(rows: Rows): void
   reject(error: unknown): void
 }
 
-/** With how many sets of parameters a query is asked in one statement (gets on two processors: 8 are as good as 32, and lists answer sooner). */
+/**
+ * The maximum number of parameter sets per statement. Measured with gets on two processors: 8 perform as well as 32, and lists
+ * answer sooner.
+ */
 const maxSets = 8
 
 /**
- * Makes one statement of those that may be gathered (`Gathered`). Where it fails, `again` gets each by itself: one may be to blame, or
- * the length of the answers.
+ * Combines the statements that can be gathered (`Gathered`). If a combined statement fails, calls `again` for each one
+ * separately, because one statement or the length of the answers can be the cause.
  */
 export function gather(waiting: readonly Waiting[], again: (alone: Waiting) => void): Waiting[] {
   const groups = new Map<unknown, Waiting[]>()

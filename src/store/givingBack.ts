@@ -3,20 +3,21 @@ import { translate, type Transaction } from './database.ts'
 import { besideServer } from './besideServer.ts'
 
 /**
- * Has a file that is made anew, or written anew, keep track of what it takes to be shortened piece by piece; copies of it do, too. It
- * takes the lock of writers, so it is only for a file that nobody else uses.
+ * Enables incremental shortening for a file that is being created or rewritten; copies of the file inherit it. Requires the write
+ * lock, so only use it for a file that nothing else uses.
  */
 export const givesBack = 'PRAGMA auto_vacuum = INCREMENTAL'
-/** Where the header of a database file says that it does, and how long that header is. */
+/** The offset of this flag in the header of a database file, and the length of the header. */
 const [flagAt, headerBytes] = [52, 100]
-/** A larger file would keep its board from starting for too long, and stays as it is. */
+/** Rewriting a larger file would delay the start of its board for too long, so it is not rewritten. */
 const maxRewrittenBytes = 512 * 1024 * 1024
-/** Free pages that stay, for new rows to fill: so many, or this part of the file. */
+/** Free pages that stay for new rows: this number, or this fraction of the file. */
 const [reservedPages, reservedPart] = [1000, 0.1]
 
 /**
- * Writes a file of an earlier version anew, once, so that it can give back what deletions free. Nobody may use it meanwhile.
- * @throws Problem DISK_FULL, DATABASE_DAMAGED: the file is as it was then
+ * Rewrites a file of an earlier version, once, so that it can release the pages that deletions free. Nothing else can use the
+ * file in the meantime.
+ * @throws Problem DISK_FULL, DATABASE_DAMAGED: the file is unchanged in this case
  */
 export async function letGiveBack(path: string): Promise<void> {
   if (!(await needsRewriting(path))) return
@@ -45,8 +46,8 @@ async function needsRewriting(path: string): Promise<boolean> {
 }
 
 /**
- * Shortens the file by at most `limit` of the pages that deletions have freed; a reserve stays. @returns by how many; 0 means done, also
- * of a file that gives nothing back
+ * Shortens the file by up to `limit` of the pages that deletions have freed; a reserve stays. @returns the number of pages; 0
+ * means done, or that the file does not support shortening
  */
 export async function giveBackPages(tx: Transaction, limit: number): Promise<number> {
   const { free, pages } = await countPages(tx)

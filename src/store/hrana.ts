@@ -16,10 +16,7 @@ export interface Rows {
   lastId: number
 }
 
-/**
- * A statement of a batch. It runs only if the earlier statement `needs` succeeded; with `inside`, only within a
- * transaction.
- */
+/** A statement of a batch. It runs only if the earlier statement `needs` succeeded. With `inside`, only within a transaction. */
 export interface Step {
   statement: Statement
   needs?: number
@@ -27,24 +24,24 @@ export interface Step {
 }
 export type StepResult = { rows: Rows } | { error: unknown } | { isLeftOut: true }
 
-/** A server's connection to the database. What is open on it when it closes is rolled back. */
+/** A server connection to the database. If the stream closes with an open transaction, the transaction is rolled back. */
 export interface Stream {
   /**
    * Runs statements in order in one message. A failure skips only the statements that need the failed one.
-   * @throws ServerError for a batch that the server refuses as a whole, and another error when it does not answer
+   * @throws ServerError for a batch that the server refuses as a whole; another error if the server does not answer
    */
   batch(steps: readonly Step[]): Promise<StepResult[]>
   readonly closed: boolean
   close(): void
 }
-/** A connection to a libSQL server; a failed one fails what is asked on it. */
+/** A connection to a libSQL server. If the connection fails, its pending requests fail. */
 export interface Connection {
   openStream(): Stream
   readonly closed: boolean
   close(): void
 }
 
-/** What a server has said of a statement that failed, or of anything else. */
+/** The server's error about a failed statement or another request. */
 export class ServerError extends Error {
   readonly code: string | undefined
   constructor(message: string, code: string | undefined) {
@@ -55,7 +52,7 @@ export class ServerError extends Error {
 
 /**
  * Runs one statement.
- * @throws ServerError for what the database refuses, Problem DATABASE_BUSY
+ * @throws ServerError if the database refuses the statement, Problem DATABASE_BUSY
  */
 export async function runStatement(stream: Stream, statement: Statement): Promise<Rows> {
   const [result] = await runBatch(stream, [{ statement, inside: false }])
@@ -65,7 +62,7 @@ export async function runStatement(stream: Stream, statement: Statement): Promis
 
 /**
  * Runs statements in order in one round trip. A failure skips only the statements that need the failed one.
- * @throws Problem DATABASE_BUSY when the batch as a whole was not answered
+ * @throws Problem DATABASE_BUSY if the server did not answer the batch as a whole
  */
 export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
   try {

@@ -1,14 +1,14 @@
 import { ServerError, type Rows, type StepResult } from './hrana.ts'
 import { fixed64, lengthDelimited, varintType } from './hranaEncoding.ts'
 
-/** What a server says: of the connection as a whole, or in answer to a request. A batch has results. */
+/** A message from the server: about the connection as a whole, or the response to a request. A batch has results. */
 export type Said =
   | { type: 'hello' }
   | { type: 'refusal'; error: ServerError }
   | { type: 'failure'; request: number; error: ServerError }
   | { type: 'answer'; request: number; results: Array<StepResult | undefined> }
 
-/** A whole number that JavaScript has not: what was asked fails, and nothing else. */
+/** An integer beyond JavaScript's safe range. Only the statement that returned it fails. */
 class TooLarge extends RangeError {}
 
 /** @throws RangeError for a message that ends too early */
@@ -38,7 +38,7 @@ class Reader {
     this.#end = end
   }
 
-  /** The next field's number; 0 at the end. What is not read of it must be skipped. */
+  /** The next field's number. 0 at the end. Callers must skip the fields that they do not read. */
   next(): number {
     if (this.at >= this.#end) return 0
     const key = this.number()
@@ -177,7 +177,7 @@ function readResults(reader: Reader): Array<StepResult | undefined> {
   return results
 }
 
-/** An entry of a map: what has the value of its type that stands for nothing is left out. */
+/** An entry of a map. Protobuf omits default values. */
 function readEntry(reader: Reader, succeeded: boolean, results: Array<StepResult | undefined>): void {
   let step = 0
   let result: StepResult | undefined
@@ -220,7 +220,7 @@ function readRows(reader: Reader): Rows {
 const maxKnownColumns = 500
 const knownColumns = new Map<string, readonly string[]>()
 
-/** The names of a statement's columns, which are read once: they are most of an answer of one row. */
+/** The names of a statement's columns, cached because they make up most of a response with one row. */
 function columnsOf(buffer: Buffer, start: number, end: number): readonly string[] {
   if (start === end) return nothing.columns
   const key = buffer.toString('latin1', start, end)

@@ -1,17 +1,17 @@
 import type { Statement, Step } from './hrana.ts'
 
 /*
- * Messages of the Hrana protocol, version 3 in protobuf, of which the board needs four: hello, opening and closing a stream, and a batch
- * (https://github.com/tursodatabase/libsql/blob/main/docs/HRANA_3_SPEC.md). @libsql/hrana-client encodes and decodes all of it,
- * which makes a write cost the board 1.7 to 2 times as much (src/store/hranaHttp.ts still uses it).
+ * Messages of the Hrana protocol, version 3 in protobuf, of which the board needs four: hello, opening and closing a stream, and
+ * a batch (https://github.com/tursodatabase/libsql/blob/main/docs/HRANA_3_SPEC.md). @libsql/hrana-client encodes and decodes the
+ * whole protocol, with which a write takes the board 1.7 to 2 times as long (src/store/hranaHttp.ts still uses it).
  */
 
-/** How a field is written, which stands beside its number. */
+/** The wire type of a field, which is encoded with its number. */
 export const [varintType, fixed64, lengthDelimited] = [0, 1, 2]
 
 const [usualBytes, maxKeptBytes] = [16 * 1024, 1024 * 1024]
 
-/** Writes a message from its end to its beginning, so that what is inside has its length by then. */
+/** Writes a message from its end to its beginning, so that the length of nested fields is known when their header is written. */
 class Writer {
   #buffer = Buffer.allocUnsafe(usualBytes)
   #at = this.#buffer.length
@@ -20,7 +20,7 @@ class Writer {
     return this.#buffer.length - this.#at
   }
 
-  /** Forgets a message, also one that could not be written. */
+  /** Discards the current message, including one that failed to encode. */
   begin(): void {
     if (this.#buffer.length > maxKeptBytes) this.#buffer = Buffer.allocUnsafe(usualBytes)
     this.#at = this.#buffer.length
@@ -30,7 +30,7 @@ class Writer {
     return Buffer.from(this.#buffer.subarray(this.#at))
   }
 
-  /** Wraps what was written since `length` was `before` as a field. */
+  /** Wraps everything written since `length` was `before` as a field. */
   wrap(field: number, before = 0): void {
     this.#varint(this.length - before)
     this.#byte((field << 3) | lengthDelimited)

@@ -9,13 +9,13 @@ import {
   type Stream,
 } from './hrana.ts'
 
-/** The first version of the protocol that can ask whether a transaction is still open. */
+/** The first protocol version that can query whether a transaction is still open. */
 const protocol = 3
 
 type HttpClient = ReturnType<typeof openHttp>
 type HttpStream = ReturnType<HttpClient['openStream']>
 
-/** Opens a connection to a libSQL server that is asked in requests of their own, which takes twice as long as over a WebSocket. */
+/** Opens a connection to a libSQL server over separate HTTP requests, which take twice as long as over a WebSocket. */
 export function openHranaHttp(url: string, token?: string): Connection {
   const client = openHttp(parseLibsqlUrl(url).hranaHttpUrl!, token, undefined, undefined, protocol)
   client.intMode = 'number'
@@ -76,7 +76,7 @@ async function runOn(stream: HttpStream, steps: readonly Step[]): Promise<StepRe
   return Promise.all(results)
 }
 
-/** As a float, 1 becomes 1.0 in JSON made by SQL. */
+/** Converts integers to BigInt, because SQL functions write the float 1 as 1.0 in JSON. */
 export const exact = (arg: Statement['args'][number]): string | number | bigint | null =>
   typeof arg === 'number' && Number.isSafeInteger(arg) ? BigInt(arg) : arg
 

@@ -3,7 +3,7 @@ import type { Connection, Stream, StepResult } from './hrana.ts'
 import { decode, type Said } from './hranaDecoding.ts'
 import { encodeBatch, encodeCloseStream, encodeHello, encodeOpenStream } from './hranaEncoding.ts'
 
-/** The version of the protocol with which a server can be asked whether a transaction is still open. */
+/** The protocol version that can query whether a transaction is still open. */
 const protocol = 'hrana3-protobuf'
 const olderProtocols = ['hrana2', 'hrana1']
 const maxNumber = 2 ** 31
@@ -13,7 +13,7 @@ interface Pending {
   reject(error: unknown): void
 }
 
-/** Opens a connection to a libSQL server over a WebSocket, on which streams may stay open. */
+/** Opens a connection to a libSQL server over a WebSocket, on which streams can stay open. */
 export function openHranaSocket(url: string, token?: string): Connection {
   const socket = new WebSocket(url, [protocol, ...olderProtocols], { perMessageDeflate: false })
   let early: Buffer[] | undefined = [encodeHello(token)]
@@ -59,9 +59,9 @@ export function openHranaSocket(url: string, token?: string): Connection {
 
 /** The requests on a connection that wait for their answers. */
 interface Requests {
-  /** @throws ServerError, or why the connection was closed */
+  /** @throws ServerError, or the reason why the connection was closed */
   ask(encode: (request: number) => Buffer): Promise<Array<StepResult | undefined>>
-  /** @throws what makes the connection useless */
+  /** @throws an error after which the connection is unusable */
   handle(said: Said): void
   close(reason: unknown): void
   readonly closed: boolean
@@ -84,7 +84,7 @@ function openRequests(send: (message: Buffer) => void): Requests {
       if (said.type === 'hello' || closed) return
       if (said.type === 'refusal') throw said.error
       const asked = pending.get(said.request)
-      if (!asked) throw new Error('The database server answers what it was not asked.')
+      if (!asked) throw new Error('The database server sent a response to an unknown request.')
       pending.delete(said.request)
       if (said.type === 'failure') asked.reject(said.error)
       else asked.resolve(said.results)
@@ -122,5 +122,5 @@ function openSocketStream(id: number, request: Requests['ask']): Stream {
 }
 
 const ignore = () => {
-  /* With the connection its streams are gone. */
+  /* Closing the connection closed its streams. */
 }

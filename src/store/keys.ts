@@ -19,14 +19,14 @@ export const keyFields = {
   createdAt: text().initiallyNow(),
   expiresAt: text(),
   lastUsedAt: text().orNull(),
-  /** Where the sign-in of a connected app leads. Of such a key nobody has the secret: tokens of the app lead to it. */
+  /** The app whose sign-in this key represents. No one has the secret of such a key: the app's tokens refer to the key. */
   app: text().orNull(),
 }
 const storedFields = { ...keyFields, hash: text(), oauthClientId: id().orNull() }
 export type KeyRow = Row<typeof keyFields>
 /**
- * What authenticating a request needs: a key, the account that owns it and the account's grant in the project. The
- * account's fields are null when it is gone.
+ * The data that authenticates a request: a key, the account that owns it and the account's grant in the project. The account's
+ * fields are null if it was deleted.
  */
 export interface KeyHolder extends GrantBeside, Pick<KeyRow, (typeof holderFields)[number] | 'expiresAt'> {
   role: UserRole | null
@@ -57,10 +57,10 @@ const keyHolderById = keyHolder('k.id = ?1')
 const ofToken = (field: string) => `(SELECT t.${field} FROM oauth_tokens t WHERE t.hash = ?1 AND t.kind = 'access')`
 const keyHolderByAccessToken = keyHolder(`k.id = ${ofToken('key_id')}`, ofToken('expires_at'))
 
-/** The key with this hash, and its owner's grant in the project, if one is named. */
+/** The key with this hash, and its owner's grant in the project, if a project is given. */
 export const findKeyHolder = (db: Reader, hash: string, projectId?: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderByHash, [hash, projectId])
-/** The key to which the access token of a connected app leads, with the token's expiry instead of its own. */
+/** The key of a connected app's access token, with the token's expiry instead of the key's. */
 export const findKeyHolderByAccessToken = (
   db: Reader,
   hash: string,
@@ -94,7 +94,7 @@ export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): P
 export const deleteKey = async (tx: Transaction, userId: number, id: number): Promise<boolean> =>
   (await tx.run('DELETE FROM api_keys WHERE id = ? AND user_id = ?', [id, userId])).changes === 1
 
-/** Whether an organization exists and the account is in it, or sees all of them. */
+/** Whether an organization exists and the account is a member, or can see all organizations. */
 export const seesOrganization = async (
   db: Reader,
   userId: number,

@@ -1,7 +1,7 @@
 import LibsqlDatabase from 'libsql'
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 
-/** A stored entry. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is searched, too. */
+/** A stored entry. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is also searched. */
 export interface LogRow {
   id: number
   at: string
@@ -14,7 +14,7 @@ export interface LogRow {
 interface NewLogRow extends Omit<LogRow, 'id'> {
   words: string
 }
-/** `search` is an FTS5 expression. With `after` the oldest come first, else the newest. */
+/** `search` is an FTS5 expression. With `after`, the oldest entries come first, otherwise the newest. */
 export interface LogFilter {
   level: number
   search?: string
@@ -24,17 +24,17 @@ export interface LogFilter {
   limit: number
 }
 
-/** The log's own database: one connection, apart from the board's. Close it when a method throws. */
+/** The log's own database: one connection, separate from the board's. Close it if a method throws. */
 export interface LogDatabase {
   /** Adds entries in one transaction, with increasing ids. */
   insert(rows: readonly NewLogRow[]): void
   list(filter: LogFilter): LogRow[]
   /**
-   * Deletes at most `maxPruned` of the oldest entries: those before a time, and those beyond `maxRows`. @returns how
-   * many
+   * Deletes up to `maxPruned` of the oldest entries: those before a time, and those beyond `maxRows`. @returns the number of
+   * deleted entries
    */
   prune(limits: { before: string; maxRows: number; maxPruned: number }): number
-  /** The bytes of the file that are in use. */
+  /** The number of bytes in use in the file. */
   usedBytes(): number
   close(): void
 }
@@ -51,10 +51,10 @@ const schema = [
 ]
 
 /**
- * Opens the log's database or makes it. A corrupt file, or one of another version, is set aside, replacing the one set
- * aside before; a new one begins with ids above all earlier ones.
- * @param maxBytes the limit of its file
- * @throws the engine's or the file system's error when no database can be made there
+ * Opens or creates the log's database. Sets aside a corrupt file, or one of another version, and replaces the file that was set
+ * aside before. IDs in a new file are above all earlier ones.
+ * @param maxBytes the maximum size of the file
+ * @throws the engine's or the file system's error if no database can be created there
  */
 export function openLogDatabase(path: string, maxBytes: number, onSetAside: (reason: string) => void): LogDatabase {
   try {
@@ -97,11 +97,11 @@ function open(path: string, maxBytes: number): LogDatabase {
   }
 }
 
-/** @returns whether there was no schema */
+/** @returns whether the schema was missing */
 function makeSchema(database: LibsqlDatabase.Database): boolean {
   const { user_version: present } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (present === schemaVersion) return false
-  if (present !== 0) throw new Error('The log was made by another version.')
+  if (present !== 0) throw new Error('The log was created by another version.')
   database.exec('BEGIN IMMEDIATE')
   for (const statement of schema) database.exec(statement)
   database.exec('COMMIT')

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from './database.ts'
 import { noteRightsChanged } from './rights.ts'
 import { users } from './users.ts'
 
-/** Somebody with an explicit role in a project. The owner has none and is always admin. */
+/** A person with an explicit role in a project. The owner has no row and is always admin. */
 export interface MemberRow {
   userId: number
   email: string

@@ -12,13 +12,13 @@ export interface MergeTarget {
 /** A merged card, which can be in the trash. */
 export type MergedCard = Pick<CardRow, 'id' | 'projectId' | 'mergedCommit' | 'mergedInto' | 'merges'>
 
-/** The merges that the board has made or seen of a card. */
+/** The merges of a card that the board has performed or detected. */
 export const storedMerges = ({ merges = '[]' }: Partial<Pick<CardRow, 'merges'>>): RepositoryMerge[] =>
   merges === '[]' ? [] : (JSON.parse(merges) as RepositoryMerge[])
 
 /**
- * A card's merges. Of a card that was imported as merged, only the fields that people see are known, so that the board does not check
- * its branch.
+ * A card's merges. For a card that was imported as merged, only the visible fields are known, so the board does not check its
+ * branch.
  */
 export const mergesOf = (card: Pick<CardRow, 'merges' | 'mergedCommit' | 'mergedInto'>): RepositoryMerge[] => {
   const { mergedCommit, mergedInto } = card
@@ -33,7 +33,9 @@ export const listMergeTargets = (db: Reader, projectId: number): Promise<MergeTa
     projectId,
   ])
 
-/** Adds a branch with a new merge. The merges into a known branch become unchecked: its commit was checked without the new one. */
+/**
+ * Adds a branch with a new merge. Known merges into the branch become unchecked, because the new merge was not part of the check.
+ */
 export const addMergeTarget = (tx: Transaction, projectId: number, { repository, branch, tip }: MergeTarget): void =>
   tx.enqueue(
     `INSERT INTO merge_targets (project_id, repository, branch, tip) VALUES (?, ?, ?, ?)
@@ -42,8 +44,8 @@ export const addMergeTarget = (tx: Transaction, projectId: number, { repository,
   )
 
 /**
- * Sets the commit with which a branch was checked, unless it has a new merge since it was read. Without a commit, the branch does not exist
- * any more.
+ * Sets the commit with which a branch was checked, unless the branch has a new merge since it was read. Without a commit, the
+ * branch no longer exists.
  */
 export const setMergeTarget = (
   tx: Transaction,
@@ -97,7 +99,7 @@ export const listMergeProjects = async (db: Reader, host: string | null): Promis
     )
   ).map(({ id }) => id)
 
-/** A project's merged cards, also those in the trash. */
+/** A project's merged cards, including those in the trash. */
 export const listMergedCards = (db: Reader, projectId: number): Promise<MergedCard[]> =>
   db.all(
     `SELECT id, project_id AS projectId, merged_commit AS mergedCommit, merged_into AS mergedInto, merges

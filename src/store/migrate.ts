@@ -108,21 +108,21 @@ const migrations = [
 export const schemaVersion = migrations.length
 
 /**
- * Migrates the schema to this program's version, each migration in a transaction of its own.
- * @param before called once with the present version, before a schema is changed
- * @throws Problem CONFLICT when the database was made by a newer program
+ * Migrates the schema to this program's version, each migration in its own transaction.
+ * @param before called once with the current version, before a schema is changed
+ * @throws Problem CONFLICT if a newer program created the database
  */
 export async function migrate(database: Database, before?: (present: number) => Promise<void>): Promise<void> {
   const present = await presentVersion(database)
   if (present > schemaVersion)
     throw new Problem(
       'CONFLICT',
-      `A newer board has used this database: it has schema version ${present}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`,
+      `This database has schema version ${present}, from a newer board. This program supports versions up to ${schemaVersion}. Run that board version or a newer one.`,
     )
   if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
-      // Another daemon on the same server may have migrated it meanwhile.
+      // Another daemon on the same server might have migrated the database in the meantime.
       if ((await presentVersion(tx)) > version) return
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
       await tx.run(`PRAGMA user_version = ${version + 1}`)
@@ -135,7 +135,7 @@ export const objectsSql = `SELECT type, name, CASE type WHEN 'trigger' THEN sql 
 
 const objectsByVersion = new Map<number, unknown[]>()
 
-/** The result of `objectsSql` in a database of this version. Cached: it takes all migrations. */
+/** The result of `objectsSql` in a database of this version. Cached, because it requires all migrations. */
 export function objectsOf(version: number): unknown[] {
   const objects = objectsByVersion.get(version) ?? readObjects(version)
   objectsByVersion.set(version, objects)
@@ -152,10 +152,10 @@ function readObjects(version: number): unknown[] {
   }
 }
 
-/** The statements that make the schema of a version. */
+/** The statements that create the schema of a version. */
 export const schemaOf = (version: number): string[] => migrations.slice(0, version).flatMap(statementsOf)
 
-/** The version of a database's schema; 0 before it has one. */
+/** The version of a database's schema. 0 if there is no schema yet. */
 export const presentVersion = async (database: Reader) =>
   (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 

@@ -1,6 +1,6 @@
 import type { Reader } from './database.ts'
 
-/** The records that a request may name by id, containers first: a missing one implies that its contents are gone. */
+/** The records that a request can name by ID, containers first: if a container is missing, its contents are as well. */
 const sources = {
   organization: 'organizations WHERE id = ?',
   project: 'projects WHERE id = ?',

@@ -4,11 +4,11 @@ import { defineRecord, flag, id, number, text, type Change, type Row } from './r
 
 /** The outcome of a run that was not cut short. */
 export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeout'>
-/** asked: a person must allow it before it runs. */
+/** asked: a user must allow the monitor before it runs. */
 export type MonitorPermission = 'allowed' | 'asked' | 'rejected'
 /**
- * `outcome` is the latest run's, null before the first one and after a pause. `byAgent`: made by an agent. `isActive`:
- * its card is in active execution; a monitor made by an agent also rests while that agent is cancelled.
+ * `outcome` is the latest run's, null before the first run and after a pause. `byAgent`: an agent created the monitor.
+ * `isActive`: its card is in active execution; a monitor that an agent created also rests while that agent is cancelled.
  */
 export const monitorFields = {
   id: id(),
@@ -44,14 +44,14 @@ export type NewMonitor = Pick<
 const record = defineRecord('monitors', 'm', monitorFields)
 const fields = record.columns
 const scheduled = ['id', 'projectId', 'cardId', 'intervalSecs', 'status', 'nextRunAt', 'isActive'] as const
-/** The schedule's view of a monitor. */
+/** The fields of a monitor that its schedule uses. */
 export type ScheduleRow = Pick<MonitorRow, (typeof scheduled)[number]>
 
-/** CROSS JOIN fixes the join order: monitors are few and cards are many, which the planner does not know. */
+/** CROSS JOIN fixes the join order, because the planner cannot know that monitors are few and cards are many. */
 const ofThisMachine = 'JOIN projects p ON p.id = m.project_id AND p.host IS ?'
 const from = 'FROM monitors m CROSS JOIN cards c ON c.id = m.card_id CROSS JOIN columns l ON l.id = c.column_id'
 
-/** A monitor, of a deleted card too. */
+/** A monitor, including one of a deleted card. */
 export const readMonitor = (db: Reader, id: number): Promise<MonitorRow | undefined> =>
   db.get(`SELECT ${fields} ${from} WHERE m.id = ?`, [id])
 /** A monitor of a project whose card is not deleted. */
@@ -65,16 +65,16 @@ export const listProjectMonitors = (db: Reader, projectId: number): Promise<Moni
   db.all(`SELECT ${fields} ${from} WHERE m.project_id = ? AND c.deleted_at IS NULL ORDER BY m.id`, [projectId])
 export const countMonitors = async (db: Reader, cardId: number): Promise<number> =>
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM monitors WHERE card_id = ?', [cardId]))!.total
-/** How many monitors there are, by status. */
+/** The number of monitors by status. */
 export const countMonitorsByStatus = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM monitors GROUP BY status')
 /** Every monitor of the server that is allowed to run. */
 export const listSchedules = (db: Reader): Promise<ScheduleRow[]> =>
   db.all(`SELECT ${record.columnsOf(scheduled)} ${from} ${ofThisMachine} WHERE m.permission = 'allowed'`, [db.host])
-/** A card's monitors that wait for a person's permission, oldest first. */
+/** A card's monitors that wait for a user's permission, oldest first. */
 export const listAskedMonitors = (db: Reader, cardId: number): Promise<MonitorRow[]> =>
   db.all(`SELECT ${fields} ${from} WHERE m.card_id = ? AND m.permission = 'asked' ORDER BY m.id`, [cardId])
-/** How many monitors of a project wait for a person's permission. */
+/** The number of a project's monitors that wait for a user's permission. */
 export const countAskedMonitors = async (db: Reader, projectId: number): Promise<number> =>
   (await db.get<{ total: number }>(
     'SELECT coalesce(sum(monitor_questions), 0) AS total FROM cards WHERE project_id = ? AND monitor_questions > 0 AND deleted_at IS NULL',
@@ -103,7 +103,7 @@ export type MonitorChange = Pick<
 export const updateMonitor = async (tx: Transaction, id: number, change: MonitorChange): Promise<void> =>
   record.update(tx, id, change)
 
-/** Sets when a monitor runs next; its time of change stays. */
+/** Sets the time of a monitor's next run. Its time of change is unchanged. */
 export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => {
   tx.enqueue('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id])
 }

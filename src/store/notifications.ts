@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** Somebody who works on a project, with their stored notification settings as JSON text. */
+/** A person who works on a project, with their stored notification settings as JSON text. */
 export interface WorkerRow {
   userId: number
   settings: string | null
@@ -15,7 +15,7 @@ export const listWorkers = (db: Reader, projectId: number): Promise<WorkerRow[]>
     [projectId],
   )
 
-/** Those of some accounts that may see a project. */
+/** The given accounts that can see a project. */
 export const listAmong = (db: Reader, projectId: number, userIds: readonly number[]): Promise<WorkerRow[]> =>
   db.all(
     `SELECT u.id AS userId, s.value AS settings FROM json_each(?2) j JOIN users u ON u.id = j.value JOIN projects p ON p.id = ?1 AND p.hidden = 0
@@ -26,7 +26,10 @@ export const listAmong = (db: Reader, projectId: number, userIds: readonly numbe
     [projectId, JSON.stringify(userIds)],
   )
 
-/** Who keeps a budget whether or not they work on the project: the admins of its organization, the owner of its credential. */
+/**
+ * The accounts that manage a budget, regardless of whether they work on the project: the admins of its organization, the owner of
+ * its credential.
+ */
 export const listBudgetKeepers = async (db: Reader, budgetId: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -36,7 +39,7 @@ export const listBudgetKeepers = async (db: Reader, budgetId: number): Promise<n
     )
   ).map(({ id }) => id)
 
-/** Records that a session's wait is notified. @returns false when it was already, or the session is gone */
+/** Records that a session's wait is notified. @returns false if it was already recorded, or the session no longer exists */
 export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<boolean> =>
   (
     await tx.run(

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** An app that has made itself known. `redirectUris` is a JSON list. */
+/** An app that has registered itself. `redirectUris` is a JSON list. */
 export interface OauthClient {
   id: number
   clientId: string
@@ -13,18 +13,18 @@ export interface NewOauthToken {
   kind: TokenKind
   keyId: number
   expiresAt: string
-  /** Of a code: the challenge and the address that it is bound to. */
+  /** Only for a code: the PKCE challenge and the bound address. */
   challenge?: string
   redirectUri?: string
 }
-/** A token with the key that it leads to, and the app that it belongs to. */
+/** A token with its key and its app. */
 export interface OauthToken {
   hash: string
   kind: TokenKind
   keyId: number
   userId: number
   permissions: string
-  /** The row's id, and the public one. */
+  /** The row's ID, and the public ID. */
   oauthClientId: number
   clientId: string
   challenge: string | null
@@ -39,7 +39,7 @@ export const findOauthClient = (db: Reader, clientId: string): Promise<OauthClie
     [clientId],
   )
 
-/** Stores an app. Of more than `maxUnused` that nobody has allowed yet the oldest are forgotten. */
+/** Stores an app. Deletes the oldest of more than `maxUnused` apps that no user has allowed yet. */
 export async function insertOauthClient(
   tx: Transaction,
   client: Omit<OauthClient, 'id'>,
@@ -91,11 +91,11 @@ export const trimOauthTokens = async (
     [keyId, kind, maxKept],
   )
 
-/** Deletes what an app was allowed. */
+/** Deletes the grant of an app. */
 export const deleteOauthGrant = async (tx: Transaction, keyId: number): Promise<void> =>
   tx.enqueue('DELETE FROM api_keys WHERE id = ? AND oauth_client_id IS NOT NULL', [keyId])
 
-/** Deletes what an account allowed an app before `keyId`, and returns the ids of those keys. */
+/** Deletes an account's grants to an app before `keyId`, and returns the IDs of their keys. */
 export const deleteOtherOauthGrants = async (
   tx: Transaction,
   { userId, oauthClientId, keyId }: Pick<OauthToken, 'userId' | 'oauthClientId' | 'keyId'>,
@@ -111,7 +111,10 @@ export const deleteOtherOauthGrants = async (
 export const deleteAllOauthGrants = async (tx: Transaction): Promise<void> =>
   tx.enqueue('DELETE FROM api_keys WHERE oauth_client_id IS NOT NULL')
 
-/** Deletes tokens and grants that ended before `ended`, and apps that nobody allowed since `unusedSince`, or not again since `idleSince`. */
+/**
+ * Deletes tokens and grants that ended before `ended`, and apps that no user has allowed since `unusedSince`, or not again since
+ * `idleSince`.
+ */
 export async function forgetOauth(
   tx: Transaction,
   { ended, unusedSince, idleSince }: { ended: string; unusedSince: string; idleSince: string },

@@ -7,7 +7,7 @@ export interface OidcIdentity {
   issuer: string
   subject: string
 }
-/** An account that may be linked; `selfRegistered` until its address is verified. */
+/** An account that can be linked; `selfRegistered` until its address is verified. */
 export type LinkableRow = UserRow & Pick<StoredUser, 'oidcIssuer' | 'oidcSubject' | 'selfRegistered'>
 
 export const findUserByOidc = (db: Reader, { issuer, subject }: OidcIdentity): Promise<UserRow | undefined> =>
@@ -19,7 +19,7 @@ export const findLinkable = (db: Reader, email: string): Promise<LinkableRow | u
     [email],
   )
 
-/** Makes an account without a password. */
+/** Creates an account without a password. */
 export const insertOidcUser = (
   tx: Transaction,
   { email, displayName, issuer, subject }: { email: string; displayName: string } & OidcIdentity,

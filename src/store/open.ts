@@ -8,7 +8,7 @@ import {
 import { openEmbedded } from './embedded.ts'
 
 /**
- * Opens a database file, which is made if it is not there.
+ * Opens a database file, and creates the file if it does not exist.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL
  */
 export function openDatabase(options: EmbeddedOptions): EmbeddedDatabase {

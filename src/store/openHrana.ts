@@ -6,7 +6,7 @@ import { openHranaSocket } from './hranaSocket.ts'
 
 const tokenCheckMs = 1400
 
-/** Whether an address uses a persistent connection, on which streams may stay open. */
+/** Whether an address uses a persistent connection, on which streams can stay open. */
 export const staysOpen = (url: string): boolean => /^wss?:/.test(url)
 
 /** Opens a connection to a libSQL server. */
@@ -14,9 +14,9 @@ export const openHrana = (url: string, token?: string): Connection =>
   staysOpen(url) ? openHranaSocket(url, token) : openHranaHttp(url, token)
 
 /**
- * Checks, in a separate request, that a libSQL server accepts the token: over a WebSocket it may reject one by closing
+ * Checks, in a separate request, that a libSQL server accepts the token. Over a WebSocket, a server can reject a token by closing
  * the connection, as if it were unreachable.
- * @throws Problem UNAUTHENTICATED; an unreachable server is no failure here
+ * @throws Problem UNAUTHENTICATED; does not throw if the server is unreachable
  */
 export async function requireAcceptedToken(url: string, token?: string): Promise<void> {
   const { hranaHttpUrl, hranaWsUrl } = parseLibsqlUrl(url)

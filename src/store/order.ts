@@ -26,30 +26,27 @@ import {
 } from './orderLeaves.ts'
 
 /**
- * The order of a column's cards, a two-level blocked list: nodes of leaves of cards. A leaf stores how many cards of
- * its node precede it, a node how many of the column. Reading a place costs one leaf and two numbers; changing the
- * order costs one leaf, a number for each later leaf of its node and one for each later node, however many cards there
- * are. Places are dense: no holes, no ties. The starts have no index: maintaining one costs more than scanning a few
- * (measured: 145 against 109 µs a move at 10,000 cards).
+ * The order of a column's cards, a two-level blocked list: nodes of leaves of cards. A leaf stores how many cards of its node
+ * precede it, a node how many of the column. Reading a place costs one leaf and two numbers. Changing the order costs one leaf, a
+ * number for each later leaf of its node and one for each later node, regardless of the number of cards. Places are dense: no
+ * holes, no ties. The starts have no index, because maintaining one costs more than scanning a few (measured: 145 against 109 µs
+ * per move at 10,000 cards).
  */
-/** SQL for a card's place, for a query that joins `cards c` by `placeJoins`; NULL outside the order. */
+/** SQL of a card's place, for a query that joins `cards c` with `placeJoins`. NULL outside the order. */
 export const placeSql = `(p.start + s.start + (instr(k.ids, printf(',%08x', c.id)) - 1) / ${width})`
 export const placeJoins =
   'LEFT JOIN column_chunks k ON k.id = c.chunk_id LEFT JOIN span_chunks s ON s.chunk_id = c.chunk_id LEFT JOIN column_spans p ON p.id = s.span_id'
 
 type Ordered = { id: number; columnId: number; leafId: number | null }
 
-/**
- * Inserts a card into a column: at the zero-based place, or at the end when that is past the
- * end or missing.
- */
+/** Inserts a card into a column: at the zero-based place, or at the end if the place is beyond the end or missing. */
 export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = theEnd): Promise<void> {
   const leaf = await leafAt(tx, columnId, position)
   setLeafOfCard(tx, cardId, await insertAt(tx, columnId, leaf, cardId, position))
 }
 
 /**
- * Puts a card at the end of its column, for which `columnId` asked or, without it, which is the project's first.
+ * Places a card at the end of the column `columnId`, or of the project's first column.
  * @returns the leaf for its row, which the caller writes
  */
 export const placeNewCard = async (
@@ -70,14 +67,14 @@ export function readPlaces(db: Reader, cardId: number, columnId: number, positio
 }
 
 /**
- * Moves a card to a place of a column, as `insertCard` does. Within a column only what stands between the two places
- * is renumbered.
- * @returns the leaf for the card's row. The caller writes it together with its other changes: one write of a row
- *   instead of two halves the cost
+ * Moves a card to a place in a column, as `insertCard` does. Within a column, only the cards between the two places are
+ * renumbered.
+ * @returns the leaf for the card's row. The caller writes it together with its other changes: one write of a row instead of two
+ * halves the cost
  */
 export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<number> {
   if (card.leafId === null || card.columnId !== columnId) {
-    // Before anything is written: taking the card out of another column's order changes nothing in this one's.
+    // Before anything is written, because removing the card from another column's order changes nothing in this one.
     const target = await leafAt(tx, columnId, position)
     await takeOut(tx, card)
     return insertAt(tx, columnId, target, card.id, position)
@@ -85,7 +82,7 @@ export async function moveCard(tx: Transaction, card: Ordered, columnId: number,
   const source = await leafOf(tx, card.id)
   const [place, rest] = [placeOf(source), without(source, card.id)]
   const isUp = position < place
-  // The place counts without the card: behind it, each leaf begins one earlier than is stored.
+  // The place counts without the card: after it, each leaf starts one earlier than stored.
   const target = isUp
     ? (await leafAt(tx, columnId, position))!
     : position - place <= rest.length
@@ -119,7 +116,7 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
   }
 }
 
-/** Removes a card from its column's order; the places behind it close up. */
+/** Removes a card from its column's order, and closes the gap. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   await takeOut(tx, card)
   if (card.leafId !== null) setLeafOfCard(tx, card.id, null)
@@ -156,7 +153,7 @@ async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
 }
 
 /**
- * Shifts what follows, and puts the card into the leaf of its place, or into the first one of an empty column.
+ * Shifts the following cards, and inserts the card into the leaf of its place, or into the first one of an empty column.
  * @returns its leaf
  */
 async function insertAt(
@@ -172,10 +169,10 @@ async function insertAt(
 }
 
 /**
- * Puts a card into a leaf, at the end when the place is past that; counts are shifted already. The overflow goes into
- * a new leaf behind it. But a card before or behind all others of a full leaf gets a leaf of its own, because each
- * card that changes leaves costs a row.
- * @returns the leaf that holds it
+ * Inserts a card into a leaf, at the end if the place is beyond it. Counts are already shifted. The overflow goes into a new leaf
+ * after it. But a card before or after all others of a full leaf gets its own leaf, because each card that changes leaves costs a
+ * row.
+ * @returns the leaf that contains it
  */
 async function insertInto(
   tx: Transaction,

@@ -1,8 +1,8 @@
 import type { Reader, Transaction } from './database.ts'
 
 /*
- * The leaves and nodes of src/store/order.ts: reading and writing them, and shifting what stands behind a place.
- * Tables: `column_chunks` holds the ids of each leaf, `span_chunks` where a leaf starts in its node, `column_spans` the nodes.
+ * The leaves and nodes of src/store/order.ts: reading and writing them, and shifting the entries after a place. Tables:
+ * `column_chunks` contains the IDs of each leaf, `span_chunks` the start of each leaf in its node, `column_spans` the nodes.
  */
 
 /** The size of a full leaf, and the size below which a leaf is merged with its neighbour. */
@@ -13,7 +13,7 @@ export const width = 9
 /** The place at the end of a column. */
 export const theEnd = Number.MAX_SAFE_INTEGER
 
-/** `start` counts the cards before it within the node, `length` its own. */
+/** `start` is the number of cards before the leaf within its node, `length` the number of its own cards. */
 export interface Leaf {
   leafId: number
   nodeId: number
@@ -32,13 +32,13 @@ export const without = (leaf: Leaf, cardId: number): Leaf => ({
   length: leaf.length - 1,
 })
 export const placeOf = ({ nodeStart, start }: Leaf) => nodeStart + start
-/** A leaf, shifted if it stands behind another one whose length has changed. */
+/** Returns a leaf, shifted if it follows another one whose length has changed. */
 export const later = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
   leaf.nodeId === behind.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
 
 // A constant: the engine caches prepared statements by their text.
 const leaf = 'SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
-// By the card, whose row need not have been read before.
+// Looks up by card, whose row might not have been read yet.
 const leafOfCard = `${leaf} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = (SELECT chunk_id FROM cards WHERE id = ?)`
 const leafByPlace = `${leaf} column_spans p CROSS JOIN span_chunks s ON s.span_id = p.id CROSS JOIN column_chunks k ON k.id = s.chunk_id
   WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
@@ -49,7 +49,7 @@ const lastLeafOfFirst = lastLeaf.replace(
   'column_id = (SELECT id FROM columns WHERE board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY position LIMIT 1)',
 )
 
-/** The last leaf of the first column of a project's first board, where cards come that name none. */
+/** The last leaf of the first column of a project's first board, where cards without a column are placed. */
 export const lastLeafOfProject = (db: Reader, projectId: number): Promise<Leaf | undefined> =>
   db.get<Leaf>(lastLeafOfFirst, [projectId])
 
@@ -60,13 +60,13 @@ export async function leafOf(db: Reader, cardId: number): Promise<Leaf> {
   return found
 }
 
-/** The leaf that holds a place, or the last one. The starts are scanned alone, without the leaves' text. */
+/** The leaf that contains a place, or the last one. Scans only the starts, without the leaves' text. */
 export async function leafAt(db: Reader, columnId: number, position: number): Promise<Leaf | undefined> {
   const found = position === theEnd ? undefined : await db.get<Leaf>(leafByPlace, [columnId, position])
   return found ?? db.get<Leaf>(lastLeaf, [columnId])
 }
 
-/** Adds to a leaf's length, and to the starts of all that follows. */
+/** Adds to a leaf's length, and to the starts of all that follow. */
 export function shift(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
   tx.enqueue(
@@ -107,7 +107,7 @@ export const setLeafOfCard = (tx: Transaction, cardId: number, leafId: number | 
 export const setLength = (tx: Transaction, leafId: number, length: number): void =>
   tx.enqueue('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, leafId])
 
-/** Inserts a new leaf at a place of a node; counts are shifted already. @returns its id, for the cards' rows */
+/** Inserts a new leaf at a place of a node. Counts are already shifted. @returns its ID, for the cards' rows */
 export async function addLeaf(
   tx: Transaction,
   columnId: number,
@@ -142,7 +142,7 @@ export const addNode = async (tx: Transaction, columnId: number, start: number, 
   (await tx.run('INSERT INTO column_spans (column_id, start, length) VALUES (?, ?, ?)', [columnId, start, length]))
     .lastId
 
-/** Splits a node: the leaves from a place on become a node of their own. */
+/** Splits a node: the leaves from a place on become a separate node. */
 async function splitNode(tx: Transaction, columnId: number, nodeId: number, place: number): Promise<void> {
   const { start, length } = (await tx.get<{ start: number; length: number }>(
     'SELECT start, length FROM column_spans WHERE id = ?',
@@ -157,7 +157,7 @@ async function splitNode(tx: Transaction, columnId: number, nodeId: number, plac
   tx.enqueue('UPDATE column_spans SET length = ? WHERE id = ?', [place, nodeId])
 }
 
-/** Merges small neighbouring nodes, as `joinNextLeaf` does leaves. */
+/** Merges small neighboring nodes, as `joinNextLeaf` does leaves. */
 async function joinNextNode(tx: Transaction, columnId: number, nodeId: number): Promise<void> {
   const [node, next] = await tx.all<{ id: number; length: number; leaves: number }>(
     `SELECT id, length, (SELECT count(*) FROM span_chunks WHERE span_id = p.id) AS leaves FROM column_spans p

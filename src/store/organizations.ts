@@ -53,14 +53,14 @@ export const readOrganizationMember = (
     [organizationId, userId],
   )
 
-/** Whether anybody but this account is an admin of the organization. */
+/** Whether an account other than this one is an admin of the organization. */
 export const hasOtherOrganizationAdmin = async (db: Reader, organizationId: number, userId: number): Promise<boolean> =>
   (await db.get(
     `SELECT 1 FROM organization_members WHERE organization_id = ? AND role = 'admin' AND user_id <> ? LIMIT 1`,
     [organizationId, userId],
   )) !== undefined
 
-/** The organizations that have no admin but this account. */
+/** The organizations of which this account is the only admin. */
 export const organizationsManagedAlone = async (db: Reader, userId: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(

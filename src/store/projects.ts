@@ -17,11 +17,11 @@ export const projectFields = {
   id: id(),
   name: text(),
   path: text(),
-  /** Those beside its home, which `path` names. */
+  /** The project's repositories other than its home, which `path` names. */
   repositories: json<Repository[]>().initially('[]'),
-  /** Records of its folders, made when a person chose them. */
+  /** Records of the project's folders, created when a user chose them. */
   folderRecords: json<Readonly<Record<string, unknown>>>().initially('{}'),
-  /** The machine that has its folder; null where there is only one. */
+  /** The machine that has the project's folder. Null if there is only one machine. */
   host: text().orNull(),
   organizationId: id().orNull(),
   ownerId: id(),
@@ -34,11 +34,11 @@ export const projectFields = {
   sessionCards: number().initially(defaultSessionCards),
   /** Differences from the default. */
   afterMerge: json<Partial<AfterMerge>>().initially('{}'),
-  /** What differs from the usual. */
+  /** Differences from the default. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
-  /** What differs from the usual. */
+  /** Differences from the default. */
   worktree: json<Partial<WorktreeSettings>>().initially('{}'),
-  /** What differs from the usual. */
+  /** Differences from the default. */
   forge: json<Partial<ForgeSettings>>().initially('{}'),
   forgeCredentialId: id().orNull(),
   /** Patterns of the ignored files that are copied into each new worktree. */
@@ -49,7 +49,7 @@ export const projectFields = {
 /** A project is hidden while it is imported. */
 const hiddenFields = {
   hidden: flag().initially(false),
-  /** The daemon that imports it. */
+  /** The daemon that imports the project. */
   importer: text().orNull(),
 }
 export type ProjectRow = Row<typeof projectFields>
@@ -59,11 +59,11 @@ export interface VisibleProject extends ProjectRow {
   projectRole: Grant['projectRole']
   organizationRole: Grant['organizationRole']
   lastOpenedAt: string | null
-  /** When this account made, accepted or first opened it; null where only others have added the account. */
+  /** When this account created, accepted or first opened the project. Null if only others have added the account. */
   acceptedAt: string | null
   unreadCount: number
 }
-/** An account's grants in a project. They may not suffice for access. */
+/** An account's grants in a project. They might not suffice for access. */
 export interface Grant {
   ownerId: number
   projectOrganizationId: number | null
@@ -71,7 +71,7 @@ export interface Grant {
   organizationRole: 'admin' | 'member' | null
 }
 
-/** How a project keeps its agents apart. */
+/** A project's sandbox settings. */
 export const sandboxOf = ({ sandbox }: Pick<ProjectRow, 'sandbox'>): SandboxSettings => ({
   ...defaultSandbox,
   ...(JSON.parse(sandbox) as Partial<SandboxSettings>),
@@ -103,7 +103,7 @@ export const worktreeOf = ({
   copiedFiles: JSON.parse(copiedFiles) as string[],
 })
 
-/** The repositories of a project beside its home. */
+/** The repositories of a project other than its home. */
 export const repositoriesOf = ({ repositories }: Pick<ProjectRow, 'repositories'>): Repository[] =>
   repositories === '[]' ? [] : (JSON.parse(repositories) as Repository[])
 
@@ -123,8 +123,8 @@ export const readGrant = (db: Reader, userId: number, projectId: number): Promis
   db.get(grant, [userId, projectId])
 
 /**
- * SQL for a query that finds an account by a token: the account's grants in a project, in the same statement.
- * `ownerId` is null without any.
+ * SQL for a query that finds an account by a token: the account's grants in a project, in the same statement. `ownerId` is null
+ * if there are none.
  */
 export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
   fields: grantFields,
@@ -156,7 +156,7 @@ export const listPresentProjects = async (db: Reader, ids: readonly number[]): P
     ])
   ).map(({ id }) => id)
 
-/** What the project of a session does about an agent that shows no sign of life. */
+/** The setting of a session's project for an agent that shows no sign of life. */
 export const readOnSilence = async (db: Reader, sessionId: number): Promise<OnSilence> =>
   (
     await db.get<{ onSilence: OnSilence }>(
@@ -185,7 +185,7 @@ export const listProjects = (
     [userId, seesAll, organizationId],
   )
 
-/** A new project belongs to the machine of the daemon that makes it. */
+/** A new project belongs to the machine of the daemon that creates it. */
 export const insertProject = (tx: Transaction, project: NewProject): Promise<number> =>
   record.insert(tx, { ...project, host: tx.host })
 

@@ -4,7 +4,7 @@ import { checksOfAll, reviewOfAll } from '../contract/pullRequestSummary.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** asked: its agent works on it. pushing: the agent is done, and its work and answers are to be brought to the forge. */
+/** asked: the agent works on it. pushing: the agent is done, and its work and answers are to be sent to the forge. */
 export type RequestStep = 'idle' | 'asked' | 'pushing'
 export interface RequestAnswer {
   commentId: string
@@ -31,23 +31,23 @@ export const pullRequestFields = {
   mergeMethod: text<MergeMethod>(),
   rounds: number().initially(0),
   stopped: text().orNull(),
-  /** What its agent was told of already: failures and reviews by the forge's own names. */
+  /** The failures and reviews that its agent was already notified of, by the forge's names. */
   told: json<string[]>().initially('[]'),
   etag: text().orNull(),
   readAt: text().orNull(),
   nextReadAt: text().orNull(),
   problem: text().orNull(),
-  /** Whose rights its agent is sent back with: who opened it. */
+  /** The account whose rights apply when the agent resumes: the author of the pull request. */
   makerUserId: number().orNull(),
   makerKeyId: number().orNull(),
   step: text<RequestStep>().initially('idle'),
-  /** What the board itself has pushed, or has seen to be part of the card's branch. */
+  /** The commit that the board pushed, or recognized as part of the card's branch. */
   pushedCommit: text().orNull(),
-  /** The comments that its agent is asked about, and what it answers. */
+  /** The comments that the agent must answer, and its answers. */
   answers: json<RequestAnswer[]>().initially('[]'),
-  /** How often in a row the forge did not answer; -1: it has had enough requests until it is read next. */
+  /** The number of consecutive failed requests to the forge. -1: the forge's rate limit is exhausted until the next read. */
   failures: number().initially(0),
-  /** What follows from its end: 0 until its card has moved, 1 until its worktree is gone or kept. */
+  /** The progress after the pull request ended: 0 until its card has moved, 1 until its worktree is removed or kept. */
   settled: number().initially(0),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
@@ -85,7 +85,7 @@ export const listPullRequests = (
     [projectId, ...states, limit],
   )
 
-/** Keeps a new pull request. The caller shows it on its card. */
+/** Stores a new pull request. The caller shows it on its card. */
 export const insertPullRequest = (tx: Transaction, pull: NewPullRequest): Promise<number> => record.insert(tx, pull)
 
 /** Changes a pull request. The caller shows it on its card. */
@@ -93,12 +93,12 @@ export const updatePullRequest = (tx: Transaction, id: number, change: PullReque
   record.update(tx, id, change)
 }
 
-/** Forgets a pull request that came to nothing. The caller shows that on its card. */
+/** Deletes a pull request that was never created. The caller updates its card. */
 export const deletePullRequest = (tx: Transaction, id: number): void => {
   tx.enqueue('DELETE FROM pull_requests WHERE id = ?', [id])
 }
 
-/** Notes that the forge was asked, which is no change. */
+/** Records that the forge was read, without marking a change. */
 export const notePullRequestRead = (
   tx: Transaction,
   id: number,
@@ -107,7 +107,7 @@ export const notePullRequestRead = (
   tx.enqueue('UPDATE pull_requests SET read_at = ?, etag = ? WHERE id = ?', [readAt, etag, id])
 }
 
-/** Shows a card's newest pull request on it. @returns whether the card changed, which the caller tells of */
+/** Shows a card's newest pull request on it. @returns whether the card changed; the caller then emits the event */
 export async function showOnCard(tx: Transaction, cardId: number): Promise<boolean> {
   const pull = await readPullRequest(tx, cardId)
   const shown = pull ? JSON.stringify(summaryOf(pull)) : null

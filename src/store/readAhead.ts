@@ -1,21 +1,21 @@
 import type { Reader, Value } from './database.ts'
 import type { Rows, Statement } from './hrana.ts'
 
-/** Runs a transaction's statements, and knows the answers of reads that were sent ahead of whoever asks for them. */
+/** Runs a transaction's statements, and returns the results of reads that were sent ahead. */
 export interface ReadAhead {
   run(statement: Statement): Promise<Rows>
   /** See `Transaction.ahead`. */
   ahead(reads: (reader: Reader) => unknown): void
-  /** Forgets what was read: something is written. */
+  /** Discards the results, because something is written. */
   forget(): void
-  /** Asks anew for all that was named. */
+  /** Sends all announced reads again. */
   again(): void
 }
 
 /**
- * A statement of a transaction on a distant server waits for a message and its answer. Those that a function asks one after the other,
- * each a sentence of the rules, go out together if they are named first: a move in its column takes two messages instead of six. The rules
- * stay as they are, for they ask as ever; an answer counts until the transaction writes anything at all.
+ * A statement of a transaction on a distant server waits for a round trip. Statements that a function runs one after the other
+ * are sent together if they are announced first: a move in a column takes two messages instead of six. The function still runs
+ * each read where it needs it, and a result is valid until the transaction writes anything.
  */
 export function createReadAhead(
   host: string,
@@ -27,7 +27,7 @@ export function createReadAhead(
     const statement = { sql, args: bind(args) }
     const answer = run(statement)
     answer.catch(() => {
-      /* Whoever asks is told. */
+      /* The error is thrown to the reader. */
     })
     answers.set(keyOf(statement), answer)
     return unanswered
@@ -53,9 +53,9 @@ export function createReadAhead(
   }
 }
 
-/** Nothing follows from a read that is only named. */
+/** A read that is only announced has no effect. */
 const unanswered = new Promise<never>(() => {
-  /* It waits for nobody. */
+  /* Nothing waits for this promise. */
 })
 
 const keyOf = ({ sql, args }: Statement) => [sql, ...args.map(arg => `${typeof arg} ${String(arg)}`)].join('\n')

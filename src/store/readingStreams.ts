@@ -16,30 +16,30 @@ const maxStreams = 8
 /** Statements of one message wait for each other. */
 const maxBatch = 8
 
-/** Runs single statements that read, and heartbeats, on one connection to a libSQL server. */
+/** Runs single read statements, and heartbeats, on one connection to a libSQL server. */
 export interface ReadingStreams {
   execute(statement: Statement): Promise<Rows>
   /**
-   * What is another text after each commit of anybody, as long as this connection lives; undefined where the server
-   * does not tell. It is asked after the call, once for all who call meanwhile.
+   * A text that changes after each commit of any client, as long as this connection lives. Undefined if the server does not
+   * support it. The query is sent after the call, once for all concurrent callers.
    */
   dataVersion: () => Promise<string | undefined>
   /**
-   * Runs a transaction in one message, which leaves the version as it is; while it runs nobody can tell the version.
-   * For what nobody reads through a cache.
-   * @throws as `runBatchTransaction` does
+   * Runs a transaction in one message, which does not change the version. While the transaction runs, the version is unavailable.
+   * For data that is never read through a cache.
+   * @throws the errors of `runBatchTransaction`
    */
   batch(statements: readonly Statement[]): Promise<Rows[]>
-  /** Gives up a batch that is not answered: what it has begun is rolled back. */
+  /** Abandons a batch without an answer. Its transaction is rolled back. */
   dropBatch(): void
   readonly closed: boolean
   close(): void
 }
 
 /**
- * Persistent streams where possible: for each new stream the server opens the database anew, which costs more than
- * most statements (8 readers: 2,500 statements a second with a stream each, 10,300 with these). Statements asked for
- * at the same moment, or while every stream is busy, are batched: a message costs more than a statement.
+ * Uses persistent streams where possible: the server opens the database for each new stream, which costs more than most
+ * statements (8 readers: 2,500 statements a second with separate streams, 10,300 with these). Concurrent statements, and
+ * statements that arrive while every stream is busy, are batched, because a message costs more than a statement.
  */
 export function openReadingStreams(url: string, token?: string): ReadingStreams {
   const client = openHrana(url, token)
@@ -83,8 +83,8 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
 }
 
 /**
- * SQLite counts for each connection, and what others commit alone: what this stream itself commits changes no version,
- * and another stream counts anew.
+ * SQLite counts the commits of other connections, separately for each connection. Commits on this stream do not change its
+ * version, and another stream has a different count.
  */
 function openVersionStream(
   client: Connection,
@@ -98,14 +98,14 @@ function openVersionStream(
     return (current = { stream: client.openStream(), number })
   }
   const ask = coalesce(async () => {
-    // A batch may wait for another daemon, and whoever reads shall not.
+    // A batch can wait for another daemon, and readers must not wait with it.
     if (batches > 0) return undefined
     try {
       const { stream, number } = present()
       const { rows } = await runStatement(stream, { sql: 'PRAGMA data_version', args: [] })
       return `${number} ${String(rows[0]?.[0])}`
     } catch (error) {
-      // Some servers let nobody ask for it.
+      // Some servers do not allow this query.
       if (error instanceof ServerError) return undefined
       throw error
     }

@@ -2,22 +2,21 @@ import type { Reader, Transaction, Value } from './database.ts'
 import { objectMaker } from './objectMaker.ts'
 
 /**
- * A record is described by one table of its fields. The type of its row, the SELECT, JSON made in SQL, INSERT, UPDATE and the
- * views (src/views/view.ts) follow from it. A field's column has the field's name in snake case.
- *
- * - `id`: a row's id. Internal routes show it as text, all others as an integer.
+ * A record is described by one table of its fields. The type of its row, the SELECT, JSON generated in SQL, INSERT, UPDATE and
+ * the views (src/views/view.ts) follow from it. A field's column has the field's name in snake case.
+ * - `id`: a row's ID. Internal routes show it as text, all others as an integer.
  * - `flag`: 0 and 1 in a row, false and true elsewhere.
  * - `json`: JSON text in a row, its value elsewhere.
- * - `text`, `number`: the same everywhere.
+ * - `text`, `number`: identical everywhere.
  */
 export type Kind = 'id' | 'flag' | 'json' | 'text' | 'number'
-/** Whether a new record must name a field, may omit it, or cannot name it because it is computed by SQL. */
+/** Whether a new record must include a field, can omit it, or cannot include it because SQL computes it. */
 type Writing = 'required' | 'optional' | 'computed'
 
-/** `Stored` is what a row holds, `Shown` what a view shows. */
+/** `Stored` is the type in a row, `Shown` the type in a view. */
 interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W extends Writing = Writing> {
   readonly kind: K
-  /** The column's name where it is not the field's in snake case. */
+  /** The column's name, if it is not the field's name in snake case. */
   readonly name?: string
   /** SQL of a computed field. */
   readonly sql?: string
@@ -27,10 +26,10 @@ interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W exte
   readonly types?: { stored: Stored; shown: Shown; writing: W }
 }
 interface Definition<K extends Kind, Stored, Shown, W extends Writing> extends Field<K, Stored, Shown, W> {
-  /** It may be null, and is unless a new record names it. */
+  /** Allows null, which is the default of a new record. */
   orNull(): Definition<K, Stored | null, Shown | null, 'optional'>
   initially(initial: Stored | Shown): Definition<K, Stored, Shown, 'optional'>
-  /** The time of the transaction that makes the record. */
+  /** The default is the time of the transaction that creates the record. */
   initiallyNow(): Definition<K, Stored, Shown, 'optional'>
   computed(sql: string): Definition<K, Stored, Shown, 'computed'>
   column(name: string): Definition<K, Stored, Shown, W>
@@ -60,7 +59,7 @@ function define<K extends Kind, Stored, Shown, W extends Writing = 'required'>(
 
 export type Fields = Readonly<Record<string, Field>>
 type StoredOf<F> = F extends Field<Kind, infer Stored> ? Stored : never
-/** The values that may be written to a field. */
+/** The values that can be written to a field. */
 type Given<F> = F extends Field<'flag'> ? boolean | StoredOf<F> : StoredOf<F>
 type WritingOf<F> = F extends Field<Kind, unknown, unknown, infer W> ? W : never
 type NamesOf<T extends Fields, W extends Writing> = {
@@ -69,13 +68,13 @@ type NamesOf<T extends Fields, W extends Writing> = {
 
 /** A row of the database. */
 export type Row<T extends Fields> = { -readonly [Name in keyof T]: StoredOf<T[Name]> }
-/** A row as it was written: without what SQL computes. */
+/** A written row, without the fields that SQL computes. */
 export type StoredRow<T extends Fields> = Omit<Row<T>, NamesOf<T, 'computed'>>
 /** The fields of a new record. */
 export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given<T[Name]> } & {
   [Name in NamesOf<T, 'optional'>]?: Given<T[Name]>
 }
-/** The fields that a change may name. */
+/** The fields that a change can include. */
 export type Change<T extends Fields> = { [Name in NamesOf<T, 'required' | 'optional'>]?: Given<T[Name]> }
 /** A field as a view shows it, with ids as text or as integers. */
 export type Shown<F, Ids extends 'text' | 'integer'> =
@@ -90,12 +89,12 @@ export type Shown<F, Ids extends 'text' | 'integer'> =
 /** The statements of a record that is kept in `table`, which its queries call `alias`. */
 export interface RecordTable<T extends Fields> {
   readonly fields: T
-  /** The list of a SELECT: all fields, or those that are named. */
+  /** The list of a SELECT: all fields, or the named ones. */
   readonly columns: string
   columnsOf(names: ReadonlyArray<keyof T>): string
   /**
-   * A read of the first row with all fields, by what follows the list of its SELECT. A database server, which prepares a statement anew
-   * each time, is asked for all columns of the table: that takes half the time of 60 names.
+   * A read of the first row with all fields, by the SQL after the SELECT list. A database server, which prepares a statement each
+   * time, is queried for all columns of the table, which takes half the time of 60 names.
    */
   reading(rest: string): (db: Reader, args: readonly Value[]) => Promise<Row<T> | undefined>
   /** SQL of a JSON object with these fields in their order. SQL of `instead` replaces that of its fields. */
@@ -106,11 +105,11 @@ export interface RecordTable<T extends Fields> {
   ): string
   /** Inserts a record. @returns its id */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
-  /** Queues an INSERT of a row whose id is known. @returns the row, in which what SQL computes is undefined */
+  /** Queues an INSERT of a row with a known ID. @returns the row, in which computed fields are undefined */
   insertAs(tx: Transaction, id: number, row: NewRow<T>): StoredRow<T>
   /**
-   * Queues an UPDATE of the fields that `change` names. Sets `updatedAt` to the transaction's time and increments
-   * `version` where the record has them; without either, an empty change does nothing.
+   * Queues an UPDATE of the fields in `change`. Sets `updatedAt` to the transaction's time and increments `version` if the record
+   * has them. Without either, an empty change does nothing.
    */
   update(tx: Transaction, id: number, change: Change<T>): void
 }
@@ -132,7 +131,7 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   }
   const names = Object.keys(fields)
   const toRow = objectMaker(names)
-  /** Where the values of `insertAs` have each field; -1 where SQL computes it. */
+  /** The index of each field in the values of `insertAs`. -1 if SQL computes the field. */
   const places = names.map(name => ['id', ...written].indexOf(name))
   const computed = names.filter(name => fields[name]!.sql !== undefined)
   const wholeRow = [`${alias}.*`, ...(computed.length > 0 ? [columnsOf(computed)] : [])].join(', ')
@@ -175,11 +174,11 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   }
 }
 
-/** The names of an object schema's entries: which fields a view shows, in its order. */
+/** The names of an object schema's entries, which are the fields that a view shows, in order. */
 export const entriesOf = <Name extends string>(schema: { readonly entries: Readonly<Record<Name, unknown>> }): Name[] =>
   Object.keys(schema.entries) as Name[]
 
-/** SQL of a JSON boolean: true for what is not 0. The engine makes JSON of a constant once, not once a row. */
+/** SQL of a JSON boolean: true for any value other than 0. The engine converts a constant to JSON once, not once per row. */
 const jsonFlag = (sql: string): string => `iif(${sql}, json('true'), json('false'))`
 
 function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
@@ -188,7 +187,7 @@ function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   return kind === 'id' && ids === 'text' ? `cast(${sql} AS TEXT)` : sql
 }
 
-/** A value as the database gives it back. */
+/** A value as the database returns it. */
 const stored = (value: Value): Value => (typeof value === 'boolean' ? Number(value) : value)
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -13,22 +13,21 @@ import { openReadingStreams, type ReadingStreams } from './readingStreams.ts'
 
 const maxJobsPerCommit = 32
 /**
- * Bounds how long other daemons wait (32 writers on four of them, median answer: 265 ms; 330 ms with commits of up to
- * 200 ms).
+ * Limits how long other daemons wait (32 writers on four of them, median answer: 265 ms; 330 ms with commits of up to 200 ms).
  */
 const maxCommitMs = 50
 /** Timeouts of the server's answer, and of a write including its time in the queue. */
 const answerTimeoutMs = 1400
 const writeTimeoutMs = 2800
-/** A commit is not begun with less time left: an abandoned commit costs as much as a successful one. */
+/** A commit is not started with less time left, because an abandoned commit costs as much as a successful one. */
 const minCommitMs = answerTimeoutMs
-/** Must exceed the server's transaction timeout: an abandoned BEGIN still blocks the others once it is granted. */
+/** Must exceed the server's transaction timeout, because an abandoned BEGIN still blocks the others once it is granted. */
 const batchTimeoutMs = 5500
 const snapshotTimeoutMs = 10 * 60_000
 
 /**
- * A database on a libSQL server, which several daemons may share. An unanswered statement or a broken connection is
- * DATABASE_BUSY; whether an unanswered commit took effect is unknown, as with any server.
+ * A database on a libSQL server, which several daemons can share. An unanswered statement or a broken connection is
+ * DATABASE_BUSY. Whether an unanswered commit took effect is unknown, as with any server.
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
   const signals = createCommitSignals()
@@ -46,7 +45,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     version: createVersions(reading),
     ...readerOf(host, statement => reading.use(connection => connection.execute(statement))),
     markCorrupt: () => {
-      /* The server's file is not ours to mark. */
+      /* The board must not mark the server's file. */
     },
     transaction: jobs.transaction,
     // Not @libsql/client's batch: it opens a stream, and so the database, for each (630 of three statements a second;
@@ -76,7 +75,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   }
 }
 
-/** @returns `Database.version`: values of two connections cannot be compared, so each connection begins with a new number. */
+/** @returns `Database.version`: values of two connections cannot be compared, so each connection starts with a new number. */
 function createVersions(reading: ReconnectingConnection<ReadingStreams>): () => Promise<number | undefined> {
   let version = 0
   let last: { connection: ReadingStreams; value: string } | undefined
@@ -124,7 +123,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
         return result
       } catch (error) {
         const problem = translate(error)
-        // Answers to others in the meantime mean that this statement is slow, not the connection.
+        // If other requests were answered in the meantime, this statement is slow, not the connection.
         if (problem instanceof Problem && problem.code === 'DATABASE_BUSY' && answeredAt < askedAt) giveUp(connection)
         throw problem
       } finally {
@@ -135,7 +134,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
   }
 }
 
-/** A connection for commits, one at a time. */
+/** A connection for commits, which run one at a time. */
 interface WriteConnection {
   /** The stream for the next commit; reused as long as commits succeed. */
   stream(): Stream
@@ -161,7 +160,7 @@ function openWriteConnection(url: string, token?: string): WriteConnection {
   }
 }
 
-/** Runs queued jobs in one commit. A job that could not be answered in time is refused without being begun. */
+/** Runs queued jobs in one commit. A job that could not be answered in time is refused without being started. */
 async function commitBatch(
   connection: ReconnectingConnection<WriteConnection>,
   waiting: readonly Job[],
@@ -211,8 +210,8 @@ function isInTime(job: Job): boolean {
 }
 
 /**
- * A read transaction of one snapshot. It uses @libsql/client, which gives it a stream of its own; commits need
- * persistent streams, savepoints and conditional steps, which it does not have.
+ * A read transaction of one snapshot. It uses @libsql/client, which opens a separate stream for it. Commits need persistent
+ * streams, savepoints and conditional steps, which that client lacks.
  */
 async function readSnapshot<T>(
   { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,

@@ -4,7 +4,7 @@ import { createReadAhead } from './readAhead.ts'
 import { bind, readerOf } from './remoteReader.ts'
 import type { RemoteTransaction, Scope } from './remoteTransaction.ts'
 
-/** A job of a commit that was carried out. Its outcome is known when the transaction has ended. */
+/** A job of a commit that was executed. Its outcome is known when the transaction has ended. */
 export interface Attempt {
   job: Job
   scope: Scope
@@ -12,9 +12,9 @@ export interface Attempt {
   effects: Array<() => void>
 }
 
-/** A job that has begun while the one before it still writes: what it names ahead is read then, the rest in its turn. */
+/** A job that has started while the previous one still writes. Its announced reads run early, the rest in its turn. */
 export interface BegunJob {
-  /** Lets it go on, once the one before it has ended. */
+  /** Resumes the job, once the previous one has ended. */
   takeTurn(): Promise<Attempt>
 }
 
@@ -29,7 +29,7 @@ export function beginJob(
     job.work({ ...writer, ...commit, actor: job.actor, afterCommit: effect => effects.push(effect) })
   const worked = work()
   worked.catch(() => {
-    /* Its turn tells. */
+    /* `takeTurn` reports the error. */
   })
   return {
     takeTurn: async () => {
@@ -48,7 +48,7 @@ export function beginJob(
 
 type Writer = Omit<Transaction, 'now' | 'actor' | 'signals' | 'afterCommit'>
 
-/** What a job reads and writes with; before `open` it waits, in the order in which it was asked. */
+/** The reader and writer of a job. Before `open`, statements wait in the order of their calls. */
 function openWriter(host: string, transaction: RemoteTransaction): { writer: Writer; open(): Scope } {
   let scope: Scope | undefined
   const waiting: Array<(scope: Scope) => void> = []

@@ -23,14 +23,14 @@ export function recordsOf({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Ar
   if (!maker) makers.set(columns, (maker = objectMaker(columns)))
   return rows.map(maker) as Array<Record<string, unknown>>
 }
-/** The same columns are the same list: see src/store/hranaDecoding.ts. */
+/** Identical columns share one list: see src/store/hranaDecoding.ts. */
 const makers = new WeakMap<readonly string[], (row: ArrayLike<unknown>) => object>()
 
 const fail = (error: unknown): never => {
   throw translate(error)
 }
 
-/** @throws TypeError for what the database would make something else of */
+/** @throws TypeError for a value that the database would convert */
 export const bind = (args: readonly Value[]): Statement['args'] =>
   args.map(arg => {
     if (arg === undefined) return null

@@ -3,36 +3,36 @@ import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
 import { runBatch, type Rows, type Statement, type Step, type StepResult, type Stream } from './hrana.ts'
 
-/** A savepoint: a part of a transaction that is rolled back alone when it fails. */
+/** A savepoint: a part of a transaction that can be rolled back separately. */
 export interface Scope {
   /** Runs a statement. @throws its error, or that of an earlier enqueued statement */
   run(statement: Statement): Promise<Rows>
-  /** Sends a statement with the next awaited one. Its failure rolls the scope back. */
+  /** Sends a statement with the next awaited one. A failure rolls the scope back. */
   enqueue(statement: Statement): void
   /** Ends the scope and keeps its changes. */
   keep(): void
   /** Ends the scope and rolls it back. */
   undo(reason: unknown): void
-  /** Why it was or will be rolled back, once the transaction has ended. */
+  /** Why the scope was or will be rolled back, once the transaction has ended. */
   readonly reason: { error: unknown } | undefined
 }
 
-/** A write transaction on a distant server: statements are pipelined as long as no result is awaited. */
+/** A write transaction on a distant server. Statements are pipelined as long as no result is awaited. */
 export interface RemoteTransaction {
-  /** Begins the next scope; the previous one must have ended. What was offered is its own. */
+  /** Starts the next scope; the previous one must have ended. Offered reads belong to the new scope. */
   scope(): Scope
   /**
-   * Sends a read of the scope after this one behind what this one writes next, in the same message. Its answer counts as
-   * long as `areOffersGood` when that scope has begun.
+   * Sends a read of the next scope after the next writes of this one, in the same message. Its answer is valid as long as
+   * `areOffersGood` when that scope has started.
    */
   offer(read: Statement): Promise<Rows>
-  /** Whether nothing was written between the offered reads and the scope that has just begun, but to logs. */
+  /** Whether nothing except log tables was written between the offered reads and the scope that has just started. */
   areOffersGood(): boolean
-  /** Whether nothing of it can be committed any more. */
+  /** Whether no part of the transaction can be committed any more. */
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
   openForMs(): number
-  /** @throws Problem, or the database's error for the commit: nothing of any scope was kept then, as far as is known */
+  /** @throws Problem, or the database's error for the commit: no scope was kept then, as far as is known */
   commit(): Promise<void>
 }
 
@@ -86,7 +86,7 @@ function openScope(statements: StatementQueue): Scope {
       state.reason = { error }
       const own = statements.withdraw(state)
       for (const { waiting } of own) waiting?.reject(error)
-      // If its savepoint was not sent yet, nothing of it is on the server.
+      // If its savepoint was not sent yet, nothing of the scope is on the server.
       if (!own.some(({ statement }) => statement.sql === savepoint)) rollback().forEach(statements.enqueue)
     },
     get reason() {
@@ -102,7 +102,7 @@ interface StatementQueue {
   /** Removes and returns the statements of a scope that have not been sent. */
   withdraw(state: State): QueuedStatement[]
   offer(read: Statement): Promise<Rows>
-  /** Sends offered reads now that were not sent before. */
+  /** Sends the offered reads that were not sent before. */
   takeOffers(): void
   areOffersGood(): boolean
   openForMs(): number
@@ -169,7 +169,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
 }
 
-/** Reads of the next scope that wait for a message behind whose writes they can be sent. */
+/** Reads of the next scope that wait for a message whose writes they can follow. */
 function openOffers() {
   const waiting: QueuedStatement[] = []
   let [areSent, areGood] = [false, true]
@@ -178,13 +178,13 @@ function openOffers() {
       new Promise<Rows>((resolve, reject) =>
         waiting.push({ statement, state: { isOver: false }, waiting: { resolve, reject } }),
       ),
-    /** What a message brings with it. */
+    /** Returns a message's statements with the offered reads that join it. */
     joining: (sent: QueuedStatement[]): QueuedStatement[] => {
       if (waiting.length === 0 || !sent.some(changes)) return sent
       areSent = true
       return [...sent, ...waiting.splice(0)]
     },
-    /** Notes that something is written behind what was sent. */
+    /** Records a write after the sent reads. */
     spoil: () => {
       if (areSent) areGood = false
     },
@@ -200,13 +200,13 @@ function openOffers() {
   }
 }
 
-/** Whether reads that were named ahead might be answered otherwise behind a statement. None of them is of these logs. */
+/** Whether a statement can change the results of announced reads. None of them reads these log tables. */
 const changes = ({ statement: { sql } }: QueuedStatement) =>
   !/^(SELECT |SAVEPOINT |RELEASE |BEGIN |COMMIT$|INSERT INTO (events|card_activity) )/.test(sql)
 
 /**
  * Runs a transaction in one message.
- * @throws Problem, or a statement's error: nothing of it was kept then, as far as is known
+ * @throws Problem, or a statement's error: nothing was kept then, as far as is known
  */
 export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
@@ -223,7 +223,7 @@ export async function runBatchTransaction(stream: Stream, statements: readonly S
   return rows.slice(1, -1)
 }
 
-/** A busy server refuses to begin a transaction at once: retries until the stream is closed. */
+/** A busy server refuses to start a transaction at once. Retries until the stream is closed. */
 async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
   for (; ; await delay(busyMs)) {
     const results = await runBatch(stream, steps)
@@ -243,7 +243,7 @@ function requireOpen({ reason, isOver }: State): void {
   if (isOver) throw new Error('The transaction is over.')
 }
 
-/** A statement that nobody awaits guards every later one; an awaited statement may fail alone. */
+/** A statement that no caller awaits guards every later one. An awaited statement can fail alone. */
 function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
   let needs: number | undefined
   return sent.map(({ statement, waiting }, at) => {
@@ -253,7 +253,7 @@ function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
   })
 }
 
-/** Settles each statement. @returns what is still to be sent, or what ended the transaction */
+/** Settles each statement. @returns the statements that are still to be sent, or the error that ended the transaction */
 function settle(
   sent: readonly QueuedStatement[],
   results: readonly StepResult[],

@@ -6,10 +6,10 @@ const active = activeStatuses.map(status => `'${status}'`).join()
 /** Requests of this machine's projects. */
 const ours = `pull_requests q CROSS JOIN cards c ON c.id = q.card_id AND c.deleted_at IS NULL CROSS JOIN projects p ON p.id = c.project_id AND p.host IS ?1 AND p.hidden = 0`
 
-/** What is over, and nothing has followed from it yet. */
+/** Ended pull requests whose follow-up is not done yet. */
 const isUnsettled = `settled < 2 AND state IN ('merged', 'closed') AND next_read_at IS NULL`
 
-/** Those whose time has come, and those whose agent has ended its turn, without some. */
+/** Pull requests that are due, and those whose agent has ended its turn, except for `without`. */
 export const listDueRequests = async (
   db: Reader,
   now: string,
@@ -27,14 +27,14 @@ export const listDueRequests = async (
     )
   ).map(({ id }) => id)
 
-/** When the next one is to be read, of those that are not being read. */
+/** When the next pull request is to be read, except for those being read. */
 export const readNextRequestTime = async (db: Reader, without: readonly number[]): Promise<string | null> =>
   (await db.get<{ at: string | null }>(
     `SELECT min(q.next_read_at) AS at FROM ${ours} WHERE q.next_read_at IS NOT NULL AND q.id NOT IN (SELECT value FROM json_each(?2))`,
     [db.host, JSON.stringify(without)],
   ))!.at
 
-/** Notes when a request is read next, which is no change of it. */
+/** Records when a pull request is read next, without marking a change. */
 export const scheduleRequest = (
   tx: Transaction,
   id: number,
@@ -45,7 +45,7 @@ export const scheduleRequest = (
 
 const ofProject = `card_id IN (SELECT id FROM cards WHERE project_id = ?1)`
 
-/** Leaves the forge of a project alone until a time. */
+/** Postpones the reads of a project's forge until a time. */
 export const holdRequests = (tx: Transaction, projectId: number, until: string): void => {
   tx.enqueue(
     `UPDATE pull_requests SET next_read_at = max(next_read_at, ?2), failures = -1 WHERE next_read_at IS NOT NULL AND ${ofProject}`,
@@ -53,7 +53,7 @@ export const holdRequests = (tx: Transaction, projectId: number, until: string):
   )
 }
 
-/** Has the forge of projects asked now that was to be asked later because it failed, or had had enough of requests. */
+/** Makes postponed reads of the projects' forges due now. They were postponed after a failure or an exhausted rate limit. */
 export const askForgeAnew = (tx: Transaction, projects: { projectId: number } | { credentialId: number }): void => {
   const [meant, id] =
     'projectId' in projects
@@ -70,12 +70,15 @@ export const askForgeAnew = (tx: Transaction, projects: { projectId: number } | 
   ])
 }
 
-/** Requests that are read much later than any would be: the clock was put back. */
+/** Pull requests with a next read beyond any regular interval, because the clock was set back. */
 export const bringRequestsForward = (tx: Transaction, beyond: string, to: string): void => {
   tx.enqueue('UPDATE pull_requests SET next_read_at = ? WHERE next_read_at > ?', [to, beyond])
 }
 
-/** Has requests of a project that the forge has news of read now, unless it has had enough of requests. @returns how many */
+/**
+ * Makes the reads of a project's updated pull requests due now, unless the forge's rate limit is exhausted. @returns the number
+ * of pull requests
+ */
 export async function wakeRequests(
   tx: Transaction,
   projectId: number,
@@ -89,7 +92,7 @@ export async function wakeRequests(
   return changes
 }
 
-/** Whether another request of the card, of another repository, is still open. */
+/** Whether another pull request of the card, in another repository, is still open. */
 export const hasOtherOpen = async (
   db: Reader,
   { id, cardId }: Pick<PullRequestRow, 'id' | 'cardId'>,
@@ -99,6 +102,6 @@ export const hasOtherOpen = async (
     [cardId, id],
   )) !== undefined
 
-/** The newest requests of a card that are not over. */
+/** The newest pull requests of a card that have not ended. */
 export const listOpenOfCard = (db: Reader, cardId: number): Promise<Array<{ id: number }>> =>
   db.all(`SELECT id FROM pull_requests WHERE card_id = ? AND state IN ('open', 'creating') ORDER BY id`, [cardId])

@@ -6,7 +6,7 @@ const retryMs = 250
 const busyTimeoutMs = 10_000
 
 /**
- * Writes until it succeeds, through a busy database or a full disk. For records of what has already happened.
+ * Retries a write until it succeeds, through a busy database or a full disk. For records of events that have already happened.
  * @param onWait called before each retry, with the code
  * @throws Problem SHUTTING_DOWN
  */
@@ -24,9 +24,9 @@ export function writeWithRetry<T>(
 }
 
 /**
- * Retries while another program locks the database: a lock of some seconds must not prevent a start.
+ * Retries while another program locks the database, because a lock of some seconds must not prevent a start.
  * @param work must be repeatable
- * @throws what `work` throws; Problem DATABASE_BUSY after ten seconds
+ * @throws errors of `work`; Problem DATABASE_BUSY after ten seconds
  */
 export function retryWhileBusy<T>(work: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + busyTimeoutMs

@@ -13,7 +13,7 @@ export const reviewFields = {
   authorName: text(),
   baseCommit: text().orNull(),
   headCommit: text().orNull(),
-  /** The Git object of the reviewed files, kept by a ref; null where there is none. */
+  /** The Git object of the reviewed files, kept by a ref. Null if there is none. */
   snapshot: text().orNull(),
   createdAt: text().initiallyNow(),
 }
@@ -54,7 +54,7 @@ export const listReviewComments = (db: Reader, cardId: number, reviewId?: number
 export const readReviewComment = (db: Reader, cardId: number, id: number): Promise<ReviewCommentRow | undefined> =>
   db.get(`${comments} WHERE m.id = ? AND r.card_id = ?`, [id, cardId])
 
-/** About how many characters a list of the card's reviews has, the names of its fields included. */
+/** The approximate number of characters in a list of the card's reviews, including field names. */
 export const readReviewsLength = async (db: Reader, cardId: number): Promise<number> =>
   (await db.get<{ length: number }>(
     `SELECT (SELECT COALESCE(SUM(400 + length(body)), 0) FROM reviews WHERE card_id = ?1)
@@ -79,10 +79,10 @@ const reviewRepositoryFields = {
   path: text(),
   baseCommit: text().orNull(),
   headCommit: text().orNull(),
-  /** As that of the review. */
+  /** The snapshot, as in the review. */
   snapshot: text().orNull(),
 }
-/** What a review is about in a repository beside the home. */
+/** The part of a review in one of the project's other repositories. */
 export type ReviewRepositoryRow = Row<typeof reviewRepositoryFields>
 const repositoryRecord = defineRecord('review_repositories', 'e', reviewRepositoryFields)
 
@@ -124,7 +124,7 @@ export const deleteReviewDraft = (tx: Transaction, userId: number, cardId: numbe
 
 export interface KeptSnapshot {
   cardId: number
-  /** The folder of the repository that has it. */
+  /** The folder of the repository with the snapshot. */
   path: string
   snapshot: string
 }

@@ -3,7 +3,7 @@ import { nowMs } from './databaseTime.ts'
 
 const keptMs = 3_600_000
 
-/** Inserts a revocation, as JSON, for the other daemons. They poll far more often than it is pruned. */
+/** Inserts a revocation, as JSON, for the other daemons. They poll far more often than revocations are pruned. */
 export async function insertRevocation(tx: Transaction, ended: string): Promise<void> {
   tx.enqueue(`DELETE FROM revocations WHERE at_ms < ${nowMs} - ?`, [keptMs])
   tx.enqueue(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])

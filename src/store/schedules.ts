@@ -3,7 +3,7 @@ import type { CatchUp, Overlap, ShownTemplate } from '../contract/schedules.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** What the cards of a schedule are made from, as it is stored. */
+/** The stored template for the cards of a schedule. */
 export type StoredTemplate = Omit<InferOutput<typeof ShownTemplate>, 'columnId' | 'assigneeIds'> & {
   columnId: number | null
   assigneeIds: readonly number[]
@@ -26,9 +26,9 @@ export const scheduleFields = {
   makerUserId: id().orNull(),
   makerKeyId: id().orNull(),
   nextRunAt: text().orNull(),
-  /** When a run was due that waits. */
+  /** The due time of a run that waits. */
   waitingSince: text().orNull(),
-  /** The time that the latest run was for, whether a card was made or not. */
+  /** The due time of the latest run, whether a card was created or not. */
   lastDueAt: text().orNull(),
   lastRunAt: text().orNull(),
   lastCardId: id().orNull(),
@@ -57,7 +57,7 @@ export const readSchedule = (db: Reader, id: number): Promise<ScheduleRow | unde
 export const insertSchedule = (tx: Transaction, schedule: NewSchedule): Promise<number> => record.insert(tx, schedule)
 export const updateSchedule = async (tx: Transaction, id: number, change: ScheduleChange): Promise<void> =>
   record.update(tx, id, change)
-/** What the board writes by itself is no change of the schedule: its time stays. */
+/** Automatic writes do not change the schedule's time of change. */
 export const deleteSchedule = async (tx: Transaction, id: number): Promise<void> => {
   tx.enqueue('DELETE FROM schedules WHERE id = ?', [id])
 }
@@ -76,7 +76,7 @@ export const readNextRun = async (db: Reader): Promise<string | null> =>
     [db.host],
   ))!.at
 
-/** Schedules of this machine that are due, or whose next run lies behind a time after which the clock was put back. */
+/** Schedules of this machine that are due, or whose next run is beyond a time because the clock was set back. */
 export const listDueSchedules = async (db: Reader, now: string, limit: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -85,7 +85,7 @@ export const listDueSchedules = async (db: Reader, now: string, limit: number): 
     )
   ).map(({ id }) => id)
 
-/** Schedules of this machine with a run that waits, and no longer for the last card. */
+/** Schedules of this machine with a waiting run that no longer waits for the last card. */
 export const listWaitingSchedules = async (db: Reader): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -95,11 +95,11 @@ export const listWaitingSchedules = async (db: Reader): Promise<number[]> =>
     )
   ).map(({ id }) => id)
 
-/** All schedules of this machine that run by themselves. */
+/** All schedules of this machine that run automatically. */
 export const listEnabledSchedules = (db: Reader): Promise<ScheduleRow[]> =>
   db.all(`SELECT ${record.columns} ${from} ${ofMachine} WHERE s.enabled = 1`, [db.host])
 
 const isClosed = '(c.done_at IS NOT NULL OR c.archived_at IS NOT NULL OR c.deleted_at IS NOT NULL)'
-/** Whether a schedule's last card is there, and neither done nor archived nor in the trash. */
+/** Whether a schedule's last card exists and is neither done nor archived nor in the trash. */
 export const isCardOpen = async (db: Reader, cardId: number): Promise<boolean> =>
   (await db.get(`SELECT 1 FROM cards c WHERE c.id = ? AND NOT ${isClosed}`, [cardId])) !== undefined

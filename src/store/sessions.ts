@@ -35,11 +35,11 @@ export const listedSessionFields = {
   contextUsed: number().orNull(),
   contextSize: number().orNull(),
   costUsd: number().orNull(),
-  /** What the agent has last said that its own session has cost in all. */
+  /** The total cost that the agent last reported for its own session. */
   reportedUsd: number().orNull(),
-  /** What of `costUsd` comes from the price list and was not in a report of the agent's yet. */
+  /** The part of `costUsd` that comes from the price list and was not in a report of the agent yet. */
   estimatedUsd: number().initially(0),
-  /** The account that had it started. */
+  /** The account that started the session. */
   starterId: id().orNull(),
   summary: text().orNull(),
   baseCommit: text().orNull(),
@@ -53,23 +53,26 @@ export const listedSessionFields = {
    * in the project.
    */
   notBefore: text().orNull(),
-  /** How many times in a row it has waited for a usage limit without progress. */
+  /** The number of consecutive waits for a usage limit without progress. */
   limitWaits: number().initially(0),
-  /** Since when it has a slot, where slots are bounded. */
+  /** Since when the session has a slot, if slots are limited. */
   slotTakenAt: text().orNull(),
-  /** Since when a queued session waits for a slot that others have. */
+  /** Since when a queued session waits for an occupied slot. */
   slotAwaitedAt: text().orNull(),
-  /** The slot, the cards or the time that a queued session waits for, in words for people. */
+  /** The slot, the cards or the time that a queued session waits for, as text for users. */
   slotWait: text().orNull(),
-  /** Whether the cards that block its card hold it until its work begins. They hold no forced start, and no session that continues work. */
+  /**
+   * Whether the cards that block its card hold the session until its work starts. They do not hold a forced start, or a session
+   * that continues work.
+   */
   waitsForBlockers: flag().initially(false),
   /** The credential that must be used instead of the card's. */
   askedCredentialId: id().orNull(),
-  /** Since when its agent has sent nothing in a turn, with no running tool and no open question. */
+  /** Since when the agent has sent nothing in a turn, with no running tool and no open question. */
   silentSince: text().orNull(),
   /** The agent's own report of its retries. */
   retrying: text().orNull(),
-  /** What its agent is kept apart by. */
+  /** The sandbox of the agent. */
   sandbox: json<SessionSandbox>().orNull(),
   messages: number().initially(0).column('message_count'),
   toolCalls: number().initially(0).column('tool_count'),
@@ -81,10 +84,10 @@ export const listedSessionFields = {
 export const sessionFields = {
   ...listedSessionFields,
   prompt: text(),
-  /** The open questions for a person, oldest first. */
+  /** The open questions for a user, oldest first. */
   waitingFor: json<readonly AgentQuestion[]>().orNull(),
 }
-/** A stored question; one of an earlier version has only these fields. */
+/** A stored question. A question of an earlier version has only these fields. */
 export type AgentQuestion = Pick<InferOutput<typeof Question>, 'requestId' | 'title' | 'kind'> &
   Partial<InferOutput<typeof Question>>
 export type SessionItem = Row<typeof listedSessionFields>
@@ -147,8 +150,8 @@ export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<
   )
 
 /**
- * A project's pre-sessions with ids below `before`, newest first. Scans at most `maxScanned` sessions, so that a page
- * costs the same however many others there are; `next` is the cursor of the next page, if there may be one.
+ * A project's pre-sessions with IDs below `before`, newest first. Scans at most `maxScanned` sessions, so that the cost of a page
+ * does not depend on other sessions. `next` is the cursor of the next page, if there might be one.
  */
 export async function listPreSessions(
   db: Reader,
@@ -183,7 +186,7 @@ export interface ActiveAgentRow {
   startedAt: string | null
 }
 export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'> & {
-  /** Whether its work has not begun, and its card waits for other cards or for a time. */
+  /** Whether its work has not started, and its card waits for other cards or for a time. */
   isBlocked: 0 | 1
 }
 /** All open sessions of this machine's projects, oldest first, without long fields. */
@@ -203,7 +206,7 @@ export const hasWorked = async (db: Reader, cardId: number): Promise<boolean> =>
     [cardId],
   )) !== undefined
 
-/** Until when an agent, with a profile and a credential, counts as limited in a project; undefined when it does not. */
+/** Until when an agent, with a profile and a credential, counts as limited in a project. Undefined if it does not. */
 export const readLimitedUntil = async (
   db: Reader,
   of: Pick<SessionRow, 'projectId' | 'agent' | 'profile' | 'credentialId'>,
@@ -244,7 +247,7 @@ export async function readProjectTokens(db: Reader, projectId: number): Promise<
   return { total: row?.total ?? 0, sessions: row?.sessions ?? 0 }
 }
 
-/** The usage of an agent's sessions that began on a day. */
+/** The usage of an agent's sessions that started on a day. */
 export interface AgentUsageOfDay {
   day: string
   agent: string
@@ -253,7 +256,7 @@ export interface AgentUsageOfDay {
   outputTokens: number
   costUsd: number | null
 }
-/** By agent and day, oldest first. Terminal cards are left out. */
+/** By agent and day, oldest first, without terminal cards. */
 export const listAgentUsage = (db: Reader, projectId: number, since: string): Promise<AgentUsageOfDay[]> =>
   db.all(
     `SELECT day, agent, sessions, input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd

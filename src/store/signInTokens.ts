@@ -72,7 +72,7 @@ export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt
   tx.enqueue('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
 
-/** Notes when a sign-in was last used. */
+/** Records when a sign-in was last used. */
 export const setSignInUsed = async (tx: Transaction, hash: string, at: string): Promise<void> => {
   tx.enqueue('UPDATE sign_in_tokens SET last_used_at = ? WHERE hash = ?', [at, hash])
 }
@@ -93,7 +93,7 @@ export const deleteSignIn = async (tx: Transaction, userId: number, id: number):
     ])
   )[0]?.hash
 
-/** Ends every sign-in of an account but the one with this hash, and returns their hashes. */
+/** Ends every sign-in of an account except the one with this hash, and returns their hashes. */
 export const deleteOtherSignIns = async (tx: Transaction, userId: number, hash: string): Promise<string[]> =>
   (
     await tx.all<{ hash: string }>('DELETE FROM sign_in_tokens WHERE user_id = ? AND hash <> ? RETURNING hash', [

@@ -2,12 +2,12 @@ import type { Reader, Transaction } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 import type { SessionRow } from './sessions.ts'
 
-/** A session of a card's agent that has a slot, or waits for one that others have. */
+/** A session of a card's agent that has a slot, or waits for an occupied one. */
 export type SlotSession = Pick<
   SessionRow,
   'id' | 'projectId' | 'agent' | 'credentialId' | 'slotTakenAt' | 'slotAwaitedAt' | 'slotWait' | 'statusReason'
 > & {
-  /** The bounds of its project and its credential. */
+  /** The limits of its project and its credential. */
   projectSlots: number | null
   credentialSlots: number | null
   /** Whether this machine runs it. */
@@ -15,15 +15,15 @@ export type SlotSession = Pick<
   hasSlot: 0 | 1
 }
 
-/** How long after its last heartbeat a machine's agents count: once it is silent, it ends them, or they have ended with it. */
+/** How long a machine's agents count after its last heartbeat. A silent machine ends its agents, or they have ended with it. */
 const silentMs = 30_000
 
-/** Work that waits for a budget, or for an answer after its turn, has none: nothing of it runs. */
+/** Work that waits for a budget, or for an answer after its turn, has no slot, because none of its processes run. */
 const hasSlot = `(s.slot_taken_at IS NOT NULL OR s.status = 'running' OR (s.status = 'waiting' AND s.status_reason IS NOT 'budget' AND s.status_reason IS NOT 'question'))`
 
 /**
- * The sessions of cards' agents that have not ended, on every machine that is there: those that have a slot, those that
- * wait for one that others have, in the order in which they do, and those with these ids.
+ * The sessions of cards' agents that have not ended, on every available machine: those with a slot, those that wait for an
+ * occupied one, in waiting order, and those with these IDs.
  */
 export const listSlotSessions = (db: Reader, ids: readonly number[]): Promise<SlotSession[]> =>
   db.all(
@@ -38,13 +38,13 @@ export const listSlotSessions = (db: Reader, ids: readonly number[]): Promise<Sl
     [db.host, JSON.stringify(ids), silentMs],
   )
 
-/** Whether any project or credential has a bound. */
+/** Whether any project or credential has a limit. */
 export const hasSlotBounds = async (db: Reader): Promise<boolean> =>
   (await db.get(
     `SELECT 1 FROM projects WHERE agent_slots IS NOT NULL UNION ALL SELECT 1 FROM credentials WHERE agent_slots IS NOT NULL LIMIT 1`,
   )) !== undefined
 
-/** This machine's queued sessions have no slot: a server that died had taken it for them. */
+/** This machine's queued sessions have no slot. A slot in their rows was taken by a server that died. */
 export const releaseSlots = async (tx: Transaction): Promise<void> => {
   tx.enqueue(
     `UPDATE agent_sessions SET slot_taken_at = NULL WHERE slot_taken_at IS NOT NULL AND status = 'queued'

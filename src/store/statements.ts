@@ -18,8 +18,8 @@ export interface Statements {
 }
 
 /**
- * Each method prepares statements of its own: a `get` after an `all` or `run` of the same prepared statement would use
- * its parameters.
+ * Each method prepares its own statements: a `get` after an `all` or `run` of the same prepared statement would use its
+ * parameters.
  */
 export function createStatements(database: LibsqlDatabase.Database): Statements {
   const get = prepareOnce(database, ({ engine, toObject }, args) => {
@@ -51,7 +51,7 @@ function prepareOnce<R>(
       try {
         return ask(statement, parameters)
       } catch (error) {
-        // A prepared statement whose `get` failed fails for ever.
+        // A prepared statement whose `get` failed fails forever.
         prepared.delete(sql)
         throw error
       }
@@ -60,7 +60,10 @@ function prepareOnce<R>(
   }
 }
 
-/** Rows are read as arrays: the engine makes objects more slowly than we do (measured, a card: 13.5 against 8.7 µs). */
+/**
+ * Rows are read as arrays, because the engine creates objects more slowly than JavaScript does (measured, a card: 13.5 against
+ * 8.7 µs).
+ */
 function prepare(database: LibsqlDatabase.Database, sql: string): Prepared {
   const engine = database.prepare(sql)
   return engine.reader

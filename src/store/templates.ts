@@ -26,12 +26,10 @@ const fields = record.columns
 
 export const readTemplate = (db: Reader, id: number): Promise<TemplateRow | undefined> =>
   db.get(`SELECT ${fields} FROM board_templates t WHERE id = ?`, [id])
-/** The built-in template from which boards are made. */
+/** The built-in template for new boards. */
 export const readDefaultTemplate = (db: Reader): Promise<TemplateRow | undefined> =>
   db.get(`SELECT ${fields} FROM board_templates t WHERE builtin = 1 ORDER BY name <> 'Kanban', id LIMIT 1`)
-/**
- * The templates that an account may see: built-in ones, then shared ones and its own in the order of their creation.
- */
+/** The templates that an account can see: built-in ones, then shared ones and its own in order of creation. */
 export const listTemplates = (db: Reader, userId: number): Promise<TemplateRow[]> =>
   db.all(
     `SELECT ${fields} FROM board_templates t WHERE builtin = 1 OR shared = 1 OR user_id = ? ORDER BY builtin DESC, id`,

@@ -13,12 +13,12 @@ export interface MessageRow {
   /** JSON text: see SentAttachment. */
   attachments: string
 }
-/** An attachment as it was when it was sent. */
+/** An attachment at the time it was sent. */
 export interface SentAttachment {
   id: number
   filename: string
 }
-/** `cardId` is null in a pre-session: the card's own transcript leaves it out. */
+/** `cardId` is null in a pre-session, because the card's own transcript omits it. */
 export interface NewMessage {
   sessionId: number
   cardId: number | null
@@ -27,7 +27,7 @@ export interface NewMessage {
   attachments?: readonly SentAttachment[]
 }
 
-/** Begins a message. @returns its id, greater than all earlier ones */
+/** Starts a message. @returns its ID, greater than all earlier ones */
 export const insertMessage = async (
   tx: Transaction,
   { sessionId, cardId, role, callId, attachments = [] }: NewMessage,
@@ -72,7 +72,7 @@ export interface MessageRange {
   after?: number
   before?: number
   limit: number
-  /** Those at the end of the range rather than at its start. */ fromEnd: boolean
+  /** Whether to return the messages at the end of the range instead of its start. */ fromEnd: boolean
 }
 
 /** Messages of a range, oldest first. */
@@ -87,7 +87,7 @@ export function listMessages(
   )
 }
 
-/** The messages of people that a session's agent has received, newest first. Messages that wait are left out. */
+/** The user messages that a session's agent has received, newest first, without waiting messages. */
 export const listGivenMessages = (db: Reader, sessionId: number, limit: number): Promise<MessageRow[]> =>
   db.all(
     `SELECT ${fields} FROM transcript_messages m WHERE m.session_id = ?1 AND m.role = 'user'
@@ -95,7 +95,7 @@ export const listGivenMessages = (db: Reader, sessionId: number, limit: number):
     [sessionId, limit],
   )
 
-/** The newest message of a session by somebody. */
+/** The newest message in a session with this role. */
 export const newestOf = async (db: Reader, sessionId: number, role: TranscriptRole): Promise<number | undefined> =>
   (
     await db.get<{ id: number }>(
@@ -113,7 +113,7 @@ export const firstMessageSince = async (db: Reader, cardId: number, at: string):
     )
   )?.id
 
-/** Cards that are gone, or about to be: those that were deleted before a time, or all of a project or of its board. */
+/** Cards that are deleted, or about to be: those that were deleted before a time, or all of a project or of its board. */
 export type GoneCards = { deletedBefore: string } | { projectId: number } | { boardId: number }
 
 const goneSql = (of: GoneCards): readonly [sql: string, value: Value] =>
@@ -124,12 +124,12 @@ const goneSql = (of: GoneCards): readonly [sql: string, value: Value] =>
       : ['c.project_id = ?', of.projectId]
 
 const messagesOf = 'agent_sessions s CROSS JOIN transcript_messages m ON m.session_id = s.id'
-/** Purged by a step: a message may be long. */
+/** The number of messages purged per step. A message can be long. */
 const stepMessages = 10
 
 /**
- * Purges what ended sessions of these cards have said, so long as they are gone, in steps between which others write. A card that is
- * deleted with all of it holds everybody up.
+ * Purges the transcripts of ended sessions of these cards, as long as the cards are deleted, in steps between which others can
+ * write. Deleting a card with its whole transcript at once would block all writers.
  */
 export async function purgeTranscripts(db: Database, of: GoneCards, signal?: AbortSignal): Promise<void> {
   const [gone, value] = goneSql(of)

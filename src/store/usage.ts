@@ -3,7 +3,7 @@ import type { UsageGroup } from '../contract/usage.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, id, number, text, type NewRow, type Row } from './record.ts'
 
-/** What a run of an agent has used on a day. `costUnknown` and `tokensUnknown` are 1 for a run that has not told them. */
+/** The usage of an agent's run on a day. `costUnknown` and `tokensUnknown` are 1 for a run that has not reported them. */
 const usageFields = {
   id: id(),
   day: text(),
@@ -36,7 +36,7 @@ const counted = [
   'estimatedUsd',
   'runningMs',
 ] as const
-/** What is added to an entry. */
+/** The amounts that are added to an entry. */
 export type UsageDelta = Partial<Pick<UsageEntry, (typeof counted)[number]>>
 
 const record = defineRecord('agent_usage', 'u', usageFields)
@@ -79,7 +79,7 @@ export const readRunEntry = (
     [cardId, sessionId],
   )
 
-/** Whose usage is summed. */
+/** The scope of a usage sum. */
 export type UsageScope = 'cardId' | 'projectId' | 'organizationId' | 'credentialId'
 const scopeColumns: Record<UsageScope, string> = {
   cardId: 'card_id',
@@ -87,7 +87,7 @@ const scopeColumns: Record<UsageScope, string> = {
   organizationId: 'organization_id',
   credentialId: 'credential_id',
 }
-/** SQL of what a budget's unit counts, and of the runs that are not in it. */
+/** SQL of the amount that a budget's unit counts, and of the runs without a known amount. */
 const sums: Record<BudgetUnit, readonly [spent: string, unknown: string]> = {
   usd: ['sum(cost_usd)', 'sum(cost_unknown)'],
   tokens: ['sum(input_tokens + output_tokens)', 'sum(tokens_unknown)'],
@@ -95,7 +95,7 @@ const sums: Record<BudgetUnit, readonly [spent: string, unknown: string]> = {
   hours: ['sum(running_ms) / 3600000.0', '0'],
 }
 
-/** What was used from a day up to another one, without it. */
+/** The usage from a day up to another day, exclusive. */
 export async function sumUsage(
   db: Reader,
   of: { scope: UsageScope; scopeId: number; unit: BudgetUnit },
@@ -110,7 +110,7 @@ export async function sumUsage(
   return { spent: row?.spent ?? 0, unknownRuns: row?.unknownRuns ?? 0 }
 }
 
-/** A group of usage. A figure that is not known of any of its runs is null. */
+/** A group of usage. A value that is unknown for all of its runs is null. */
 export interface UsageGroupRow {
   key: string | null
   name: string | null
@@ -126,7 +126,7 @@ export interface UsageFilter {
   groupBy: UsageGroup
   from?: string
   to?: string
-  /** The projects that count; null for all, also deleted ones. */
+  /** The projects that count. Null for all, including deleted ones. */
   projectIds: readonly number[] | null
   organizationId?: number
   cardId?: number

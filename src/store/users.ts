@@ -3,7 +3,9 @@ import type { Reader, Transaction } from './database.ts'
 import { defineRecord, entriesOf, flag, id, text, type NewRow, type Row } from './record.ts'
 import { noteRightsChanged } from './rights.ts'
 
-/** The account before the first user exists, for holders of the local token. The first user takes over what it owns. */
+/**
+ * The account before the first user exists, for holders of the local token. The first user takes over everything that it owns.
+ */
 export const localOperator = 0
 export const localOperatorName = 'Local operator'
 
@@ -34,7 +36,7 @@ export type UserRow = Row<typeof userFields>
 export type AccountRow = Row<typeof accountFields>
 export type StoredUser = Row<typeof storedFields>
 
-/** Queries call its table `u`. */
+/** Queries name this table `u`. */
 export const users = defineRecord('users', 'u', storedFields)
 export const userColumns = users.columnsOf(entriesOf({ entries: userFields }))
 const accountColumns = users.columnsOf(entriesOf({ entries: accountFields }))
@@ -45,11 +47,11 @@ export const hasUsers = async (db: Reader): Promise<boolean> =>
 export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> =>
   db.get(`SELECT ${userColumns} FROM users u WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
 
-/** The owner of new records: the first user may have replaced the local operator since the request came in. */
+/** The owner of new records. The first user might have replaced the local operator since the request arrived. */
 export const ownerFor = async (tx: Transaction, userId: number): Promise<number> =>
   userId === localOperator ? ((await readFirstSuperAdmin(tx))?.id ?? localOperator) : userId
 
-/** The account with an email, whatever its case. */
+/** The account with an email, case-insensitive. */
 export const findUserByEmail = (
   db: Reader,
   email: string,
@@ -61,14 +63,14 @@ export const findUserByEmail = (
 const matchesText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
 const likePattern = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** Accounts whose name or email holds the text, by name. */
+/** Accounts whose name or email contains the text, by name. */
 export const searchUsers = (db: Reader, text: string, limit: number): Promise<UserRow[]> =>
   db.all(`SELECT ${userColumns} FROM users u WHERE ${matchesText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
     likePattern(text),
     limit,
   ])
 
-/** A page of all accounts, or of those whose name or email holds the text, in the order in which they were made. */
+/** A page of all accounts, or of those whose name or email contains the text, in order of creation. */
 export const listAccounts = (
   db: Reader,
   { search = '', offset, limit }: { search?: string; offset: number; limit: number },
@@ -149,7 +151,7 @@ export async function reassignToFirst(tx: Transaction, first: UserRow): Promise<
   for (const table of ownedTables) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
 }
 
-/** Deletes an account with all its records. Reassign first what others use. */
+/** Deletes an account with all its records. Reassign shared records first. */
 export async function deleteUser(tx: Transaction, id: number): Promise<void> {
   for (const table of ownedTables) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
   await tx.run(

@@ -142,7 +142,7 @@ test('the next agent below its limit continues, also for new cards, and after th
     ['second', 'failed', 'usage_limit'],
     ['third', 'completed', null],
   ])
-  expect((await words(id, 'system')).filter(text => text.includes('goes on'))).toEqual([
+  expect((await words(id, 'system')).filter(text => text.includes('continues, because'))).toEqual([
     expect.stringMatching(/^second continues, because first has reached its usage limit, until 20.* UTC\.$/),
     expect.stringMatching(/^third continues, because second has reached/),
   ])

@@ -210,7 +210,7 @@ describe('a database of another version', () => {
     const before = [readFileSync(file()), names()]
     expect(await refusal()).toEqual([
       'CONFLICT',
-      `A newer board has used this database: it has schema version ${schemaVersion + 1}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`,
+      `This database has schema version ${schemaVersion + 1}, from a newer board. This program supports versions up to ${schemaVersion}. Run that board version or a newer one.`,
     ])
     expect([readFileSync(file()), names()]).toEqual(before)
   })
