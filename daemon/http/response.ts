@@ -71,7 +71,9 @@ export function toProblem(error: unknown, requestId: string): Problem {
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | undefined)?.code)))
     return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   if (error instanceof ForeignKeyViolation)
-    return new Problem('NOT_FOUND', 'Something that this needs was deleted meanwhile.', { cause: error })
+    return new Problem('NOT_FOUND', 'A record that this request requires was deleted in the meantime.', {
+      cause: error,
+    })
   if (error instanceof UniqueViolation) return new Problem('CONFLICT', undefined, { cause: error })
   return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, {
     cause: error,

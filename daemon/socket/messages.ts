@@ -59,7 +59,7 @@ export async function requireReadAccess(db: Reader, caller: Caller, projectId: n
   if (!audienceOf(caller.key?.permissions).seesAnything)
     throw new Problem(
       'INSUFFICIENT_PERMISSIONS',
-      `The API key may not read events: it lacks ${eventPermissions.join(', ')}.`,
+      `The API key cannot read events: it lacks ${eventPermissions.join(', ')}.`,
     )
   if (!(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
 }

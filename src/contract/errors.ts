@@ -110,7 +110,7 @@ export const errors = {
   FORGE_REFUSED: [409, 'The forge refused it.'],
   PUSH_REJECTED: [
     409,
-    "The branch has commits there that the card's lacks. Look at them first; force replaces what was last seen there.",
+    "The remote branch has commits that are not in the card's branch. Review them first. With force, the push replaces the last fetched version of the branch.",
   ],
   AGENT_NOT_RUNNING: [409, 'No agent is running on the card.'],
   CARD_BLOCKED: [409, 'The card waits for other cards; force starts it nevertheless.'],

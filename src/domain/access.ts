@@ -8,8 +8,8 @@ import { readGrant, type Grant } from '../store/projects.ts'
 const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
 
 /**
- * The caller's role in a project, or undefined when the project does not exist or the caller may not see it.
- * An API key reaches the projects of its scope only.
+ * The caller's role in a project. Undefined if the project does not exist or the caller cannot see it. An API key has access only
+ * to the projects of its scope.
  */
 export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
   const grant =
@@ -18,7 +18,7 @@ export async function projectRole(db: Reader, caller: Caller, projectId: number)
   return roleBy(caller, grant)
 }
 
-/** The role that grants give, or an administrator has anyway; undefined for none. */
+/** The role from the grants, or the implicit role of an administrator. Undefined if there is none. */
 export function roleBy(
   caller: Caller,
   grant: Pick<Grant, 'projectRole' | 'organizationRole'> & { ownerId: number | null },
@@ -27,16 +27,16 @@ export function roleBy(
   return strongest([grant.projectRole, grant.organizationRole])
 }
 
-/** The first in rank of some roles; undefined for none. */
+/** The highest of the roles. Undefined if there is none. */
 export const strongest = (roles: ReadonlyArray<ProjectRole | null | undefined>): ProjectRole | undefined =>
   roles.filter(role => role !== null && role !== undefined).sort((a, b) => rank[b] - rank[a])[0]
 
-/** Whether a role is at least the one that is needed. */
+/** Whether a role is at least the required one. */
 export const suffices = (role: ProjectRole, needed: ProjectRole): boolean => rank[role] >= rank[needed]
 
 /**
  * Requires at least the role `needed`.
- * @throws Problem `notFound` when the caller may not even see the project, FORBIDDEN when the role does not suffice
+ * @throws Problem `notFound` if the caller cannot see the project, FORBIDDEN if the role does not suffice
  */
 export async function requireRole(
   db: Reader,
@@ -52,8 +52,8 @@ export async function requireRole(
 }
 
 /**
- * The caller's role in an organization; undefined for a missing one and for a non-member. The server's administrators
- * are admins of all.
+ * The caller's role in an organization. Undefined for a missing organization and for a non-member. The server's administrators
+ * are admins of all organizations.
  */
 export async function organizationRole(
   db: Reader,

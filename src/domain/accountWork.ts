@@ -18,8 +18,8 @@ export interface Runners {
 }
 
 /**
- * Ends the work in an account's own projects (sessions, scripts, monitors, webhooks, invitations), and everywhere the
- * agents that use its credentials. Cards and members stay. @returns the projects
+ * Ends the work in an account's own projects (sessions, scripts, monitors, webhooks, invitations), and in all projects the agents
+ * that use its credentials. Cards and members stay. @returns the projects
  */
 export async function endWorkOf(tx: Transaction, runners: Runners, userId: number): Promise<number[]> {
   for (const sessionId of await openSessionsOf(tx, userId)) await end(tx, runners.agents, sessionId, cancelled)
@@ -32,7 +32,11 @@ export async function endWorkOf(tx: Transaction, runners: Runners, userId: numbe
         await scripts.cancel(tx, runners.scripts, { projectId, scriptId }, { displayName: 'the server', email: '' })
     for (const schedule of await listSchedules(tx, projectId))
       if (schedule.enabled === 1)
-        await disable(tx, schedule, 'The account that owned the project is deleted. Enable it again to make it yours.')
+        await disable(
+          tx,
+          schedule,
+          'The account that owned the project was deleted. Enable the schedule again to take it over.',
+        )
     await disableWebhooks(tx, projectId)
     await deleteInvitations(tx, projectId)
   }

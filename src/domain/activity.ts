@@ -7,14 +7,14 @@ import type { Actor, Reader, Transaction } from '../store/database.ts'
 import type { SessionRow } from '../store/sessions.ts'
 import { noAccount, type Caller } from './caller.ts'
 
-/** Who a caller is in the activity of cards. */
+/** The caller as the author of a card's activity. */
 export function actorOf({ kind, userId, displayName, key, agent }: Caller): Actor {
   if (key) return { kind: 'key', id: key.id, name: key.name }
   if (kind === 'agent') return { kind: 'agent', id: agent?.sessionId ?? null, name: displayName }
   return { kind: 'user', id: userId === noAccount ? null : userId, name: displayName }
 }
 
-/** Records what happened on a card, in the transaction in which it does. Everything that is told of a card's past comes from here. */
+/** Records an event of a card's history, in the transaction of the change. This is the only source of a card's activity. */
 export function recordActivity(
   tx: Transaction,
   cardId: number,
@@ -27,12 +27,12 @@ export function recordActivity(
 
 type Run = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'agent' | 'status'>
 
-/** Records that a run was asked for. Pre-sessions are talks, and no runs. */
+/** Records that a run was requested. Pre-sessions are conversations, not runs. */
 export function recordRunStart(tx: Transaction, { cardId, purpose, agent }: Omit<Run, 'id' | 'status'>): void {
   if (purpose !== 'pre') recordActivity(tx, cardId, 'run.started', [{ field: 'agent', from: null, to: agent }])
 }
 
-/** Records the end of a run: that of its agent, whose name is given, unless somebody ended it or the server did. */
+/** Records the end of a run. The author is the run's agent, unless a user or the server ended the run. */
 export function recordRunEnd(
   tx: Transaction,
   { id, cardId, purpose, status }: Omit<Run, 'agent'>,
@@ -45,7 +45,7 @@ export function recordRunEnd(
   recordActivity(tx, cardId, 'run.ended', [{ field: 'status', from: status, to }], actor)
 }
 
-/** A page of what happened on a card, newest first; `next` is the cursor of the next page. */
+/** A page of a card's activity, newest first; `next` is the cursor of the next page. */
 export async function list(
   db: Reader,
   cardId: number,
@@ -59,7 +59,7 @@ const assigneesOf = ({ assignees }: CardRow) => JSON.parse(assignees) as Assigne
 type Show = (card: CardRow) => ActivityValue
 const flag = (name: 'useWorktree' | 'autoMode') => (card: CardRow) => card[name] === 1
 const id = (value: number | null) => (value === null ? null : String(value))
-/** The fields of a card whose changes are recorded, and how. `null`: only that it was changed. */
+/** The fields of a card whose changes are recorded, and how. `null` records only that the field changed. */
 const recorded: Partial<Record<keyof CardRow, Show | null>> = {
   columnName: card => card.columnName,
   title: card => card.title,
@@ -90,7 +90,7 @@ const recorded: Partial<Record<keyof CardRow, Show | null>> = {
 }
 const recordedFields = Object.entries(recorded) as Array<[keyof CardRow, Show | null]>
 
-/** Which of a card's recorded fields differ, of those that were read before. */
+/** The recorded fields of a card that differ, among the fields in `before`. */
 export const changesBetween = (before: CardRow, after: CardRow): FieldChange[] =>
   recordedFields.flatMap(([field, show]) =>
     before[field] === undefined || before[field] === after[field]

@@ -14,10 +14,10 @@ import type { Agents } from './sessions.ts'
 /** A choice that sets nothing. */
 export const noChoice: AgentChoice = { agent: null, profile: null, model: null, mode: null, effort: null }
 
-/** The resolved choice for a card. `agent` is null where no level names one. */
+/** The resolved choice for a card. `agent` is null if no level names one. */
 export interface ResolvedChoice extends Omit<AgentChoice, 'profile'> {
   profile: ProfileRow | null
-  /** A named profile that no longer exists: nothing may start without it. */
+  /** A named profile that no longer exists. Nothing can start without it. */
   missingProfile: string | null
 }
 
@@ -103,10 +103,10 @@ type CredentialReader = (profileCredentialId: number | null) => Promise<Pick<Cre
 
 /**
  * Validates a change of a choice, and clears the fields that depend on a replaced agent.
- * @param readLevels reads the present levels, beginning with the one that changes
- * @param credentialFor by default the profile's; its models are allowed beside the agent's own
- * @throws Problem VALIDATION_FAILED for an unknown agent or profile, and for a model, mode or effort that the agent is known
- *   not to offer. A stored agent that is not known any more is not checked again.
+ * @param readLevels reads the current levels, beginning with the changed one
+ * @param credentialFor by default the profile's; its models are allowed in addition to the agent's own
+ * @throws Problem VALIDATION_FAILED for an unknown agent or profile, and for a model, mode or effort that the agent is known not
+ * to offer. A stored agent that is no longer known is not checked again.
  */
 export async function changedChoice(
   db: Reader,
@@ -162,7 +162,7 @@ export async function requireAgent(db: Reader, agents: KnownAgents, id: string, 
   if (!known.includes(id)) throw invalid(field, `must be one of the known agents: ${listed(known)}`)
 }
 
-/** @throws Problem VALIDATION_FAILED where the profile does not exist or belongs to another agent */
+/** @throws Problem VALIDATION_FAILED if the profile does not exist or belongs to another agent */
 export async function requireProfile(
   db: Reader,
   name: string,
@@ -175,7 +175,7 @@ export async function requireProfile(
   return profile
 }
 
-/** An agent's known offers, on any machine; empty before its first start. */
+/** An agent's known offers on any machine. Empty before its first start. */
 async function readOffers(
   db: Reader,
   agent: string,
@@ -187,7 +187,7 @@ async function readOffers(
   return [...new Map(offered.map(each => [each.id, each])).values()]
 }
 
-/** @param more further allowed values; with no known offers of the agent, any value is allowed */
+/** @param more further allowed values; if the agent has no known offers, any value is allowed */
 function requireOffered(field: string, id: string, offered: readonly Offered[], more: readonly string[]): void {
   const ids = [...new Set([...more, ...offered.map(each => each.id)])]
   if (offered.length === 0 || ids.includes(id)) return
@@ -207,7 +207,7 @@ async function profilesOf(db: Reader, levels: readonly AgentChoice[]): Promise<R
   return profiles
 }
 
-/** The agent of the first level that names one, directly or by a profile. */
+/** The agent of the first level that names one, directly or through a profile. */
 function agentFrom(levels: readonly AgentChoice[], profiles: ReadonlyMap<string, ProfileRow>): string | null {
   for (const { agent, profile } of levels) {
     const named = agent ?? (profile === null ? null : (profiles.get(profile)?.agent ?? null))

@@ -6,7 +6,7 @@ import type { SlotSession } from '../store/slots.ts'
 
 const unbounded: AgentSlots = { server: null, agents: {} }
 
-/** How many agents work at once on all machines, and of each agent. */
+/** The maximum number of concurrent agents on all machines, in total and per agent. */
 export const readAgentSlots = async (db: Reader): Promise<AgentSlots> => ({
   ...unbounded,
   ...(JSON.parse((await readServerSetting(db, 'agentSlots')) ?? '{}') as Partial<AgentSlots>),
@@ -29,12 +29,14 @@ export async function changeAgentSlots(
   return after
 }
 
-/** A session of a card, or the check of an agent, each of which takes a slot. */
+/** A session of a card or an agent check, each of which takes a slot. */
 export type SlotHolder = Pick<SlotSession, 'projectId' | 'agent' | 'credentialId' | 'projectSlots' | 'credentialSlots'>
 
-/** The slots that are taken, of everything that has a bound. */
+/** The occupied slots of everything that has a limit. */
 export interface SlotCount {
-  /** Takes a slot for a session of everything that bounds it. @returns undefined, or, where none was taken, what has none */
+  /**
+   * Takes a slot of each limit that applies to the session. @returns undefined, or, if no slot was taken, the limit that has none
+   */
   take(holder: SlotHolder): string | undefined
 }
 

@@ -7,18 +7,18 @@ export interface AskedAction {
   /** Whether all the files concerned are inside the session's folder. */
   staysInFolder: boolean
 }
-/** `ask`: a person decides. */
+/** `ask`: a user decides. */
 export type PolicyVerdict = 'ask' | 'allow' | 'refuse'
 
-/** A word of a command. With `isPattern` the shell may expand it to any word. */
+/** A word of a command. With `isPattern`, the shell can expand it to any word. */
 interface Word {
   text: string
   isPattern: boolean
 }
 
 /**
- * Applies a project's policy to an agent's request. No policy answers plans, questions and commands outside the sandbox.
- * `allow_in_worktree` covers an agent's own reading and editing of files; the files of a shell command are unknown.
+ * Applies a project's policy to an agent's request. Policies never answer plans, questions and commands outside the sandbox.
+ * `allow_in_worktree` covers an agent's own reading and editing of files, because the files of a shell command are unknown.
  */
 export function decide(policy: ApprovalPolicy, { about, command, staysInFolder }: AskedAction): PolicyVerdict {
   if (about === 'plan' || about === 'question' || about === 'unsandboxed') return 'ask'
@@ -32,13 +32,13 @@ export function decide(policy: ApprovalPolicy, { about, command, staysInFolder }
   return policy.default
 }
 
-/** A command that is not simple is refused if one of its parts is, as far as they can be separated. */
+/** A command that is not simple is refused if one of its parts is refused, as far as they can be separated. */
 function isRefused(prefixes: readonly string[], command: string, words: readonly Word[] | null): boolean {
   const parts = words ? [words] : command.split(/[;&|`<>(){}\n\r$]+/).map(part => looseWords(part))
   return prefixes.some(prefix => parts.some(part => begins(part, prefix)))
 }
 
-/** A pattern may expand to a refused word. */
+/** A pattern can expand to a refused word. */
 function isAllowed({ allow, refuse }: ApprovalPolicy, words: readonly Word[]): boolean {
   const mayBeRefused = refuse.some(prefix => begins(words, prefix, true))
   return !mayBeRefused && allow.some(prefix => begins(words, prefix))
@@ -52,11 +52,11 @@ function begins(words: readonly Word[], prefix: string, orMay = false): boolean 
   )
 }
 
-/** Characters that make a command more than one program with its words. */
+/** Characters that can turn a command into more than one program with its arguments. */
 const notSimple = /[;&|`$<>\\\p{Cc}\p{Cf}\u2028\u2029]/u
 const token = /'([^']*)'|"([^"]*)"|([^\s'"]+)/y
 
-/** Splits a command into words as a shell does; null for one that is not simple. */
+/** Splits a command into words as a shell does. Null for a command that is not simple. */
 function simpleWords(command: string): Word[] | null {
   if (notSimple.test(command.replaceAll('\t', ' '))) return null
   const words: Word[] = []
@@ -68,10 +68,10 @@ function simpleWords(command: string): Word[] | null {
   return words.length > 0 ? words : null
 }
 
-/** The pieces between spaces that stand in no quotes. */
+/** The parts between unquoted spaces. */
 const splitWords = (command: string): string[] => command.match(/(?:'[^']*'|"[^"]*"|[^ \t])+/g) ?? []
 
-/** A word without its quotes; null for an unclosed quote, and where the shell would expand the word. */
+/** A word without its quotes. Null for an unclosed quote, or if the shell would expand the word. */
 function wordOf(part: string): Word | null {
   let [text, isPattern] = ['', false]
   token.lastIndex = 0

@@ -38,7 +38,7 @@ export async function saveFile(
     return { storedAs, size, sha256, filename, contentType }
   } catch (error) {
     await file.close().catch(() => {
-      /* closed already */
+      /* The handle is already closed. */
     })
     await Promise.all([partial, whole].map(path => rm(path, { force: true })))
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
@@ -66,11 +66,11 @@ async function writeAll(
 /** The files of a board's attachments. */
 export interface AttachmentFiles {
   readonly folder: string
-  /** Deletes a file. A missing one is no failure; one that cannot be deleted now, or is held, is left to `sweep`. */
+  /** Deletes a file. A missing file is not an error. A file that is held, or that cannot be deleted now, is left to `sweep`. */
   remove(storedAs: string): Promise<void>
   /** Prevents the deletion of files until the returned function is called. */
   hold(): () => void
-  /** Deletes files without an attachment that were not written to for an hour. @returns how many */
+  /** Deletes files without an attachment that were not written to for an hour. @returns the number of deleted files */
   sweep(db: Reader): Promise<number>
 }
 
@@ -91,7 +91,7 @@ export function createAttachmentFiles(folder: string): AttachmentFiles {
   }
 }
 
-/** Deletes a file; failures are ignored. */
+/** Deletes a file. Ignores errors. */
 export const removeFile = (folder: string, storedAs: string): Promise<void> =>
   unlink(join(folder, storedAs)).catch(() => {
     /* left to the sweep */

@@ -32,15 +32,15 @@ export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
 }
 
 /**
- * Requires that a caller can attach files to a card. The card's agent receives them, so a card that can start automatically requires the
- * permission to start it, except from an agent. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments,
- * INSUFFICIENT_PERMISSIONS
+ * Requires that a caller can attach files to a card. The card's agent receives them, so a card that can start automatically
+ * requires the permission to start it, except from an agent. @throws Problem CARD_NOT_FOUND, CONFLICT if the card has 1,000
+ * attachments, INSUFFICIENT_PERMISSIONS
  */
 export async function requireRoom(db: Reader, ref: StartRef): Promise<void> {
   const card = await cards.find(db, ref)
   if (ref.caller.kind !== 'agent') await requireMayChangeStart(db, ref.caller, card)
   if ((await countAttachments(db, card.id)) >= maxPerCard)
-    throw new Problem('CONFLICT', `A card may have at most ${maxPerCard} attachments.`)
+    throw new Problem('CONFLICT', `A card can have at most ${maxPerCard} attachments.`)
 }
 
 /** Attaches a file that is on disk. @throws Problem as `requireRoom` */
@@ -51,7 +51,7 @@ export async function add(tx: Transaction, ref: StartRef, file: SavedFile): Prom
   return announce(tx, id)
 }
 
-/** Tells of an attachment that has been made. @throws Problem ATTACHMENT_NOT_FOUND */
+/** Announces a new attachment. @throws Problem ATTACHMENT_NOT_FOUND */
 export async function announce(tx: Transaction, id: number): Promise<AttachmentRow> {
   const attachment = await find(tx, id)
   const attachmentCount = await countAttachments(tx, attachment.cardId)

@@ -4,7 +4,7 @@ import { readSession, type OpenSession, type SessionRow } from '../store/session
 import { findBlockade } from './dependencies.ts'
 import { noteBlockade } from './sessionWaits.ts'
 
-/** Why a session's work must not begin: the cards, or the time, that its card waits for. Undefined once it has begun. */
+/** Why a session's work must not start: the cards, or the time, that its card waits for. Undefined once it has started. */
 export async function findSessionBlockade(db: Reader, session: SessionRow, now: string): Promise<string | undefined> {
   if (session.purpose !== 'work' || session.startedAt !== null) return undefined
   const card = await readCard(db, session.projectId, session.cardId)
@@ -12,14 +12,14 @@ export async function findSessionBlockade(db: Reader, session: SessionRow, now: 
   return card && (await findBlockade(db, { ...card, openBlockers: openBlockers ?? 0 }, now))?.message
 }
 
-/** Keeps a queued session from its work while its card waits for other cards or for a time. Returns whether it does. */
+/** Holds a queued session while its card waits for other cards or for a time. Returns whether the session is held. */
 export async function holdForCard(tx: Transaction, session: SessionRow): Promise<boolean> {
   const blockade = await findSessionBlockade(tx, session, tx.now)
   if (blockade !== undefined) await noteBlockade(tx, session, blockade)
   return blockade !== undefined
 }
 
-/** Has queued sessions state which cards, or which time, they wait for. The others wait for nothing but a slot. */
+/** Records the cards or the time that queued sessions wait for. The other sessions wait only for a slot. */
 export async function updateBlockades(db: Database, queued: readonly OpenSession[], now: string): Promise<void> {
   for (const { id, isBlocked, statusReason } of queued) {
     if (isBlocked === 0 && statusReason !== 'blocked') continue

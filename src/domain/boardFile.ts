@@ -12,7 +12,7 @@ import type { ProjectFile, Worktrees } from '../worktrees/worktrees.ts'
 const boardFileName = 'board.json'
 const maxBytes = 64 * 1024
 
-/** A project's board.json: what it says and the name of its content, or why it cannot be used. */
+/** A project's board.json: its content and version, or the reason why it cannot be used. */
 export type ReadBoardFile =
   | { problem: null; settings: EffectiveWorktree; version: string }
   | { problem: string; settings: null; version: null }
@@ -61,7 +61,7 @@ async function readCommitted({ commit, subfolder, repository: { commonDir } }: C
   })
 }
 
-/** Without the byte order mark that some editors put first. */
+/** Decodes UTF-8 without the byte order mark that some editors add. */
 function utf8Of(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -77,7 +77,7 @@ function parse(content: string): ReadBoardFile {
   } catch {
     return unusable('it is not JSON')
   }
-  // Valibot takes a list for an object without fields.
+  // Valibot accepts a list as an object without fields.
   if (Array.isArray(value)) return unusable('it: must be an object')
   const { success, output, issues } = v.safeParse(BoardFile, value)
   if (!success) return unusable(`${v.getDotPath(issues[0]) ?? 'it'}: ${issueText(issues[0])}`)
@@ -85,7 +85,10 @@ function parse(content: string): ReadBoardFile {
   return { problem: null, settings, version: versionOf(settings) }
 }
 
-/** The same for the same settings, however they are written. It is the whole digest: two files that agree in 64 bits of it can be made in minutes. */
+/**
+ * Returns equal versions for equal settings, regardless of formatting. The full digest: two files that share 64 bits of it can be
+ * found in minutes.
+ */
 const versionOf = (settings: EffectiveWorktree): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(settings).sort(([one], [other]) => (one < other ? -1 : 1))))

@@ -28,8 +28,8 @@ export async function find(db: Reader, projectId: number, boardId: number): Prom
 }
 
 /**
- * Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem
- * TEMPLATE_NOT_FOUND, INSUFFICIENT_PERMISSIONS for one that starts agents by itself
+ * Creates a board with the columns of a template, by default of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND,
+ * INSUFFICIENT_PERMISSIONS for a template that starts agents automatically
  */
 export async function create(
   tx: Transaction,
@@ -58,9 +58,9 @@ export async function update(
 }
 
 /**
- * Deletes a board with its columns and cards, and ends their agents; their worktrees are removed later.
- * @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL, INSUFFICIENT_PERMISSIONS if a card of another board starts with that, which the
- *   caller cannot start
+ * Deletes a board with its columns and cards, and ends their agents. Their worktrees are removed later.
+ * @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL, INSUFFICIENT_PERMISSIONS if the deletion starts a card of another board
+ * that the caller cannot start
  */
 export async function remove(
   tx: Transaction,
@@ -75,7 +75,7 @@ export async function remove(
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })
 }
 
-/** A board that is not its project's only one. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
+/** A board that is not the only one in its project. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
 export async function findRemovable(
   db: Reader,
   { projectId, boardId }: { projectId: number; boardId: number },

@@ -25,7 +25,7 @@ const maxTitles = 20
 
 type Project = Pick<ProjectRow, 'path' | 'folderRecords' | 'forge' | 'forgeCredentialId'>
 
-/** `pushed` is false where the branch was there already. */
+/** `pushed` is false if the remote already had the branch. */
 export interface PushedBranch {
   remote: string
   branch: string
@@ -34,8 +34,8 @@ export interface PushedBranch {
 }
 
 /**
- * Pushes a card's branch to the remote of the repository as which `workIn` shows the project; what is uncommitted in its worktree is
- * committed first. With `force` what was last seen there, or what is `expected` there, may be replaced.
+ * Pushes a card's branch to the remote of the repository in which `workIn` shows the project. Uncommitted changes in its worktree
+ * are committed first. With `force`, the last known state of the remote branch, or the `expected` state, can be replaced.
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, PUSH_REJECTED, CONFLICT
  */
 export async function push(
@@ -57,7 +57,7 @@ export async function push(
   if (result.state === 'rejected')
     throw new Problem(
       'PUSH_REJECTED',
-      `The branch ${branch} on ${remote.name} has commits that the card's lacks. Look at them first; force replaces what was last seen there.`,
+      `The branch ${branch} on ${remote.name} has commits that are not in the card's branch. Review them first. With force, the push replaces the last fetched version of the branch.`,
     )
   if (result.state === 'failed')
     throw new Problem(
@@ -69,13 +69,13 @@ export async function push(
 
 export interface UpdatedBranch {
   branch: string
-  /** The branch's commit, and the newest of its base. */
+  /** The branch's commit, and the newest commit of its base. */
   commit: string
   baseCommit: string
   updated: boolean
   remark: string | null
 }
-/** Why the base could not be brought in, and the titles of its commits that changed the same files, newest first. */
+/** Why the base could not be merged in, and the titles of its commits that changed the same files, newest first. */
 export interface UpdateConflict {
   /** Empty for the home. */
   repository: string
@@ -85,9 +85,10 @@ export interface UpdateConflict {
 }
 
 /**
- * Brings the newest of a card's base into its branch in the named repository, as which `workIn` shows card and project; what is
- * uncommitted is committed first. From then on the base is what the card's changes are told from. A conflict changes nothing.
- * @param known its base's newest commit and name, where that was fetched already
+ * Merges the newest commit of a card's base into its branch in the named repository, in which `workIn` shows card and project.
+ * Uncommitted changes are committed first. From then on, the card's changes are compared with that commit. A conflict changes
+ * nothing.
+ * @param known its base's newest commit and name, if already fetched
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY, CONFLICT
  */
 export async function update(
@@ -142,17 +143,19 @@ async function titlesOf(
   return stdout.toString().split('\n').filter(Boolean)
 }
 
-/** The base of a card is the branch of another one until that is done: then its work is in the project's branch, or not wanted. */
+/**
+ * The base of a card is another card's branch until that card is done. Then its work is in the project's branch, or was dropped.
+ */
 async function withOpenBase(db: Database, card: CardRow): Promise<CardRow> {
   const other = card.baseCardId === null ? undefined : await readCard(db, card.projectId, card.baseCardId)
   return other && other.doneAt === null ? card : { ...card, baseCardId: null }
 }
 
-/** What people call what a card's work is brought up to. */
+/** The display name of the base that a card's work is updated to. */
 const nameOfBase = ({ base, baseCardId }: CardRow, { branch }: IdleWork['checkout']): string =>
   base ?? (baseCardId === null ? (branch ?? 'its base') : `the branch of card ${baseCardId}`)
 
-/** A worktree of a person's own may be on another branch by now. */
+/** A user's own worktree might be on another branch now. */
 function branchOf(card: CardRow, place: Repository | undefined): string {
   const branch = place ? place.branch : card.gitBranch
   if (branch === undefined || branch === null) throw new Problem('CONFLICT', "The card's worktree is on no branch.")

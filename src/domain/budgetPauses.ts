@@ -15,7 +15,7 @@ import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.
 /** Resuming hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxResumedPerCommit = 20
 
-/** Whether a session's run is counted already: it is at work, or goes on after it has waited by itself. */
+/** Whether a session's run is already counted: it is working, or continues after an automatic wait. */
 export const hasBegun = ({
   status,
   statusReason,
@@ -24,7 +24,7 @@ export const hasBegun = ({
   hasRun: startedAt !== null && (status !== 'queued' || statusReason === 'budget' || statusReason === 'usage_limit'),
 })
 
-/** Makes an open session wait until a budget allows it to continue, or for the answer to its question. Its processes end. */
+/** Makes an open session wait until a budget allows it to continue, or for the answer to its question, and ends its processes. */
 async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
   if (waitsWithoutRun(session) || session.purpose === 'terminal') return
   const [oldest, ...others] = listQuestions(session)
@@ -45,8 +45,8 @@ async function pause(tx: Transaction, agents: Agents, session: SessionRow, budge
 }
 
 /**
- * Counts what an agent has used on its budgets. One that comes to 80 % or to its end is told of once a period; at its end everything
- * at work under it pauses. A bound in runs pauses nothing: the last run that it allows may end its work.
+ * Counts an agent's usage on its budgets. A budget that reaches 80% or its end triggers one notification per period. At its end,
+ * all work under the budget pauses. A limit on runs pauses nothing, because the last allowed run can finish its work.
  */
 export async function charge(
   tx: Transaction,
@@ -70,7 +70,7 @@ async function chargeOne(
 ): Promise<void> {
   const before = await measure(tx, row, tx.now)
   const added = amountOf[row.unit](delta)
-  // What was counted anew holds the report already.
+  // A freshly measured budget already includes the report.
   const present = before.periodStart === row.periodStart
   const spent = present ? before.spent + added.spent : before.spent
   const unknownRuns = Math.max(0, present ? before.unknownRuns + added.unknownRuns : before.unknownRuns)
@@ -91,7 +91,7 @@ async function chargeOne(
 const order = ['ok', 'warned', 'exhausted']
 const isMore = (state: string, told: string): boolean => order.indexOf(state) > order.indexOf(told)
 
-/** Pauses what is at work under a budget that is used up, or only one session of it. */
+/** Pauses the running work under an exhausted budget, or only one session of it. */
 export async function pauseUnder(
   tx: Transaction,
   agents: Agents,
@@ -106,7 +106,7 @@ export async function pauseUnder(
   }
 }
 
-/** Keeps a session from its work while a budget is used up. Returns whether it does. */
+/** Holds a session while a budget is exhausted. Returns whether the session is held. */
 export async function holdBack(
   tx: Transaction,
   agents: Agents,
@@ -119,7 +119,9 @@ export async function holdBack(
   return exhausted !== undefined
 }
 
-/** Queues the paused sessions again that nothing holds back any more, in their order. The others state what they wait for. */
+/**
+ * Queues the paused sessions again that nothing holds back any more, in their order. The others record the reason for their wait.
+ */
 export async function resumePaused(
   db: Database,
   agents: Agents,
@@ -137,7 +139,7 @@ export async function resumePaused(
     })
 }
 
-/** The reason why a paused session still waits: a budget, or a blocker or time that its card got before its work began. */
+/** The reason why a paused session still waits: a budget, or a blocker or time that its card got before its work started. */
 async function findWait(db: Reader, agents: Agents, session: SessionRow, now: string): Promise<string | undefined> {
   const card = await readCard(db, session.projectId, session.cardId)
   const spender = await spenderOf(db, agents, session, card)
@@ -145,7 +147,9 @@ async function findWait(db: Reader, agents: Agents, session: SessionRow, now: st
   return exhausted ? describeExhausted(exhausted) : findSessionBlockade(db, session, now)
 }
 
-/** The session's account, with the credential that its card uses now: its agent gets that one when it continues. */
+/**
+ * The session's account, with the credential that its card uses now, because its agent gets that credential when it continues.
+ */
 async function spenderOf(db: Reader, agents: Agents, session: SessionRow, card: CardRow | undefined): Promise<Spender> {
   if (!card || session.askedCredentialId !== null) return session
   const choice = await agents.choose(db, card)

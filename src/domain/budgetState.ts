@@ -6,16 +6,16 @@ import { sumUsage, type UsageDelta, type UsageScope } from '../store/usage.ts'
 import { periodAt } from './budgetPeriods.ts'
 import { shownTime } from './shownTime.ts'
 
-/** Sums of binary fractions miss a limit such as 0.5 by less than this share. */
+/** Sums of binary fractions miss a limit such as 0.5 by less than this fraction. */
 const tolerance = 1e-9
 
-/** A budget with what has been spent in the present period. */
+/** A budget with the amount spent in the current period. */
 export interface MeasuredBudget extends BudgetRow {
   state: BudgetState
   resetsAt: string | null
 }
 
-/** What a report adds to what a budget counts, and to the runs that are not in it. */
+/** The amount that a report adds to a budget, and the number of runs without a known amount. */
 export const amountOf: Record<BudgetUnit, (delta: UsageDelta) => { spent: number; unknownRuns: number }> = {
   usd: ({ costUsd = 0, costUnknown = 0 }) => ({ spent: costUsd, unknownRuns: costUnknown }),
   tokens: ({ inputTokens = 0, outputTokens = 0, tokensUnknown = 0 }) => ({
@@ -29,7 +29,7 @@ export const amountOf: Record<BudgetUnit, (delta: UsageDelta) => { spent: number
 export const stateOf = (spent: number, limit: number): BudgetState =>
   spent >= limit * (1 - tolerance) ? 'exhausted' : spent >= limit * warnedFrom * (1 - tolerance) ? 'warned' : 'ok'
 
-/** What has been used in a period, by what was booked. */
+/** The recorded usage in a period. */
 export const measureFrom = (
   db: Reader,
   { scope, scopeId, unit }: Pick<BudgetRow, 'scope' | 'scopeId' | 'unit'>,
@@ -37,7 +37,7 @@ export const measureFrom = (
 ): Promise<{ spent: number; unknownRuns: number }> =>
   sumUsage(db, { scope: `${scope}Id` satisfies UsageScope, scopeId, unit }, start, until)
 
-/** A budget as it is now: of another period its figures are counted anew. */
+/** The current state of a budget. If its stored values are of another period, they are measured again. */
 export async function measure(db: Reader, row: BudgetRow, now: string): Promise<MeasuredBudget> {
   const { resetsAt, ...period } = periodAt(row.period, now)
   const present =
@@ -48,8 +48,8 @@ export async function measure(db: Reader, row: BudgetRow, now: string): Promise<
 }
 
 /**
- * The budget that keeps an agent from working, if there is one: where there are several, the one that resets last. A bound in runs keeps
- * none from it that `hasRun`: its run is counted already.
+ * The exhausted budget that prevents an agent from working; of several, the one that resets last. Undefined if there is none. A
+ * limit on runs does not affect an agent that `hasRun`, because its run is already counted.
  */
 export async function findExhausted(
   db: Reader,
@@ -76,7 +76,7 @@ export async function requireBudget(
 
 export const asProblem = (budget: MeasuredBudget): Problem => new Problem('BUDGET_EXHAUSTED', describeExhausted(budget))
 
-/** Which budget, what is spent, and when it begins anew: for people whom it stops. */
+/** The budget, the spent amount and the time of its reset, for the users whose work it stops. */
 export const describeExhausted = (budget: Described): string =>
   `The budget of ${nameOf(budget)} is used up: ${describeSpent(budget)}. ${
     budget.resetsAt === null

@@ -32,7 +32,7 @@ export interface NewBudget {
   limit: number
   period: BudgetPeriod
 }
-/** What a list is about; none: all that the caller may see. */
+/** The scope of a list. If empty, all budgets that the caller can see. */
 export interface About {
   projectId?: number
   cardId?: number
@@ -41,7 +41,8 @@ export interface About {
 }
 
 /**
- * The budgets that the caller may see: of the projects that they see and their cards, of their organizations, of their own credentials.
+ * The budgets that the caller can see: of visible projects and their cards, of the caller's organizations, of the caller's own
+ * credentials.
  * @throws Problem PROJECT_NOT_FOUND, CARD_NOT_FOUND, ORGANIZATION_NOT_FOUND, CREDENTIAL_NOT_FOUND
  */
 export async function list(db: Reader, caller: Caller, about: About, now: string): Promise<MeasuredBudget[]> {
@@ -55,11 +56,11 @@ export async function list(db: Reader, caller: Caller, about: About, now: string
   return Promise.all(rows.map(row => measure(db, row, now)))
 }
 
-/** The budgets that bound a project's agents. Whoever works there sees them, for they stop their work, too. */
+/** The budgets that limit a project's agents. All members see them, because the budgets also stop their work. */
 export const listProject = async (db: Reader, projectId: number, now: string): Promise<MeasuredBudget[]> =>
   Promise.all((await store.listBudgetsInProject(db, projectId)).map(row => measure(db, row, now)))
 
-/** How many budgets there are, by their states. */
+/** The number of budgets by state. */
 export async function countByState(db: Reader, now: string): Promise<Record<BudgetState, number>> {
   const states = await Promise.all(
     (await store.listAllBudgets(db)).map(async row => (await measure(db, row, now)).state),
@@ -69,9 +70,9 @@ export async function countByState(db: Reader, now: string): Promise<Record<Budg
 }
 
 /**
- * Makes a budget. What was used before in its period counts, so that it may be used up at once.
- * @throws Problem CARD_NOT_FOUND, PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, CREDENTIAL_NOT_FOUND, FORBIDDEN, CONFLICT where there is one
- *   of the same unit and period
+ * Creates a budget. Earlier usage in its period counts, so that it can be exhausted from the start.
+ * @throws Problem CARD_NOT_FOUND, PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, CREDENTIAL_NOT_FOUND, FORBIDDEN, CONFLICT if there
+ * is already one of the same unit and period
  */
 export async function create(
   tx: Transaction,
@@ -96,8 +97,8 @@ export async function create(
 }
 
 /**
- * Changes a budget. Sessions that wait for it go on once that is written, where it allows them now.
- * @throws Problem BUDGET_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, CONFLICT where there is one of the same unit and period
+ * Changes a budget. Sessions that wait for it continue after the commit if it allows them now.
+ * @throws Problem BUDGET_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED, CONFLICT if there is already one of the same unit and period
  */
 export async function update(
   tx: Transaction,
@@ -123,7 +124,7 @@ export async function update(
   return changed(tx, agents, id, 'budget.updated')
 }
 
-/** Deletes a budget. What waits for it goes on. @throws Problem BUDGET_NOT_FOUND, FORBIDDEN */
+/** Deletes a budget. Sessions that wait for it continue. @throws Problem BUDGET_NOT_FOUND, FORBIDDEN */
 export async function remove(tx: Transaction, agents: Agents, caller: Caller, id: number): Promise<void> {
   const row = await findManaged(tx, caller, id)
   const told = await projectsToTell(tx, row)
@@ -132,7 +133,10 @@ export async function remove(tx: Transaction, agents: Agents, caller: Caller, id
   agents.reconcile(tx)
 }
 
-/** What agents have used in the projects that the caller sees; administrators also see it of deleted ones. @throws Problem as `list` */
+/**
+ * The usage of agents in the projects that the caller can see. Administrators also see the usage of deleted projects. @throws
+ * Problem as `list`
+ */
 export async function usage(
   db: Reader,
   caller: Caller,
@@ -175,7 +179,10 @@ async function requireCard(db: Reader, caller: Caller, cardId: number, role: 'vi
   await requireRole(db, caller, projectId, role, missing)
 }
 
-/** A card's and a project's budgets are its project's admins' to manage, an organization's its admins', a credential's its owner's. */
+/**
+ * The admins of a project manage its budgets and those of its cards, the admins of an organization its budgets, and the owner of
+ * a credential its budgets.
+ */
 async function requireManager(db: Reader, caller: Caller, scope: BudgetScope, scopeId: number): Promise<void> {
   if (scope === 'card') await requireCard(db, caller, scopeId, 'admin')
   else if (scope === 'project') await requireRole(db, caller, scopeId, 'admin', () => new Problem('PROJECT_NOT_FOUND'))
@@ -183,7 +190,7 @@ async function requireManager(db: Reader, caller: Caller, scope: BudgetScope, sc
   else await credentials.find(db, caller, scopeId)
 }
 
-/** A budget that the caller may change. What they may not see is not there. @throws Problem BUDGET_NOT_FOUND, FORBIDDEN */
+/** A budget that the caller can change. An invisible budget counts as missing. @throws Problem BUDGET_NOT_FOUND, FORBIDDEN */
 async function findManaged(db: Reader, caller: Caller, id: number): Promise<store.BudgetRow> {
   const row = await store.readBudget(db, id)
   if (!row) throw new Problem('BUDGET_NOT_FOUND')
@@ -206,7 +213,7 @@ async function requireOnlyOne(tx: Transaction, budget: store.BudgetKind, id?: nu
   )
 }
 
-/** Announces a budget that was made or changed, and pauses what is at work under it where it is used up. */
+/** Announces a new or changed budget, and pauses the running work under it if it is exhausted. */
 async function changed(
   tx: Transaction,
   agents: Agents,
@@ -219,7 +226,7 @@ async function changed(
   return budget
 }
 
-/** The projects that hear of a budget: its own, or those whose agents it bounds at the moment. */
+/** The projects that are notified of a budget: its own, or those whose agents it currently limits. */
 async function projectsToTell(tx: Transaction, row: store.BudgetRow): Promise<number[]> {
   if (row.ofProject !== null) return [row.ofProject]
   const open = await Promise.all((await store.listSessionsUnder(tx, row)).map(id => readSession(tx, id)))

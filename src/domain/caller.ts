@@ -12,9 +12,9 @@ export interface Caller {
   displayName: string
   /** SHA-256 of the token, hexadecimal; empty without a token, when authentication is off. */
   tokenHash: string
-  /** The sign-in that the token is of. */
+  /** The sign-in that the token belongs to. */
   signInId?: number
-  /** The limits of an API key, beside its owner's rights. */
+  /** The limits of an API key, in addition to its owner's rights. */
   key?: {
     id: number
     name: string
@@ -25,11 +25,14 @@ export interface Caller {
   }
   /** The account's grant in the request's project, read with the token. */
   grant?: { projectId: number; held: Grant | undefined }
-  /** The scope of an agent token: it has the rights of its card only. It is a session's, or acts for the person who minted it. */
+  /**
+   * The scope of an agent token: it has only the rights of its card. It belongs to a session, or acts for the user who created
+   * it.
+   */
   agent?: { projectId: number; cardId: number; sessionId: number | null; userId: number | null }
 }
 
-/** The account of a caller without one: it has no projects. */
+/** The account of a caller without one. It has no projects. */
 export const noAccount = -1
 
 /** Whether the caller is an administrator of the server. */

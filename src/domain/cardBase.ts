@@ -3,7 +3,7 @@ import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import { requireCards } from './dependencies.ts'
 
-/** What a card's branch starts at: a branch, tag or commit, or the branch of a card. At most one of them is not null. */
+/** The start of a card's branch: a branch, tag or commit, or the branch of a card. At most one of them is not null. */
 export interface CardBase {
   base?: string | null
   baseCardId?: number | null
@@ -11,13 +11,13 @@ export interface CardBase {
 type BasedCard = Pick<CardRow, 'projectId'> & Partial<Pick<CardRow, 'id' | 'worktreeManaged' | 'gitBranch'>>
 
 /**
- * The fields that a change of a card's base sets: naming one takes the other away. A card that is made has no id yet.
+ * The fields that a change of a card's base sets. Setting one clears the other. A card that is being created has no ID yet.
  * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, CONFLICT once the card has its branch
  */
 export async function changedBase(db: Reader, card: BasedCard, change: CardBase): Promise<CardBase> {
   const { base, baseCardId } = change
   if (base === undefined && baseCardId === undefined) return {}
-  if (base && baseCardId) throw invalid('baseCardId', 'must not be given beside base')
+  if (base && baseCardId) throw invalid('baseCardId', 'must not be combined with base')
   if (card.worktreeManaged === 1 && card.gitBranch)
     throw new Problem('CONFLICT', `The card has its branch already, ${card.gitBranch}: what it starts at stays.`)
   if (baseCardId) await requireCards(db, card, [baseCardId])

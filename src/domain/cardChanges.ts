@@ -26,7 +26,10 @@ type CardEvent =
   | 'card.unarchived'
   | 'card.restored'
 
-/** Changes a card, appends its event, and records what it was before. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
+/**
+ * Changes a card, appends its event, and records its earlier values. Every change of a card goes through this file. @throws
+ * Problem CARD_NOT_FOUND
+ */
 export async function changeCard(
   tx: Transaction,
   card: CardRow,
@@ -46,7 +49,7 @@ export async function changeMerged(tx: Transaction, card: CardRow, change: CardC
   return announceCard(tx, 'card.merged', card)
 }
 
-/** As `changeCard`, for a card that may have been deleted meanwhile: it is changed without an event. */
+/** Like `changeCard`, for a card that might have been deleted in the meantime. Such a card is changed without an event. */
 export async function changeCardIfThere(tx: Transaction, card: Changed, change: CardChange): Promise<void> {
   await updateCard(tx, card.id, change)
   const changed = await readCard(tx, card.projectId, card.id)
@@ -54,8 +57,8 @@ export async function changeCardIfThere(tx: Transaction, card: Changed, change: 
 }
 
 /**
- * Moves a card, which may archive or unarchive it, and appends the event for that. `rest` is what the card has beside its row, where
- * that is known to be as it was.
+ * Moves a card, which can archive or unarchive it, and appends the event. `rest` is the card's data outside its row, if it is
+ * known to be unchanged.
  */
 export async function changePlace(
   tx: Transaction,
@@ -94,14 +97,14 @@ export async function announceAssigned(
   return assigned
 }
 
-/** Puts a card into the trash. */
+/** Moves a card to the trash. */
 export async function trashCard(tx: Transaction, { id, projectId, columnId }: CardRow): Promise<void> {
   await updateCard(tx, id, { deletedAt: tx.now })
   await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
   recordActivity(tx, id, 'card.deleted')
 }
 
-/** Appends an event with the present progress of the card that this one is a part of. */
+/** Appends an event with the current progress of the card's parent. */
 export async function announceParent(
   tx: Transaction,
   { projectId, parentId }: Pick<CardRow, 'projectId' | 'parentId'>,
@@ -110,11 +113,11 @@ export async function announceParent(
   if (parent) await append(tx, 'card.updated', projectId, cardDetail(parent))
 }
 
-/** Appends the event of a card that was just made. */
+/** Appends the event of a new card. */
 export const announceNew = (tx: Transaction, card: CardRow): Promise<void> =>
   append(tx, 'card.created', card.projectId, cardDetail(card))
 
-/** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */
+/** Appends an event with the card's current state. @throws Problem CARD_NOT_FOUND */
 export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
   const found = await find(tx, card)
   await announceRow(tx, event, found)

@@ -18,18 +18,18 @@ import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHo
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
- * Moves a card to a zero-based place of a column of its project; without a place, to the end.
+ * Moves a card to a zero-based place of a column in its project, by default to the end.
  * - A move into an archive column archives the card, a move out of one unarchives it.
  * - Leaving an active column ends the agent.
- * - Entering one starts it, unless `automation` moves the card or the caller may not start agents. With `mustStart` a
- *   move that starts nothing is refused.
- * - A card that waits for others or for a time moves and does not start, unless `force` starts it. If a budget is used up, its session
- *   waits for the budget.
- * - A full column takes it with `force` only.
- * Without a caller the board itself moves the card.
+ * - Entering an active column starts the agent, unless `automation` moves the card or the caller cannot start agents. With
+ * `mustStart`, a move that starts nothing is refused.
+ * - A card that waits for others or for a time moves without starting, unless `force` starts it. If a budget is exhausted, its
+ * session waits for the budget.
+ * - A full column accepts it only with `force`.
+ * Without a caller, the board itself moves the card.
  * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, VERSION_CONFLICT,
- *   INSUFFICIENT_PERMISSIONS for a terminal card of a caller who cannot run its command, and for a move after which the board would
- *   start an agent that the caller cannot start; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
+ * INSUFFICIENT_PERMISSIONS for a terminal card of a caller who cannot run its command, and for a move after which the board would
+ * start an agent that the caller cannot start; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export const move = (
   tx: Transaction,
@@ -92,9 +92,9 @@ export const pullableAfter = ({ caller }: CardRef, card: CardRow): CardChange =>
     : { pullable: mayStart(caller, card.kind) }
 
 /**
- * Moves a card to its board's first done column, out of the archive too, and ends its session.
- * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND when the board has none, INSUFFICIENT_PERMISSIONS as
- *   for a move
+ * Moves a card to its board's first done column, also from the archive, and ends its session.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND if the board has none, INSUFFICIENT_PERMISSIONS
+ * as for a move
  */
 export async function complete(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
@@ -107,8 +107,8 @@ export async function complete(tx: Transaction, agents: Agents, ref: CardRef, fo
 }
 
 /**
- * Moves a card whose pull request has ended to a column, or has it wait before a full one. Its agent ends, and none starts.
- * @returns whether it is there
+ * Moves a card whose pull request has ended to a column, or makes it wait if the column is full. Its agent ends, and none starts.
+ * @returns whether the card is in the column
  */
 export async function moveAfterRequest(
   tx: Transaction,
@@ -135,8 +135,8 @@ export async function moveAfterRequest(
 }
 
 /**
- * Starts a card that automation deferred, or one that is idle in an active column; lets a column pull it. With `force`
- * also one that waits for others.
+ * Starts a card that automation deferred, or one that is idle in an active column, and allows a column to pull it. With `force`,
+ * also a card that waits for others.
  * @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, CARD_BLOCKED, BUDGET_EXHAUSTED, INSUFFICIENT_PERMISSIONS
  */
 export async function activate(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<CardRow> {
@@ -167,7 +167,7 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
 }
 
 /**
- * Unarchives a card to the end of its column, or of the board's first column that is no archive. @throws Problem
+ * Unarchives a card to the end of its column, or of the board's first column that is not an archive. @throws Problem
  * CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS for a card whose agent starts with that
  */
 export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
@@ -184,10 +184,7 @@ export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, f
   return resume(tx, agents, unarchived, byOf(ref))
 }
 
-/**
- * Inserts a card into a column's order. @returns the changes of its row, for the caller to write with its other
- * changes
- */
+/** Inserts a card into a column's order. @returns the changes of its row, for the caller to write with its other changes */
 async function placing(tx: Transaction, card: CardRow, column: ColumnRow, position?: number): Promise<CardChange> {
   const leafId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.leafId
   const standing = {
@@ -198,8 +195,8 @@ async function placing(tx: Transaction, card: CardRow, column: ColumnRow, positi
     doneAt:
       column.columnType === 'done' ? (card.doneAt ?? tx.now) : column.columnType === 'archive' ? card.doneAt : null,
   }
-  // Assigning an indexed column rewrites its index entries even if the value stays: half of the cost of a move within
-  // a column.
+  // Assigning an indexed column rewrites its index entries even if the value is unchanged, which takes half of the time of a move
+  // within a column.
   return Object.fromEntries(
     Object.entries(standing).filter(([name, value]) => card[name as keyof typeof standing] !== value),
   )
@@ -222,7 +219,8 @@ async function announceProgress(
 }
 
 /**
- * Announces that nothing blocks cards any longer, and starts those in auto mode. Cards that are done or at work are not ready.
+ * Announces that nothing blocks the cards any longer, and starts those in auto mode. Cards that are done or running are not
+ * ready.
  * @throws Problem INSUFFICIENT_PERMISSIONS for a card that can start automatically, if the caller cannot start it
  */
 export async function announceReady(
@@ -243,8 +241,8 @@ export async function announceReady(
 }
 
 /**
- * Starts a card in auto mode whose last blocker was done while it was in the trash, in the archive or without auto mode. A card whose time
- * has come meanwhile starts by its time (`startInTime`).
+ * Starts a card in auto mode whose last blocker was done while the card was in the trash, in the archive or without auto mode. A
+ * card whose start time has come in the meantime is started by `startInTime`.
  * @throws Problem INSUFFICIENT_PERMISSIONS if the caller cannot start it
  */
 export async function resume(
@@ -263,9 +261,9 @@ const isStartedWhenReady = ({ ready, autoMode, status }: CardRow): boolean =>
   ready === 1 && autoMode === 1 && status === 'idle'
 
 /**
- * Starts a ready card in auto mode: where it stands, or from the backlog in the first column of its pipeline. Whoever
- * switched that on might start it, so that it does not matter who made or moved it. One that has run is left to people:
- * a blocker that is done a second time must not cost a second run.
+ * Starts a ready card in auto mode: in its column, or from the backlog in the first column of its pipeline. The user who enabled
+ * auto mode was allowed to start it, so the author of later changes does not matter. A card that has run before is left to users,
+ * because a blocker that is done a second time must not cause a second run.
  */
 export async function startReady(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
   if (!isStartedWhenReady(card)) return card
@@ -279,20 +277,20 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   return startByBoard(tx, agents, placed, 'nothing blocks it any more')
 }
 
-/** Leaves a card where it is until the full column to which it goes on by itself has room. */
+/** Leaves a card in its column until the full column that it moves into automatically has capacity. */
 export const hold = async (tx: Transaction, card: CardRow, column: ColumnRow): Promise<CardRow> =>
   card.nextColumnId === column.id
     ? card
     : changeCard(tx, card, { nextColumnId: column.id, lastAgentAction: notStarted(tx, waitsForRoom(column)) })
 
-/** Takes a card out of the column before into one that pulls, and starts it there. */
+/** Moves a card from the previous column into one that pulls, and starts it there. */
 export async function pull(tx: Transaction, agents: Agents, card: CardRow, column: ColumnRow): Promise<void> {
   const ref = { projectId: card.projectId, cardId: card.id }
   const moved = await move(tx, agents, ref, { columnId: column.id }, true)
   if (column.columnType === 'active') await startByBoard(tx, agents, moved, `pulled into ${column.name}`)
 }
 
-/** Starts a card that the board itself has moved, or that waited, and notes why. */
+/** Starts a card that the board itself moved, or that waited, and records the reason. */
 async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reason: string): Promise<CardRow> {
   const begun = await startOrHold(tx, agents, card, 'board', undefined)
   if (begun.status === 'queued') insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))

@@ -7,10 +7,10 @@ import { assigneeIdsOf, watchingOf } from '../views/cards.ts'
 import { noAccount, type Caller } from './caller.ts'
 import { announceAssigned, announceCard } from './cardChanges.ts'
 
-/** Who is to do a card, how soon, by when, and how much it is. */
+/** The assignees, priority, due date and size of a card. */
 export interface CardPlan {
   assigneeIds?: readonly number[]
-  /** Those without an account. */
+  /** Assignees without an account. */
   assigneeNames?: readonly string[]
   priority?: Priority
   dueAt?: string | null
@@ -18,8 +18,7 @@ export interface CardPlan {
 }
 
 /**
- * The assignees as a card keeps them: accounts, then names. Whoever was assigned before and has left the project since
- * may stay.
+ * The stored assignees of a card: accounts, then names. Assigned accounts that have left the project since can stay.
  * @throws Problem VALIDATION_FAILED for an account that does not belong to the project
  */
 export async function assigneesFor(
@@ -61,7 +60,7 @@ export function watch(tx: Transaction, card: CardRow, caller: Caller | undefined
   setWatching(tx, card.id, caller.userId, watching)
 }
 
-/** Whoever has commented on a card watches it from now on, but for programs with a key, and those who said that they do not. */
+/** Makes the author of a comment watch the card from now on, except for programs with a key, and users who opted out. */
 export async function watchByComment(tx: Transaction, card: CardRow, caller: Caller): Promise<void> {
   const { watching, muting } = watchingOf(card)
   if (caller.userId === noAccount || caller.key || [...watching, ...muting].includes(caller.userId)) return
@@ -69,7 +68,7 @@ export async function watchByComment(tx: Transaction, card: CardRow, caller: Cal
   await announceCard(tx, 'card.updated', card)
 }
 
-/** Announces who was assigned to a card by a change: they watch it from now on, unless the caller said otherwise with it. */
+/** Announces new assignees of a card. They watch the card from now on, unless the caller set otherwise in the same change. */
 export async function noteAssigned(
   tx: Transaction,
   before: Pick<CardRow, 'assignees'> | undefined,

@@ -5,17 +5,18 @@ import { maxPorts } from '../contract/worktree.ts'
 import { listPortsInUse, readFirstPort, setFirstPort } from '../store/cardPorts.ts'
 import type { Database } from '../store/database.ts'
 
-/** Below the ports that Linux and macOS give to outgoing connections, and above those of usual services. */
+/** Below the ports that Linux and macOS assign to outgoing connections, and above those of common services. */
 const [lowest, highest] = [20_000, 32_759]
 const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_, at) => lowest + at * maxPorts)
 
-/** Where programs listen that are told "localhost". */
+/** The addresses on which programs listen that are configured with "localhost". */
 export const loopback = ['127.0.0.1', '::1'] as const
 
 /**
- * The ports that a card has for itself, the same each time. At first they are some that nothing listens on; each data folder begins to
- * look at a place of its own, for other boards on this machine have cards whose ports nobody uses now. Archived cards lend theirs.
- * @throws Problem CONFLICT when all are taken
+ * The reserved ports of a card, which stay the same. Initially, nothing listens on them. Each data folder starts its search at a
+ * different port, because other boards on this machine have cards with ports that are currently unused. The ports of archived
+ * cards can be reused.
+ * @throws Problem CONFLICT if all ports are taken
  */
 export async function portsOf(db: Database, dataDir: string, cardId: number, count: number): Promise<number[]> {
   if (count === 0) return []
@@ -42,7 +43,7 @@ function firstPortsFor(dataDir: string): number[] {
 export const portVariables = (ports: readonly number[]): Record<string, string> =>
   Object.fromEntries(ports.map((port, at) => [at === 0 ? 'BOARD_PORT' : `BOARD_PORT_${at + 1}`, String(port)]))
 
-/** A card's ports, by its first one. */
+/** A card's ports, from the first one on. */
 export const portsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, at) => first + at)
 
@@ -50,7 +51,7 @@ export const portsFrom = (first: number, count: number): number[] =>
 export const areFree = async (ports: readonly number[]): Promise<boolean> =>
   (await Promise.all(ports.flatMap(port => loopback.map(host => isFree(port, host))))).every(Boolean)
 
-/** A port that nothing listens on now, of those that the system gives out. */
+/** A currently unused port, of those that the system assigns. */
 export const findFreePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
@@ -61,7 +62,7 @@ export const findFreePort = (): Promise<number> =>
     })
   })
 
-/** What a machine without IPv6, or without IPv4, says. */
+/** The errors of a machine without IPv6, or without IPv4. */
 const noAddress = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
 const isFree = (port: number, host: string): Promise<boolean> =>

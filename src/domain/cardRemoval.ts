@@ -14,16 +14,16 @@ import { cancelled, endCard, type Agents } from './sessions.ts'
 import { requireNoNewTurn } from './startPermission.ts'
 
 const restorableMs = 30 * 86_400_000
-/** How long removing many cards may block other writers. */
+/** How long the removal of many cards can block other writers. */
 const maxRemovalMs = 150
-/** A card has hundreds of sessions and entries, at times. */
+/** A card can have hundreds of sessions and entries. */
 const maxPurgedAtOnce = 5
 
 /**
- * Moves a card to the trash and ends its agent; `restore` undoes it within 30 days. The caller has checked its
- * worktree. With `force` also one that others wait for, which go on waiting.
- * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS, INSUFFICIENT_PERMISSIONS if the card frees a place for another one whose agent the
- *   caller cannot start
+ * Moves a card to the trash and ends its agent. `restore` undoes this within 30 days. The caller has checked its worktree. With
+ * `force`, also a card that others wait for, which continue to wait.
+ * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS, INSUFFICIENT_PERMISSIONS if the card frees a place for another one whose
+ * agent the caller cannot start
  */
 export async function remove(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<void> {
   const card = await find(tx, ref)
@@ -66,7 +66,7 @@ export async function restore(tx: Transaction, agents: Agents, ref: StartRef, fo
 }
 
 /**
- * Deletes at most 200 cards of a column, then those archived from it, as many as a short transaction has time for.
+ * Deletes up to 200 cards of a column, then those archived from it, as many as fit in a short transaction.
  * @returns whether there can be more. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `remove`
  */
 export async function removeSome(
@@ -88,7 +88,9 @@ export async function removeSome(
   })
 }
 
-/** Purges some of the cards that were deleted over 30 days ago; nothing waits for them any more. @returns how many */
+/**
+ * Purges some of the cards that were deleted over 30 days ago. Cards no longer wait for them. @returns the number of purged cards
+ */
 export async function purge(tx: Transaction, agents: Agents): Promise<number> {
   const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), maxPurgedAtOnce)
   const dependents = await listDependents(tx, ids)

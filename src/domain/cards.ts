@@ -37,9 +37,7 @@ import { startFor } from './startTimes.ts'
 import { countSessionCard } from './sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './steps.ts'
 
-/**
- * Identifies a card: its kind if only one is allowed, the version expected by the caller (`If-Match`), and the caller.
- */
+/** Identifies a card: its kind if only one is allowed, the version that the caller expects (`If-Match`), and the caller. */
 export interface CardRef {
   projectId: number
   cardId: number
@@ -61,11 +59,11 @@ export interface NewCard extends Partial<AgentChoice>, CardOrder, CardPlan, Card
   deferred?: boolean
   mustStart?: boolean
   autoMode?: boolean
-  /** A full column takes it, too. */
+  /** Whether a full column accepts the card. */
   force?: boolean
   kind?: CardKind
   command?: string | null
-  /** The issue that it is made from. */
+  /** The issue that the card is created from. */
   issue?: IssueSummary
 }
 
@@ -76,8 +74,8 @@ export async function find(db: Reader, { projectId, cardId, kind }: CardRef): Pr
 }
 
 /**
- * A card in the external view as JSON text made by the database. @throws Problem CARD_NOT_FOUND, also for a card of
- * another kind than kanban
+ * A card in the external view, as JSON text that the database generates. @throws Problem CARD_NOT_FOUND, also for a card of a
+ * kind other than kanban
  */
 export async function findExternalJson(
   db: Reader,
@@ -88,13 +86,13 @@ export async function findExternalJson(
 
 /**
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
- * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
- * - With `mustStart` a card that starts nothing is refused.
- * - A card that waits for others or for a time does not start. If a budget is used up, its session waits for the budget.
- * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, CARD_LIMIT_REACHED for a session, VALIDATION_FAILED for a terminal card without a command,
- *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
- *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE,
- *   CARD_BLOCKED, BUDGET_EXHAUSTED
+ * - In an active column, its agent starts, unless the card is deferred or the caller cannot start agents.
+ * - With `mustStart`, a card that starts nothing is refused.
+ * - A card that waits for others or for a time does not start. If a budget is exhausted, its session waits for the budget.
+ * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, CARD_LIMIT_REACHED for
+ * a session, VALIDATION_FAILED for a terminal card without a command, INSUFFICIENT_PERMISSIONS for a command or auto mode of a
+ * caller who cannot start them, COLUMN_NOT_ON_DEFAULT_BOARD if `automation` created the card, and with `mustStart` CONFLICT,
+ * AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   readAheadOfCard(tx, card)
@@ -200,7 +198,7 @@ export async function wouldStart(
 /**
  * Changes a card's fields.
  * @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, DEPENDENCY_CYCLE, and, for a caller who cannot start agents,
- *   INSUFFICIENT_PERMISSIONS for auto mode, and for the task or the start of a card that can start automatically
+ * INSUFFICIENT_PERMISSIONS for auto mode, and for the task or the start of a card that can start automatically
  */
 export async function update(tx: Transaction, agents: KnownAgents, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const card = await findVersion(tx, ref)
@@ -230,7 +228,7 @@ export async function update(tx: Transaction, agents: KnownAgents, ref: CardRef,
   return changed
 }
 
-/** Says whether the caller watches a card. @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED for a caller without an account */
+/** Sets whether the caller watches a card. @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED for a caller without an account */
 export async function setWatching(tx: Transaction, ref: CardRef, watching: boolean): Promise<CardRow> {
   const card = await find(tx, ref)
   watch(tx, card, ref.caller, watching)
@@ -243,7 +241,7 @@ export async function view(tx: Transaction, ref: CardRef): Promise<void> {
   if (await markRead(tx, card.id)) await append(tx, 'card.viewed', ref.projectId, { id: String(card.id) })
 }
 
-/** Marks at most 500 of a project's cards as read and returns whether there may be more. */
+/** Marks up to 500 of a project's cards as read. @returns whether there might be more */
 export async function viewSome(tx: Transaction, projectId: number): Promise<boolean> {
   const ids = await markSomeRead(tx, projectId, 500)
   for (const id of ids) await append(tx, 'card.viewed', projectId, { id: String(id) })
@@ -277,7 +275,7 @@ async function placeForNewCard(
 }
 
 /**
- * A column of another project is reported as such only to callers who may see that project.
+ * Reports a column of another project as such only to callers who can see that project.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT
  */
 export async function columnOfProject(

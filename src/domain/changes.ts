@@ -66,14 +66,14 @@ async function workOf(
   return card.useWorktree === 0 && card.baseCommit !== null ? { repository, base: card.baseCommit } : undefined
 }
 
-/** Where a card's work lies: what the project's folder has checked out, and the card's worktree if it is there. */
+/** The location of a card's work: the checkout of the project's folder, and the card's worktree if it exists. */
 export interface IdleWork {
   checkout: CheckoutState
   place: Repository | undefined
 }
 
 /**
- * The work of a card on which no agent is at work.
+ * The work of a card whose agent is not running.
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, CONFLICT
  */
 export async function requireIdleWork(worktrees: Worktrees, card: CardRow, project: Project): Promise<IdleWork> {

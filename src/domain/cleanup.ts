@@ -14,10 +14,10 @@ export interface Cleanup {
   settings: EffectiveWorktree
   ports: readonly number[]
 }
-/** Runs a cleanup to its end. Its failure is in the log: the worktree goes all the same. Never rejects. */
+/** Runs a cleanup to its end. A failure is logged, and the worktree is removed anyway. Never rejects. */
 export type RunCleanup = (cleanup: Cleanup) => Promise<void>
 
-/** Runs what a project says is to run before a worktree of the board's own is removed. */
+/** Runs a project's cleanup command before a worktree that the board created is removed. */
 export async function cleanUp(
   run: RunCleanup,
   project: Cleanup['project'],
@@ -36,7 +36,7 @@ export async function cleanUp(
   await run({
     cardId: id,
     project,
-    // The agent may have removed the subfolder, and then there is still something to clean up.
+    // The agent might have removed the subfolder, but the cleanup must still run.
     place: {
       cwd: await requireSubfolder(top, settings.subfolder).catch(() => path),
       worktreePath: path,

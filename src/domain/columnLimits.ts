@@ -6,14 +6,14 @@ import type { CardKind, ColumnType } from '../contract/fields.ts'
 
 type Limited = Pick<ColumnRow, 'id' | 'name' | 'wipLimit'>
 
-/** How many cards a full column has; undefined for one that has room. */
+/** The number of cards in a full column. Undefined if the column has capacity. */
 async function countOfFull(db: Reader, { id, wipLimit }: Limited): Promise<number | undefined> {
   if (wipLimit === null) return undefined
   const count = await countOrdered(db, id)
   return count >= wipLimit ? count : undefined
 }
 
-/** Whether a column takes another card. Inside a transaction that stays true until its end. */
+/** Whether a column accepts another card. Inside a transaction, the result stays valid until its end. */
 export const hasRoom = async (db: Reader, column: Limited): Promise<boolean> =>
   (await countOfFull(db, column)) === undefined
 
@@ -29,10 +29,10 @@ export async function requireRoom(db: Reader, column: Limited): Promise<void> {
 }
 
 const waiting = 'Waits for room in the column'
-/** Whether the last that a card tells of itself is such a wait. */
+/** Whether the card's last action is such a wait. */
 export const tellsOfWait = (lastAgentAction: string | null): boolean => lastAgentAction?.includes(waiting) === true
 
-/** What a card that goes on by itself waits for. */
+/** The message of a card that waits to advance automatically. */
 export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } => ({
   message: `${waiting} ${name}, which takes ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
 })
@@ -40,13 +40,13 @@ export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } =
 /** Only kanban cards have a place in their column, and count. */
 export const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
-/** @throws Problem VALIDATION_FAILED for a limit that could not hold, and for a column that pulls without one */
+/** @throws Problem VALIDATION_FAILED for a limit that cannot be enforced, and for a column that pulls without a limit */
 export function requireSoundLimit(
   { columnType, wipLimit, pull }: { columnType: ColumnType; wipLimit: number | null; pull: boolean },
   path = 'wipLimit',
 ): void {
   if (columnType === 'archive' && wipLimit !== null)
     throw invalid(path, 'must be null for an archive column: archived cards do not count')
-  // It would start everything that is ready at once.
+  // Otherwise, the column would start all ready cards at once.
   if (pull && wipLimit === null) throw invalid(path, 'is required for a column that pulls')
 }

@@ -40,19 +40,19 @@ export async function list(db: Reader, projectId: number, boardId?: number): Pro
     : listCountedColumns(db, (await boards.find(db, projectId, boardId)).id)
 }
 
-/** A limit on a column's cards, and whether it takes cards by itself up to it. */
+/** A limit on a column's cards, and whether the column pulls cards automatically up to it. */
 interface Limit {
   wipLimit: number | null
   pull: boolean
 }
 
-/** Where a card goes when its pull request is merged, or closed. */
+/** The target column of a card when its pull request is merged, or closed. */
 interface AfterRequests {
   mergedColumnId?: number | null
   closedColumnId?: number | null
 }
 
-/** @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a column where agents work, or of another board */
+/** @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for an active column or one of another board */
 async function requireReachable(
   db: Reader,
   ref: { projectId: number; caller: Caller },
@@ -64,7 +64,8 @@ async function requireReachable(
     const column = await columnOfProject(db, ref, id)
     if (column.boardId !== from.boardId || column.id === from.id)
       throw invalid(path, 'must be another column of the same board')
-    if (column.columnType === 'active') throw invalid(path, 'must not be an active column: its agents would begin anew')
+    if (column.columnType === 'active')
+      throw invalid(path, 'must not be an active column, because the card would start again there')
   }
 }
 
@@ -106,8 +107,9 @@ export async function create(
 const namesAny = (fields: object): boolean => Object.values(fields).some(value => value !== undefined && value !== null)
 
 /**
- * Changes a column's name, prompt, limit or choice of agent. These require the permission to start agents: the prompt and the agent of
- * an active column or one that pulls, pulling, the limit of a column that pulls, and a limit that gives a waiting card its place.
+ * Changes a column's name, prompt, limit or choice of agent. These require the permission to start agents: the prompt and the
+ * agent of an active column or one that pulls, pulling, the limit of a column that pulls, and a limit that gives a waiting card
+ * its place.
  * @throws Problem COLUMN_NOT_FOUND and as `create`
  */
 export async function update(
@@ -179,7 +181,7 @@ export async function remove(tx: Transaction, caller: Caller, projectId: number,
 }
 
 /**
- * Puts the columns of one board in order. One that pulls then takes from another, which needs the permission to start agents.
+ * Reorders the columns of one board. If a column then pulls from another one, this requires the permission to start agents.
  * @throws Problem INVALID_ORDER, COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS
  */
 export async function reorder(

@@ -34,11 +34,14 @@ export async function list(
   return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.id : undefined }
 }
 
-/** Adds a comment of the caller, a person or an agent. @throws Problem CARD_NOT_FOUND, CONFLICT when the card is full */
+/**
+ * Adds a comment of the caller, a user or an agent. @throws Problem CARD_NOT_FOUND, CONFLICT if the card has the maximum number
+ * of comments
+ */
 export async function add(tx: Transaction, ref: OwnRef, body: string): Promise<CommentRow> {
   const card = await cards.find(tx, ref)
   if (card.commentCount >= maxComments)
-    throw new Problem('CONFLICT', `A card may have at most ${maxComments} comments.`)
+    throw new Problem('CONFLICT', `A card can have at most ${maxComments} comments.`)
   const { userId, displayName } = ref.caller
   const isAgent = userId === noAccount
   const id = await insertComment(tx, {
@@ -52,7 +55,10 @@ export async function add(tx: Transaction, ref: OwnRef, body: string): Promise<C
   return announce(tx, ref, id, 'comment.created', mentionsOf(body))
 }
 
-/** Adds what somebody without an account here said elsewhere; it mentions nobody. Undefined when the card is full. */
+/**
+ * Adds a comment from a forge by an author without an account here. It mentions no users. Returns undefined if the card has the
+ * maximum number of comments.
+ */
 export async function addForeign(
   tx: Transaction,
   card: CardRow,
@@ -64,7 +70,7 @@ export async function addForeign(
   return id
 }
 
-/** Follows a change of what was said elsewhere, unless the comment is gone. */
+/** Applies a change of a comment on the forge, unless the comment was deleted here. */
 export async function editForeign(tx: Transaction, card: CardRow, commentId: number, body: string): Promise<void> {
   const comment = await readComment(tx, card.id, commentId)
   if (!comment || comment.body === body) return
@@ -72,7 +78,7 @@ export async function editForeign(tx: Transaction, card: CardRow, commentId: num
   await announce(tx, refTo(card), commentId, 'comment.updated', [])
 }
 
-/** Follows the end of what was said elsewhere. */
+/** Applies the deletion of a comment on the forge. */
 export async function removeForeign(tx: Transaction, card: CardRow, commentId: number): Promise<void> {
   const comment = await readComment(tx, card.id, commentId)
   if (comment) await removeComment(tx, card.projectId, comment)
@@ -83,7 +89,7 @@ const refTo = ({ projectId, id: cardId }: CardRow): CardRef => ({ projectId, car
 /** Changes the text of the caller's own comment. @throws Problem CARD_NOT_FOUND, COMMENT_NOT_FOUND, FORBIDDEN */
 export async function edit(tx: Transaction, ref: OwnRef, commentId: number, body: string): Promise<CommentRow> {
   const comment = await find(tx, ref, commentId)
-  if (!isOwn(comment, ref.caller)) throw new Problem('FORBIDDEN', 'Only the author may change a comment.')
+  if (!isOwn(comment, ref.caller)) throw new Problem('FORBIDDEN', 'Only the author can change a comment.')
   if (comment.body === body) return comment
   updateComment(tx, comment.id, body)
   const before = mentionsOf(comment.body)
@@ -96,11 +102,11 @@ export async function edit(tx: Transaction, ref: OwnRef, commentId: number, body
   )
 }
 
-/** Deletes the caller's own comment, or anybody's for who manages the project. @throws Problem as `edit` */
+/** Deletes the caller's own comment, or, as an admin of the project, any comment. @throws Problem as `edit` */
 export async function remove(tx: Transaction, ref: OwnRef, commentId: number): Promise<void> {
   const comment = await find(tx, ref, commentId)
   if (!isOwn(comment, ref.caller) && (await projectRole(tx, ref.caller, ref.projectId)) !== 'admin')
-    throw new Problem('FORBIDDEN', 'Only the author and who manages the project may delete a comment.')
+    throw new Problem('FORBIDDEN', 'Only the author or an admin of the project can delete a comment.')
   await removeComment(tx, ref.projectId, comment)
 }
 

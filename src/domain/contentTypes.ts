@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 
-/** How many of a file's first bytes are needed to detect its type. */
+/** The number of bytes at the start of a file that are needed to detect its type. */
 export const sniffedBytes = 4100
 
 const unknown = 'application/octet-stream'
@@ -78,8 +78,8 @@ const textTypes: Record<string, string> = {
 }
 
 /**
- * Detects a file's content type by its first bytes, or for plain text by its name. The client's claim is ignored, and
- * types that a browser might execute are never returned.
+ * Detects a file's content type by its first bytes, or for plain text by its name. Ignores the client's content type, and never
+ * returns types that a browser might execute.
  */
 export async function contentTypeOf(start: Buffer, filename: string): Promise<string> {
   const { fileTypeFromBuffer } = await import('file-type')
@@ -92,7 +92,7 @@ export async function contentTypeOf(start: Buffer, filename: string): Promise<st
   return isText(start) ? (textTypes[extname(filename).toLowerCase()] ?? unknown) : unknown
 }
 
-/** UTF-8 without NUL; the last character may be cut. */
+/** UTF-8 without NUL. The last character can be cut. */
 function isText(start: Buffer): boolean {
   if (start.includes(0)) return false
   try {

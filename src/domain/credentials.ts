@@ -36,7 +36,7 @@ export { findOwnCredential as find } from './ownCredential.ts'
 /** The caller's credentials, oldest first. */
 export const list = (db: Reader, caller: Caller): Promise<CredentialRow[]> => listCredentials(db, caller.userId)
 
-/** Deletes one of the caller's credentials and clears it where it was used. @throws Problem CREDENTIAL_NOT_FOUND */
+/** Deletes one of the caller's credentials and clears it from its uses. @throws Problem CREDENTIAL_NOT_FOUND */
 export async function remove(tx: Transaction, caller: Caller, id: number): Promise<void> {
   await deleteCredential(tx, (await findOwnCredential(tx, caller, id)).id)
 }
@@ -49,8 +49,8 @@ export async function usage(db: Reader, caller: Caller, id: number): Promise<Usa
 }
 
 /**
- * Sets one of the caller's credentials, or none, for a project's agents. @throws Problem PROJECT_NOT_FOUND,
- * CREDENTIAL_NOT_FOUND, VALIDATION_FAILED where the project's agent does not support it
+ * Sets one of the caller's credentials, or none, for a project's agents. @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND,
+ * VALIDATION_FAILED if the project's agent does not support it
  */
 export async function choose(
   tx: Transaction,
@@ -66,8 +66,8 @@ export async function choose(
 }
 
 /**
- * Sets one of the caller's credentials, or none, for a card's agent. @throws Problem CARD_NOT_FOUND,
- * CREDENTIAL_NOT_FOUND, VALIDATION_FAILED where the card's agent does not support it
+ * Sets one of the caller's credentials, or none, for a card's agent. @throws Problem CARD_NOT_FOUND, CREDENTIAL_NOT_FOUND,
+ * VALIDATION_FAILED if the card's agent does not support it
  */
 export async function chooseForCard(
   tx: Transaction,
@@ -92,22 +92,20 @@ export async function chooseForOrganization(
   await setOrganizationCredential(tx, organizationId, credentialId)
 }
 
-/** The credential that a card's agent uses: the card's, else its profile's, its project's, its organization's default. */
+/** The credential of a card's agent: the card's, otherwise its profile's, its project's, its organization's default. */
 export const credentialFor = (
   db: Reader,
   card: { id: number },
   profile: Pick<ProfileRow, 'credentialId'> | null,
 ): Promise<CredentialRow | undefined> => readCredentialOfCard(db, card.id, profile?.credentialId ?? null)
 
-/**
- * @throws Problem VALIDATION_FAILED naming `field` where the agent chosen for a card does not support its credential
- */
+/** @throws Problem VALIDATION_FAILED naming `field` if the agent chosen for a card does not support its credential */
 export async function requireTakenOnCard(db: Reader, agents: Agents, card: CardRow, field: string): Promise<void> {
   const { agent, profile } = await resolveChoice(db, await cardLevels(db, card))
   await requireTaken(agents, agent, await credentialFor(db, card, profile), field)
 }
 
-/** As `requireTakenOnCard`, for the cards of a project without a choice of their own. */
+/** Like `requireTakenOnCard`, for the cards of a project without their own choice. */
 export async function requireTakenInProject(
   db: Reader,
   agents: Agents,

@@ -14,8 +14,8 @@ import { findWorktreeSettings } from './worktreeSettings.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /**
- * Removes a card's managed worktrees after saving a patch of the work that exists only there, and its project's cleanup; its branches stay
- * unless others hold all their commits. Ignores an attached one. No agent may be at work there.
+ * Removes a card's managed worktrees, after saving a patch of the work that exists only there, and running its project's cleanup.
+ * Its branches stay unless other branches contain all their commits. Ignores an attached worktree. No agent can be running there.
  * @throws Problem CONFLICT, DISK_FULL
  */
 export async function removeWorktree(
@@ -42,7 +42,7 @@ export interface Removal {
 }
 
 /**
- * Removes a card's managed worktrees where nothing is lost with them, and the note that they can go.
+ * Removes a card's managed worktrees if no work is lost, and clears the note that they are no longer needed.
  * @throws Problem CONFLICT, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY
  */
 export async function removeUnneeded(
@@ -57,7 +57,7 @@ export async function removeUnneeded(
   if (card.worktreeManaged === 0)
     throw new Problem(
       'CONFLICT',
-      'The board did not make the worktree of the card, and leaves its folder. Detach it instead.',
+      "The board did not create the card's worktree and does not remove its folder. Detach the worktree instead.",
     )
   await endLate(card.id)
   if (hasActiveAgent(card) || isAtWork(card.id))
@@ -65,7 +65,7 @@ export async function removeUnneeded(
       'AGENT_ALREADY_RUNNING',
       "An agent or a preview is at work in the card's worktree. Wait for its end, or end it.",
     )
-  // Its agent may be sent back to it, in that worktree and on that branch.
+  // The agent might resume in that worktree and on that branch.
   if ((await listOpenOfCard(db, card.id)).length > 0)
     throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
   await requireNothingLost(worktrees, project, card, false, dataDir)
@@ -97,8 +97,8 @@ async function removeOwn(
 }
 
 /**
- * Removes the worktrees of cards that were deleted before the time, each after saving a patch of the work that exists
- * only there and its project's cleanup has run. Continues after a failure.
+ * Removes the worktrees of cards that were deleted before the time, each after saving a patch of the work that exists only there
+ * and running its project's cleanup. Continues after a failure.
  * @throws AggregateError with the failures
  */
 export async function removeDeleted(

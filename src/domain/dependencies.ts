@@ -5,22 +5,22 @@ import type { Reader, Transaction } from '../store/database.ts'
 import * as dependencies from '../store/dependencies.ts'
 import { shownTime } from './shownTime.ts'
 
-/** What a card waits for, what it is a part of, and on which card it was found. */
+/** The blockers of a card, its parent, and the card on which it was found. */
 export interface CardOrder {
   blockedBy?: readonly number[]
   parentId?: number | null
   discoveredFromId?: number | null
   startAt?: string | null
 }
-/** A card, which has no id yet while it is made. */
+/** A card, which has no ID yet while it is being created. */
 interface Card {
   id?: number
   projectId: number
 }
 
 /**
- * @throws Problem CARD_NOT_FOUND, DEPENDENCY_CYCLE with the path, VALIDATION_FAILED where a card would have too many
- *   dependents or parts
+ * @throws Problem CARD_NOT_FOUND, DEPENDENCY_CYCLE with the path, VALIDATION_FAILED if a card would have too many dependents or
+ * parts
  */
 export async function requireOrder(
   db: Reader,
@@ -34,7 +34,7 @@ export async function requireOrder(
 
 async function requireBlockers(db: Reader, card: Card, blockedBy: readonly number[]): Promise<void> {
   const present = card.id === undefined ? [] : await dependencies.listBlockers(db, [card.id])
-  // One that was put into the trash may stay.
+  // A blocker that has been moved to the trash can stay.
   const added = blockedBy.filter(id => !present.some(({ blockerId }) => blockerId === id))
   for (const { id, dependents } of await requireCards(db, card, added))
     if (dependents >= maxDependents)
@@ -64,7 +64,7 @@ export async function requireCards(db: Reader, { projectId }: Card, ids: readonl
   return found
 }
 
-/** The way from one of the cards to `target`, in the fewest steps; undefined where there is none, as to a card that is being made. */
+/** The shortest path from one of the cards to `target`. Undefined if there is none, as for a card that is being created. */
 async function findPath(
   from: readonly number[],
   target: number | undefined,
@@ -94,7 +94,7 @@ const cycle = (path: string, relation: string, cards: readonly number[]) => {
   })
 }
 
-/** Why a card's work must not begin: the cards, or the time, that it waits for. Undefined when there are none. */
+/** Why a card's work must not start: the cards, or the time, that it waits for. Undefined if nothing holds it. */
 export async function findBlockade(
   db: Reader,
   card: Pick<CardRow, 'id' | 'openBlockers' | 'startAt' | 'startHeld'>,

@@ -8,13 +8,13 @@ import type { Caller } from './caller.ts'
 
 /** A class of recipients with the same read access to events. */
 export interface Audience {
-  /** Identifies the access: equal names may share frames. */
+  /** Identifies the access. Audiences with equal names can share frames. */
   readonly name: string
-  /** Whether it may see any event. */
+  /** Whether the audience can see any event. */
   readonly seesAnything: boolean
-  /** Whether it sees events of a type with all their data, not only an outline. */
+  /** Whether the audience sees events of a type with all their data instead of only an outline. */
   seesWhole(type: EventType): boolean
-  /** The event, or its outline; undefined when it may not see it. */
+  /** The event, or its outline. Undefined if the audience cannot see it. */
   view(event: StoredEvent): StoredEvent | undefined
 }
 
@@ -65,14 +65,14 @@ function audienceWith(name: string, held: ReadonlySet<Permission>): Audience {
   }
 }
 
-/** A monitor's notification contains its command, a budget's what agents have spent. */
+/** A monitor's notification contains its command, a budget's the agents' spending. */
 function maySeeNotification({ data }: StoredEvent, held: ReadonlySet<Permission>): boolean {
   const { kind } = JSON.parse(data) as EventData<'notification'>
   if (kind === 'budget') return held.has('agents.read')
   return kind !== 'monitorFailing' || held.has('monitors.read')
 }
 
-/** Filters replayed events: records that were deleted since are left out, except for the events of their deletion. */
+/** Filters replayed events: records that were deleted since are omitted, except for the events of their deletion. */
 export async function withoutDeleted(db: Reader, stored: readonly StoredEvent[]): Promise<StoredEvent[]> {
   const subjects = new Map<Subject, Set<string>>()
   const listed = stored.map(event => ({ event, elements: elementsOf(event) }))
@@ -105,7 +105,7 @@ function elementsOf({ type, data }: StoredEvent): Array<Record<string, unknown>>
 }
 
 /**
- * Requires access to all of these types, which a webhook of the caller's will send.
+ * Requires access to all types of events that the caller's webhook will send.
  * @throws Problem INSUFFICIENT_PERMISSIONS
  */
 export function requireEventAccess(caller: Pick<Caller, 'key'>, types: readonly string[]): void {
@@ -113,11 +113,11 @@ export function requireEventAccess(caller: Pick<Caller, 'key'>, types: readonly 
   if (why !== undefined) throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key ${why}.`)
 }
 
-/** Why a caller's key may not see all of these types, as the end of a sentence; undefined when it may. */
+/** Why a caller's key cannot see all of these types, as the end of a sentence. Undefined if it can. */
 export function missingEventAccess({ key }: Pick<Caller, 'key'>, types: readonly string[]): string | undefined {
   const audience = audienceOf(key?.permissions)
   const invisible = types.filter(type => Object.hasOwn(events, type) && !audience.seesWhole(type as EventType))
   if (invisible.length === 0) return undefined
   const needed = [...new Set(invisible.map(type => eventSpec(type as EventType).permissions[0] ?? 'cards.read'))]
-  return `may not read ${invisible.join(', ')}: it lacks ${needed.join(', ')}`
+  return `cannot read ${invisible.join(', ')}: it lacks ${needed.join(', ')}`
 }

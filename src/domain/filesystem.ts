@@ -27,7 +27,7 @@ const windowBytes = 1024 * 1024
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
 
 /**
- * Lists a folder below the caller's roots, folders first; without a path, the roots. Links are not followed.
+ * Lists a folder below the caller's roots, folders first; without a path, the roots. Does not follow links.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
 export async function browse({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
@@ -48,8 +48,8 @@ export async function browse({ config, db }: Server, caller: Caller, path: strin
 }
 
 /**
- * Reads at most 1 MiB of a file from `offset` on: text if that part is UTF-8 without NUL, else base64. Text is not cut
- * within a character, so the next offset is this one plus the text's bytes.
+ * Reads up to 1 MiB of a file from `offset` on: text if that part is UTF-8 without NUL, otherwise base64. Text is not cut within
+ * a character, so the next offset is this one plus the text's bytes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
 export async function read({ config, db }: Server, caller: Caller, path: string, offset: number): Promise<Read> {
@@ -65,7 +65,7 @@ export async function read({ config, db }: Server, caller: Caller, path: string,
 }
 
 /**
- * Opens exactly the located file, and fails if it or a parent folder was replaced meanwhile. A replacement may be a
+ * Opens exactly the located file, and fails if the file or a parent folder was replaced in the meantime. A replacement can be a
  * device or a pipe, which must not be opened.
  */
 async function openExactly(roots: readonly Root[], { real, stats }: Place, flags: number): Promise<FileHandle> {
@@ -77,7 +77,7 @@ async function openExactly(roots: readonly Root[], { real, stats }: Place, flags
     if (opened.dev === stats.dev && opened.ino === stats.ino && roots.some(root => isWithin(root.real, at)))
       return handle
   } catch {
-    /* Gone meanwhile. */
+    /* The file was deleted in the meantime. */
   }
   await handle.close()
   throw new Problem('FILE_NOT_FOUND')
@@ -125,8 +125,8 @@ interface Named {
 }
 
 /**
- * Stats entries, some at a time; entries that vanish meanwhile are left out. Uses callbacks: promises take half as
- * long again.
+ * Stats entries, some at a time. Omits entries that vanish in the meantime. Uses callbacks, because promises take one and a half
+ * times as long.
  */
 function readEntries(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -200,7 +200,7 @@ async function readAt(handle: FileHandle, offset: number, maxBytes: number): Pro
   }
 }
 
-/** The number of bytes without a last character that is cut. */
+/** The number of bytes without a cut last character. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!

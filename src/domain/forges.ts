@@ -23,7 +23,7 @@ export async function changedForge(
   const forgeCredentialId = credentialId === undefined ? project.forgeCredentialId : credentialId
   const before = forgeOf(project)
   const isOther = (['kind', 'remote', 'command'] as const).some(name => settings[name] !== before[name])
-  // What was put off may have failed for what is set right now.
+  // Postponed requests might have failed because of the previous settings.
   if (isOther || forgeCredentialId !== project.forgeCredentialId) askForgeAnew(tx, { projectId: project.id })
   return { forge: JSON.stringify(settings), forgeCredentialId }
 }

@@ -21,7 +21,7 @@ interface Note {
   projectId: number
   projectPath: string
   folderRecords?: string
-  /** What the project's cleanup runs by; earlier versions did not note it. */
+  /** The settings for the project's cleanup. Earlier versions did not record them. */
   settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & {
     agreements?: Pick<Agreement, 'version' | 'lapsed'>[]
   }
@@ -31,8 +31,8 @@ interface Note {
 const ending = '.gone.json'
 
 /**
- * Records in the data folder which worktrees remain when a project or board is deleted with its cards, within that
- * transaction; `removeGone` removes them. A record is harmless if its transaction fails.
+ * Records in the data folder which worktrees remain when a project or board is deleted with its cards, within that transaction.
+ * `removeGone` removes the worktrees. A record is harmless if its transaction fails.
  * @throws Problem DISK_FULL
  */
 export async function noteGone(
@@ -52,12 +52,12 @@ export async function noteGone(
       sandbox: project.sandbox,
       agreements: await listAgreements(tx, project.id),
     },
-    // Where it is not known yet, it may be in the making.
+    // If the path is not known yet, the worktree might be under construction.
     cards: cards.map(card => ({ ...card, path: card.path ?? newWorktreePath(places, project.id, card.id) })),
   }
   const folder = worktreesFolder(places.dataDir)
   try {
-    // Synchronous: a transaction may await the database only.
+    // Synchronous, because a transaction must only await the database.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, `${randomUUID()}${ending}`), JSON.stringify(note), { mode: 0o600 })
   } catch (error) {
@@ -67,18 +67,19 @@ export async function noteGone(
   }
 }
 
-/** Where recorded worktrees are, and what their removal asks of the server. */
+/** The locations of recorded worktrees, and the dependencies of their removal. */
 interface RemovalParts {
   dataDir: string
-  /** Whether processes of an agent or a preview may run there. */
+  /** Whether processes of an agent or a preview might be running there. */
   isAtWork(cardId: number): boolean
   runCleanup: RunCleanup
   worktrees: Worktrees
 }
 
 /**
- * Removes the recorded worktrees, each after saving a patch of the work that exists only there, and its project's cleanup; a branch stays unless
- * others hold all its commits. A record stays for the next try where an agent is still being ended or something fails.
+ * Removes the recorded worktrees, each after saving a patch of the work that exists only there, and running its project's
+ * cleanup. A branch stays unless other branches contain all its commits. A record stays for the next attempt if an agent is still
+ * being ended or an error occurs.
  * @throws AggregateError with the failures
  */
 export async function removeGone(db: Database, parts: RemovalParts): Promise<void> {
@@ -136,6 +137,6 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   await rm(file)
   for (const folder of folders)
     await rmdir(folder).catch(() => {
-      /* Worktrees of other cards are in it. */
+      /* The folder contains worktrees of other cards. */
     })
 }

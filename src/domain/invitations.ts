@@ -16,7 +16,7 @@ import type { UserRow } from '../store/users.ts'
 
 const lifeMs = 14 * 86_400_000
 
-/** An invitation that has just been made; `token` is shown this once, and is all that is needed to accept. */
+/** A new invitation. `token` is shown only once, and suffices to accept the invitation. */
 export interface NewInvitation extends InvitationRow {
   token: string
 }
@@ -36,7 +36,7 @@ export async function invite(
   return put(tx, projectId, { email: present?.email ?? email, role })
 }
 
-/** Replaces the token by a new one, valid for 14 days. @throws Problem INVITATION_NOT_FOUND */
+/** Replaces the token with a new one, valid for 14 days. @throws Problem INVITATION_NOT_FOUND */
 export async function renew(tx: Transaction, projectId: number, email: string): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (!present) throw new Problem('INVITATION_NOT_FOUND')
@@ -82,8 +82,8 @@ export async function requireOpen(
 }
 
 /**
- * Accepts all invitations to an account's address. Call it only where the address is verified: by an identity
- * provider, or by the administrator who makes the account.
+ * Accepts all invitations to an account's address. Call this only if the address is verified: by an identity provider, or by the
+ * administrator who creates the account.
  */
 export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> =>
   giveInvited(tx, id, email)

@@ -4,23 +4,23 @@ import type { Database, Transaction } from '../store/database.ts'
 import { noteAction } from './agentActions.ts'
 import { changeCardIfThere } from './cardChanges.ts'
 
-/** In which branch a card's work in one of its repositories is already. */
+/** The branch that already contains a card's work in one of its repositories. */
 export interface Landed {
   base: string
   repository: string
 }
 
-/** What people are told of work that is in its base under another name. */
+/** The message about work that is already in its base under other commits. */
 export const landedWords = ({ base, repository }: Landed): string =>
-  `Its work${repository && ` in ${repository}`} is in ${base} already, by commits of other names, as a squash makes them. Its worktree can go.`
+  `Its work${repository && ` in ${repository}`} is already in ${base} under other commits, for example after a squash. The worktree is no longer needed.`
 
-/** Says on a card that its work is in its base. */
+/** Records on a card that its work is in its base. */
 export async function noteLanded(db: Database, { id, projectId }: CardRow, landed: Landed): Promise<void> {
   const action = { type: landedAction, detail: landedWords(landed) }
   await db.transaction(tx => noteAction(tx, { projectId, cardId: id }, action))
 }
 
-/** Takes that back, where it is still what was said last. */
+/** Clears that message, if it is still the last action. */
 export async function forgetLanded(tx: Transaction, { id, projectId }: CardRow): Promise<void> {
   const card = await readCard(tx, projectId, id)
   const last = card?.lastAgentAction ? (JSON.parse(card.lastAgentAction) as { type: string }) : null

@@ -3,7 +3,7 @@ import type { Maker } from '../store/makers.ts'
 import { ownerFor } from '../store/users.ts'
 import type { Caller } from './caller.ts'
 
-/** A caller as the maker of something that goes on by itself with the caller's rights. */
+/** The caller as the owner of automatic work with the caller's rights. */
 export const makerFor = async (tx: Transaction, { userId, key }: Caller): Promise<Maker> => ({
   makerUserId: await ownerFor(tx, userId),
   makerKeyId: key?.id ?? null,

@@ -21,8 +21,7 @@ export const list = async (db: Reader, projectId: number): Promise<Array<MemberR
 ]
 
 /**
- * Makes the account with an address a member. Invites the address if there is no such account or its address is not
- * verified.
+ * Adds the account with an address as a member. Invites the address if there is no such account or its address is not verified.
  * @throws Problem PROJECT_NOT_FOUND, CONFLICT
  */
 export async function add(
@@ -48,12 +47,12 @@ export async function update(tx: Transaction, ref: MemberRef, role: ProjectRole)
 }
 
 /**
- * Ends a membership: one's own, or as an admin of the project anybody's.
+ * Ends a membership: the caller's own, or, as an admin of the project, any membership.
  * @throws Problem FORBIDDEN, MEMBER_NOT_FOUND, CONFLICT for the owner
  */
 export async function remove(tx: Transaction, caller: Caller, isManager: boolean, ref: MemberRef): Promise<void> {
   if (!isManager && ref.userId !== caller.userId)
-    throw new Problem('FORBIDDEN', 'Only an admin of the project may remove others.')
+    throw new Problem('FORBIDDEN', 'Only an admin of the project can remove other members.')
   await find(tx, ref)
   await deleteMember(tx, ref.projectId, ref.userId)
   await forgetAcceptance(tx, ref.userId, ref.projectId)

@@ -28,8 +28,9 @@ export interface MergedCard {
 }
 
 /**
- * Merges a card's work as `mergeRepositories` does, and records the merge. Once all of its repositories with work are merged, this moves the
- * card to its board's first done column and removes its worktrees, where the request or otherwise the project says so.
+ * Merges a card's work as `mergeRepositories` does, and records the merge. Once all of its repositories with work are merged,
+ * this moves the card to its board's first done column and removes its worktrees, according to the request or, by default, the
+ * project.
  * @throws Problem as `mergeRepositories`; INSUFFICIENT_PERMISSIONS if an API key must not move cards
  */
 export async function mergeCard(
@@ -72,7 +73,7 @@ export async function mergeCard(
 
 const nothingDone: DoneAfterMerge = { movedToDone: false, removedWorktree: false, problem: null }
 
-/** Those in which the card has work: a branch at its base has none. */
+/** The repositories in which the card has work: a branch at its base has none. */
 async function withWork(
   db: Database,
   card: CardRow,
@@ -88,7 +89,7 @@ async function withWork(
   return found
 }
 
-/** The merge stands, so that a step that fails is reported, and the next one is tried. */
+/** The merge is final, so a step that fails is reported, and the next one is tried. */
 async function finish(
   { db, worktrees, agents, removal }: MergeDependencies,
   merged: CardRow,

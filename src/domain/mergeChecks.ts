@@ -29,8 +29,8 @@ const maxWaitMs = 2000
 /** Checks whether merged cards still are: their branch contains the merge, and they have no new work. */
 export interface MergeChecks {
   /**
-   * Checks the branches that a project's cards were merged into, and the branches of these cards. If none of them moved, this starts no
-   * process and reads no branch of a card.
+   * Checks the branches that a project's cards were merged into, and the branches of these cards. If none of them moved, this
+   * starts no process and reads no branch of a card.
    */
   ofProject(projectId: number): Promise<void>
   /** Checks all branches of all projects of this machine. */
@@ -39,9 +39,9 @@ export interface MergeChecks {
   ofCard(card: Pick<CardRow, 'id' | 'projectId' | 'mergedAt'>): Promise<void>
 }
 
-/** @param cached a reader that reads again after a commit only: each list of cards asks for the merges */
+/** @param cached a reader that reads again only after a commit, because each list of cards queries the merges */
 export function createMergeChecks(db: Database, cached: Reader): MergeChecks {
-  /** One check at a time per project: requests that come during one share the next. */
+  /** One check at a time per project. Requests that arrive during one share the next. */
   const checks = new Map<number, () => Promise<void>>()
   const checked = new Map<number, CheckedBranches>()
   const checkProject = async (projectId: number, isFull: boolean) => {
@@ -154,14 +154,14 @@ async function checkCard(db: Database, { id, projectId }: Pick<CardRow, 'id' | '
   }
 }
 
-/** Checks a card whose present files in a repository were compared with its base. */
+/** Checks a card whose current files in a repository were compared with its base. */
 export async function checkFiles(db: Database, card: CardRow, repository: string, compared: Comparison): Promise<void> {
   if (card.mergedAt === null) return
   await quietly(checkCard(db, card))
   await quietly(checkUncommitted(db, card, repository, compared))
 }
 
-/** Uncommitted changes are new work, unless they are those that were merged. */
+/** Uncommitted changes are new work, unless they are the merged changes. */
 async function checkUncommitted(db: Database, card: CardRow, name: string, comparison: Comparison): Promise<void> {
   const { headCommit, snapshot } = comparison
   const merge = mergesOf(card).find(({ repository }) => repository === name)

@@ -9,7 +9,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 import { merge } from './changes.ts'
 import { inRepository, listTouched, listWork, withResolution, workIn, type RepositoryWork } from './repositoryWork.ts'
 
-/** What was merged in one of a project's repositories; empty for the home. */
+/** The merge in one of a project's repositories. `repository` is empty for the home. */
 export interface MergedRepository extends Merged {
   repository: string
   branch: string | null
@@ -17,14 +17,14 @@ export interface MergedRepository extends Merged {
 export interface MergeOptions {
   into?: string
   squash: boolean
-  /** The only one in which to merge; undefined: all in which the card has changes. */
+  /** The only repository to merge. Undefined merges all repositories in which the card has changes. */
   repository?: string
 }
 
 /**
- * Merges a card's work in each repository that it has touched, or in the one that is named. All are tried first: where one cannot be
- * merged, none is.
- * @throws Problem as `merge` does, naming the repository; CONFLICT naming what was merged where one fails all the same
+ * Merges a card's work in each repository with changes, or in the named one. All merges are tried first: if one repository cannot
+ * be merged, none is.
+ * @throws Problem as `merge` does, naming the repository; CONFLICT naming the merged repositories if one fails after the trial
  */
 export async function mergeRepositories(
   worktrees: Worktrees,
@@ -48,7 +48,7 @@ export async function mergeRepositories(
   return merged
 }
 
-/** The only repository need not be looked at: merging tells what there is. */
+/** A single repository is not checked in advance, because the merge itself reports its state. */
 async function worksToMerge(
   worktrees: Worktrees,
   db: Reader,
@@ -95,7 +95,7 @@ export async function isOtherwiseMerged(
   return true
 }
 
-/** Something moved between the trial and the merge. What is merged stays: merging once more does the rest. */
+/** A branch moved between the trial and the merge. Finished merges stay, and a second attempt merges the rest. */
 function halfDone(merged: readonly MergedRepository[], error: unknown): unknown {
   if (!(error instanceof Problem)) return error
   const names = merged.map(({ repository }) => repository || homeName).join(', ')

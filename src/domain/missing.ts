@@ -6,7 +6,7 @@ import { firstMissing, type Named } from '../store/missing.ts'
 import { localOperator } from '../store/users.ts'
 import type { Caller } from './caller.ts'
 
-/** The table of a referenced record. Records without a table of their own share their parent's. */
+/** The table of a referenced record. Records without their own table share their parent's. */
 const tables: Partial<Record<NotFoundCode, Named>> = {
   ORGANIZATION_NOT_FOUND: 'organization',
   PROJECT_NOT_FOUND: 'project',
@@ -30,7 +30,7 @@ const tables: Partial<Record<NotFoundCode, Named>> = {
 }
 
 /**
- * Explains a foreign key violation of a write: the outermost record of the request that was deleted meanwhile, else
+ * Explains a foreign key violation of a write: the outermost record of the request that was deleted in the meantime, otherwise
  * the caller's account.
  * @param input the request's path parameters and fields after validation
  */
@@ -53,6 +53,6 @@ export async function explainMissing(
   const missing = await firstMissing(db, named)
   if (missing) return new Problem(codes[missing]!, undefined, { cause })
   if (caller && caller.userId > localOperator && (await firstMissing(db, { user: [caller.userId] })))
-    return new Problem('UNAUTHENTICATED', 'Your account is gone.', { cause })
-  return new Problem('NOT_FOUND', 'Something that this needs was deleted meanwhile.', { cause })
+    return new Problem('UNAUTHENTICATED', 'Your account was deleted.', { cause })
+  return new Problem('NOT_FOUND', 'A record that this request requires was deleted in the meantime.', { cause })
 }

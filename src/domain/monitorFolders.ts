@@ -20,8 +20,8 @@ export async function workingFolder({ worktreePath }: Card, project: Project): P
 }
 
 /**
- * Checks the folder of a card's command and resolves its links: it must be inside the project's folder or a worktree
- * of the card's. Check it again before each run, as it may change.
+ * Checks the folder of a card's command and resolves its links: it must be inside the project's folder or a worktree of the card.
+ * Check it again before each run, because it can change.
  * @throws Problem MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD
  */
 export async function requireCardFolder(
@@ -41,7 +41,7 @@ export async function requireCardFolder(
   return real
 }
 
-/** An agent can replace its worktree by a link to anywhere, so only the parent folder's links are resolved. */
+/** An agent can replace its worktree with a link to anywhere, so only the parent folder's links are resolved. */
 const placeOf = (worktreePath: string): Promise<string | undefined> =>
   realpath(dirname(worktreePath)).then(
     parent => join(parent, basename(worktreePath)),

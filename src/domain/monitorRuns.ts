@@ -3,7 +3,7 @@ import type { Transaction } from '../store/database.ts'
 import { readMonitor, updateMonitor, type MonitorChange, type MonitorRow, type Outcome } from '../store/monitors.ts'
 import { monitor as view } from '../views/monitors.ts'
 
-/** The result of a run. Without `outcome` it was cut short and says nothing about the command. */
+/** The result of a run. Without `outcome`, the run was cut short and has no result for the command. */
 export interface RunResult {
   outcome?: Outcome
   exitCode: number | null
@@ -11,7 +11,9 @@ export interface RunResult {
   output: string
 }
 
-/** Marks a monitor as running. Undefined when it is gone, is not allowed to run, runs already or its card is not active. */
+/**
+ * Marks a monitor as running. Undefined if it was deleted, is not allowed to run, is already running or its card is not active.
+ */
 export async function begin(tx: Transaction, id: number): Promise<MonitorRow | undefined> {
   const row = await readMonitor(tx, id)
   if (row?.permission !== 'allowed' || row.isActive === 0 || row.status === 'running') return undefined
@@ -20,8 +22,8 @@ export async function begin(tx: Transaction, id: number): Promise<MonitorRow | u
 }
 
 /**
- * Records a run's result. Appends an event when the outcome differs from the previous one, and after the first run.
- * @returns the monitor then, with its previous outcome; else undefined
+ * Records a run's result. Appends an event if the outcome differs from the previous one, and after the first run.
+ * @returns the monitor with its previous outcome if an event was appended, otherwise undefined
  */
 export async function finish(
   tx: Transaction,

@@ -38,8 +38,9 @@ export async function changeWishes(
 }
 
 /**
- * Those who want this kind of notification: of some accounts, or of those who work on the project, who keep the budget that it is about,
- * and who watch the card. Nobody who may not see the project, and of a card nobody who said that they do not watch it.
+ * The accounts that receive this kind of notification: of the given accounts, or of those who work on the project, manage the
+ * affected budget or watch the card. Excludes accounts that cannot see the project, and for a card, those who opted out of
+ * watching it.
  */
 export async function recipientsOf(
   db: Reader,

@@ -110,7 +110,7 @@ export async function updateMember(
 }
 
 /**
- * Ends a membership: one's own, or as an admin anybody's.
+ * Ends a membership: the caller's own, or, as an admin, any membership.
  * @throws Problem FORBIDDEN, MEMBER_NOT_FOUND, LAST_ORGANIZATION_ADMIN
  */
 export async function removeMember(
@@ -120,7 +120,7 @@ export async function removeMember(
   ref: OrganizationMemberRef,
 ): Promise<void> {
   if (!isManager && ref.userId !== caller.userId)
-    throw new Problem('FORBIDDEN', 'Only an admin of the organization may remove others.')
+    throw new Problem('FORBIDDEN', 'Only an admin of the organization can remove other members.')
   await requireOtherAdmin(tx, ref, await findMember(tx, ref))
   await deleteOrganizationMember(tx, ref.id, ref.userId)
   await forgetAcceptanceIn(tx, ref.userId, ref.id)

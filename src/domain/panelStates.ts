@@ -13,7 +13,10 @@ export interface PanelOwner {
   projectId: number
 }
 
-/** Replaces the layouts of the named cards and returns all of the project's. @throws Problem VALIDATION_FAILED, naming the key that is no card of the project */
+/**
+ * Replaces the layouts of the named cards and returns all of the project's. @throws Problem VALIDATION_FAILED, naming the key
+ * that is not a card of the project
+ */
 export async function set(
   tx: Transaction,
   { userId, projectId }: PanelOwner,

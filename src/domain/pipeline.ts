@@ -52,7 +52,9 @@ export async function setPipeline(
   return readPipeline(tx, await changeCard(tx, card, { pipeline, ...waits }))
 }
 
-/** The column into which a card goes on: of the step after that of its present column, or the first done one; out of a backlog, of the first step. */
+/**
+ * The next column of a card: of the step after its current column, or the first done column; from a backlog, of the first step.
+ */
 export async function readNext(
   db: Reader,
   card: Pick<CardRow, 'boardId' | 'columnId' | 'columnType' | 'pipeline'>,

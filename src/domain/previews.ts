@@ -10,20 +10,20 @@ import { findWorkplace, requireSubfolder, type Workplace } from './worktrees.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from './worktreeSettings.ts'
 
-/** What serves a card's worktree, and where. */
+/** The command that serves a card's worktree, and its location. */
 export interface PreviewPlan {
   card: CardRow
   project: ProjectRow
   command: string
   place: Workplace
-  /** The first is the one that people are sent to. */
+  /** The first port is the one that users open. */
   ports: readonly [number, ...number[]]
 }
 
 /**
- * Finds out how a card's worktree is served.
- * @throws Problem CARD_NOT_FOUND; CONFLICT where the project has no preview command, the card is archived or has no folder yet, or
- *   all ports are taken
+ * Determines how a card's worktree is served.
+ * @throws Problem CARD_NOT_FOUND; CONFLICT if the project has no preview command, the card is archived or has no folder yet, or
+ * all ports are taken
  */
 export async function planPreview(
   worktrees: Worktrees,

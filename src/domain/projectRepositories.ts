@@ -9,9 +9,9 @@ import type { Caller } from './caller.ts'
 import { requireFolder } from './projects.ts'
 
 /**
- * Checks the folders of a project's other repositories as that of its home is checked. Each must be the top of a working tree, be apart
- * from the home and the others, and not be the board's own.
- * @returns the repositories with their paths as they are stored
+ * Checks the folders of a project's other repositories like that of its home. Each must be the root of a working tree, separate
+ * from the home and the others, and not a folder of the board itself.
+ * @returns the repositories with their paths as stored
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS, VALIDATION_FAILED
  */
 export async function requireRepositories(
@@ -31,7 +31,10 @@ export async function requireRepositories(
   return found
 }
 
-/** Checks that a project's home and its other repositories lie apart, where only the home changes. @throws Problem VALIDATION_FAILED */
+/**
+ * Checks that a project's home and its other repositories are separate, if only the home changes. @throws Problem
+ * VALIDATION_FAILED
+ */
 export async function requireApart(
   config: ServerConfig,
   homePath: string,
@@ -55,7 +58,10 @@ export async function requireApart(
       each => each.commonDir === commonDir || isWithin(each.folder, folder) || isWithin(folder, each.folder),
     )
     if (other)
-      throw invalid(field, `must be apart from ${other.what}: ${name} is the same repository, or one lies in the other`)
+      throw invalid(
+        field,
+        `must be apart from ${other.what}: ${name} is the same repository, or one contains the other`,
+      )
     taken.push({ folder, commonDir, what: `the repository ${name}` })
   }
 }

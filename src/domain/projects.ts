@@ -92,13 +92,13 @@ export async function findVisible(db: Reader, caller: Caller, id: number): Promi
   return (await readVisibleProject(db, caller.userId, id)) ?? refuse('PROJECT_NOT_FOUND')
 }
 
-/** The projects that the caller may see, in the caller's own order. */
+/** The projects that the caller can see, in the caller's own order. */
 export const list = async (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> =>
   (await listProjects(db, caller.userId, isAdmin(caller), organizationId)).filter(project =>
     isInScope(caller, project.id, project.organizationId),
   )
 
-/** The strongest role that the caller has in any project; undefined for who sees none. */
+/** The highest role that the caller has in any project. Undefined if the caller can see none. */
 export const strongestRole = async (db: Reader, caller: Caller): Promise<ProjectRole | undefined> =>
   strongest((await list(db, caller)).map(project => roleBy(caller, project)))
 
@@ -122,13 +122,13 @@ export async function create(
   return findVisible(tx, caller, id)
 }
 
-/** @throws Problem VALIDATION_FAILED where there would be too many hosts */
+/** @throws Problem VALIDATION_FAILED if there would be too many hosts */
 function changedSandbox(before: SandboxSettings, change: InferOutput<typeof ChangedSandbox>): SandboxSettings {
   const { addHosts, ...rest } = change
   const changed = { ...before, ...rest }
   if (!addHosts) return changed
   const hosts = [...new Set([...changed.hosts, ...addHosts])]
-  if (hosts.length > maxHosts) throw invalid('sandbox.addHosts', `would make more than ${maxHosts} hosts`)
+  if (hosts.length > maxHosts) throw invalid('sandbox.addHosts', `would exceed the maximum of ${maxHosts} hosts`)
   return { ...changed, hosts }
 }
 
@@ -178,7 +178,7 @@ export async function update(
 }
 
 /**
- * Deletes a project with everything in it and ends its agents; its folder stays, and worktrees are removed later.
+ * Deletes a project with everything in it and ends its agents. Its folder stays, and worktrees are removed later.
  * @throws Problem PROJECT_NOT_FOUND, DISK_FULL
  */
 export async function remove(tx: Transaction, agents: Agents, id: number, places: WorktreePlaces): Promise<void> {
@@ -198,9 +198,7 @@ export async function history(db: Reader, id: number, now: Date, since = firstDa
   return [...(await listProjectDays(db, id, since, today)), await readPresentDay(db, id, today)]
 }
 
-/**
- * The usage of a project's agents in sessions that began from `since` on (by default 90 days ago), oldest first.
- */
+/** The usage of a project's agents in sessions that started from `since` on (by default 90 days ago), oldest first. */
 export const usageByDay = (db: Reader, id: number, now: Date, since = firstDay(now)): Promise<AgentUsageOfDay[]> =>
   listAgentUsage(db, id, since)
 
@@ -244,7 +242,7 @@ export async function reassign(tx: Transaction, from: number, to: number): Promi
   }
 }
 
-/** Puts the projects that the caller may see in the caller's own order. @throws Problem INVALID_ORDER */
+/** Reorders the projects that the caller can see. @throws Problem INVALID_ORDER */
 export async function reorder(tx: Transaction, caller: Caller, ids: readonly number[]): Promise<VisibleProject[]> {
   requireWholeOrder(ids, await list(tx, caller))
   for (const [position, id] of ids.entries()) await setProjectPosition(tx, caller.userId, id, position)
@@ -252,8 +250,8 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 }
 
 /**
- * Checks a project's folder: absolute, existing, below the caller's roots, and in no repository that would add the board's own folders.
- * Returns the path as it is stored, without `..` and trailing slashes.
+ * Checks a project's folder: absolute, existing, below the caller's roots, and not in a repository that would add the board's own
+ * folders. Returns the path as stored, without `..` and trailing slashes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS, VALIDATION_FAILED
  */
 export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
@@ -268,8 +266,8 @@ export async function requireFolder(config: ServerConfig, caller: Caller, path: 
 }
 
 /**
- * Makes the folder of a new project if its parent exists.
- * @returns whether it was made
+ * Creates the folder of a new project if its parent exists.
+ * @returns whether it was created
  * @throws Problem PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
  */
 export async function makeFolder(config: ServerConfig, caller: Caller, path: string): Promise<boolean> {
@@ -282,7 +280,7 @@ export async function makeFolder(config: ServerConfig, caller: Caller, path: str
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new Problem('PATH_NOT_FOUND', `The folder could not be made: ${(error as NodeJS.ErrnoException).code}.`, {
+    throw new Problem('PATH_NOT_FOUND', `The folder could not be created: ${(error as NodeJS.ErrnoException).code}.`, {
       cause: error,
     })
   }
@@ -298,7 +296,7 @@ async function isBelowRoots(roots: readonly string[], folder: string): Promise<b
   return false
 }
 
-/** Requires that a caller may have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
+/** Requires that a caller can have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function requireOrganization(tx: Reader, caller: Caller, organizationId: number | null): Promise<void> {
   if (organizationId === null) return
   const organization = await readOrganization(tx, caller.userId, organizationId)

@@ -42,13 +42,13 @@ export async function find(db: Reader, cardId: number, repository: string): Prom
   return pull
 }
 
-/** Keeps a pull request that the forge is about to be asked for. */
+/** Stores a pull request that is about to be created on the forge. */
 export async function add(tx: Transaction, pull: NewPullRequest): Promise<PullRequestRow> {
   const id = await insertPullRequest(tx, pull)
   return tell(tx, (await readPullRequestById(tx, id))!)
 }
 
-/** Forgets a pull request that the forge did not make. */
+/** Deletes a pull request that the forge did not create. */
 export async function forget(tx: Transaction, pull: PullRequestRow): Promise<void> {
   deletePullRequest(tx, pull.id)
   const projectId = await projectOfCard(tx, pull.cardId)
@@ -56,8 +56,8 @@ export async function forget(tx: Transaction, pull: PullRequestRow): Promise<voi
 }
 
 /**
- * Stores what is new of a pull request, tells of it and of its card, and records what became of it. Fields that are as they were
- * are no change.
+ * Stores the changes of a pull request, announces them and the changes of its card, and records its outcome. Fields with equal
+ * values are not changes.
  */
 export async function change(
   tx: Transaction,
@@ -78,7 +78,7 @@ const actions = { open: 'pull_request.opened', merged: 'pull_request.merged', cl
 const isSame = (stored: string | number | null, given: string | number | boolean | null | undefined): boolean =>
   given === undefined || stored === (typeof given === 'boolean' ? Number(given) : given)
 
-/** `#12`, on one line with the repository where that is not the project's home. */
+/** `#12`, on one line with the repository unless it is the project's home. */
 const nameOf = ({ number, repository }: PullRequestRow): string =>
   [repository, number === null ? '' : `#${number}`].filter(Boolean).join(' ')
 

@@ -5,11 +5,11 @@ import * as order from '../store/order.ts'
 import { isOrdered } from './columnLimits.ts'
 
 /*
- * What the most frequent writes will read, named before they do (`Transaction.ahead`): on a database server the answers come in one
- * message. What is wrong here costs a read, and changes nothing.
+ * The reads of the most frequent writes, announced in advance (`Transaction.ahead`): on a database server, the answers arrive in
+ * one message. An error here costs a read and has no other effect.
  */
 
-/** Names what `move` in src/domain/cardMoves.ts will read. */
+/** Announces the reads of `move` in src/domain/cardMoves.ts. */
 export function readAheadOfMove(
   tx: Transaction,
   { projectId, cardId }: { projectId: number; cardId: number },
@@ -22,7 +22,7 @@ export function readAheadOfMove(
   })
 }
 
-/** Names what `create` in src/domain/cards.ts will read. */
+/** Announces the reads of `create` in src/domain/cards.ts. */
 export function readAheadOfCard(
   tx: Transaction,
   { projectId, columnId, kind }: { projectId: number; columnId?: number } & Parameters<typeof isOrdered>[0],

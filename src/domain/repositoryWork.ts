@@ -17,15 +17,15 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 import { compareWork } from './changes.ts'
 import { keep } from './worktrees.ts'
 
-/** What is needed of a project to find its repositories. */
+/** The fields of a project that are needed to find its repositories. */
 export type ProjectPlaces = Pick<
   ProjectRow,
   'id' | 'path' | 'folderRecords' | 'repositories' | 'forge' | 'forgeCredentialId'
 >
 
 /**
- * A card and its project as one of the project's repositories has them: with the worktree, branch and base commit there, and its
- * folder. What works on a card's branch takes these two, so it works in each repository alike.
+ * A card and its project from the view of one of the project's repositories: with the worktree, branch and base commit there, and
+ * its folder. Functions that work on a card's branch accept these two, so that they work in each repository.
  */
 export interface RepositoryWork {
   /** Empty for the home. */
@@ -34,7 +34,7 @@ export interface RepositoryWork {
   project: ProjectPlaces
 }
 
-/** A card's work in one of its project's repositories. @throws Problem VALIDATION_FAILED for a name that the project has not */
+/** A card's work in one of its project's repositories. @throws Problem VALIDATION_FAILED for an unknown name */
 export async function workIn(
   db: Reader,
   card: CardRow,
@@ -45,7 +45,7 @@ export async function workIn(
   return workOf(card, project, repository, await readCardRepository(db, card.id, repository))
 }
 
-/** The folder of one of a project's repositories. @throws Problem VALIDATION_FAILED for a name that the project has not */
+/** The folder of one of a project's repositories. @throws Problem VALIDATION_FAILED for an unknown name */
 export const folderIn = (project: ProjectPlaces, repository: string): string =>
   repository === home ? project.path : requireRepository(project, repository).path
 
@@ -71,7 +71,10 @@ export async function listWork(db: Reader, card: CardRow, project: ProjectPlaces
   ]
 }
 
-/** A project as one of its repositories has it. What the forge's settings name is in the home. @throws Problem VALIDATION_FAILED */
+/**
+ * A project from the view of one of its repositories. The names in the forge's settings refer to the home. @throws Problem
+ * VALIDATION_FAILED
+ */
 export const projectIn = <P extends ProjectPlaces>(project: P, repository: string): P =>
   repository === home
     ? project
@@ -99,7 +102,7 @@ const workOf = (
   project: projectIn(project, name),
 })
 
-/** Those in which a card has commits or changes. A repository that is not there any more has none. */
+/** The repositories in which a card has commits or changes. A repository that no longer exists has none. */
 export async function listTouched(
   worktrees: Worktrees,
   db: Reader,
@@ -112,7 +115,7 @@ export async function listTouched(
 }
 
 /**
- * How many files a card has changed in all of its project's repositories.
+ * The number of files that a card has changed in all of its project's repositories.
  * @param see receives each comparison
  * @throws Problem as `compareWork` does
  */
@@ -134,8 +137,8 @@ export async function countChangedFiles(
 }
 
 /**
- * The trees of a card's present files in all of its project's repositories. Undefined if one has none to compare. @throws Problem as
- * `diffOf` does
+ * The trees of a card's current files in all of its project's repositories. Undefined if one has none to compare. @throws Problem
+ * as `diffOf` does
  */
 export async function readTrees(
   worktrees: Worktrees,
@@ -152,7 +155,9 @@ export async function readTrees(
   return trees.join()
 }
 
-/** What a card has in each of its project's repositories, the home first. @throws Problem CONFLICT when Git fails or takes too long */
+/**
+ * A card's work in each of its project's repositories, the home first. @throws Problem CONFLICT if Git fails or takes too long
+ */
 export async function list(
   worktrees: Worktrees,
   db: Reader,
@@ -180,7 +185,7 @@ export async function list(
 
 async function branchOfFolder(project: ProjectPlaces): Promise<string | null> {
   const repository = await findProjectRepository(project).catch((error: unknown) => {
-    // The repository does not exist any more, or is another one.
+    // The repository no longer exists, or was replaced by another one.
     if (error instanceof Problem) return undefined
     throw error
   })
@@ -203,7 +208,7 @@ async function measure(worktrees: Worktrees, { card, project }: RepositoryWork):
 export const isTouched = ({ work, baseCommit, headCommit }: Comparison): boolean =>
   work.stats.filesChanged > 0 || (baseCommit !== null && headCommit !== null && headCommit !== baseCommit)
 
-/** Stores the commit that a card's changes in a repository are told from. */
+/** Stores the commit that a card's changes in a repository are compared with. */
 export async function keepBase(
   db: Database,
   { repository, card }: Pick<RepositoryWork, 'repository' | 'card'>,
@@ -216,11 +221,11 @@ export async function keepBase(
   })
 }
 
-/** A branch as a card's activity names it, with its repository where that is not the home. */
+/** A branch as a card's activity names it, with its repository unless that is the home. */
 export const branchWords = (repository: string, branch: string): string =>
   repository === home ? branch : `${branch} in ${repository}`
 
-/** Says in the message of a problem in which of several repositories it is. */
+/** Adds the repository to the message of a problem, if there are several. */
 export function inRepository(repository: string, error: unknown): unknown {
   if (!(error instanceof Problem) || repository === home) return error
   const details = error.details?.map(({ path, message }) => ({ path, message: `${message} in ${repository}` }))
@@ -230,7 +235,7 @@ export function inRepository(repository: string, error: unknown): unknown {
   })
 }
 
-/** Adds to a conflict the command that has the card's agent resolve it. */
+/** Adds to a conflict the command with which the card's agent resolves it. */
 export function withResolution<Failure>(error: Failure, cardId: number, repository: string): Failure | Problem {
   if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') return error
   const option = repository === home ? '' : ` --repository ${repository}`

@@ -28,16 +28,17 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'repositories' | 'copiedFiles'>
 
-/** The project's other repositories as a card's agent has them, and what people are to be told of that. */
+/** The project's other repositories for a card's agent, with the remarks for users. */
 interface PreparedRepositories {
   repositories: WorkplaceRepository[]
   remarks: string[]
 }
 
 /**
- * Ensures that a card which works in worktrees has one in each of its project's other repositories, on a branch of the same name where
- * that is unused. Each is stored before it is made, so that an interrupted start can be resumed. At most one call at a time per card.
- * @throws Problem CONFLICT (a repository is gone, a branch is in use), CARD_NOT_FOUND, DISK_FULL
+ * Ensures that a card which works in worktrees has one in each of its project's other repositories, on a branch of the same name
+ * if that is unused. Each is stored before it is created, so that an interrupted start can be resumed. At most one call at a time
+ * per card.
+ * @throws Problem CONFLICT (a repository was deleted, a branch is in use), CARD_NOT_FOUND, DISK_FULL
  */
 export async function ensureRepositories(
   worktrees: Worktrees,
@@ -119,7 +120,7 @@ async function keep(
   if (!isThere) throw new Problem('CARD_NOT_FOUND')
 }
 
-/** One folder for all worktrees of a card beside its home: where one is already, else beside the card's own. */
+/** The folder for all worktrees of a card outside its home: the existing one, otherwise next to the card's own worktree. */
 async function folderFor(
   { id }: CardRow,
   project: Project,
@@ -136,7 +137,7 @@ async function folderFor(
 const isThere = async (path: string): Promise<boolean> =>
   (await kindOf(path)) !== 'nothing' || (await kindOf(unfinishedPath(path))) !== 'nothing'
 
-/** The project's other repositories as a card has them now; none is made. */
+/** The current state of the project's other repositories for a card. Creates no worktrees. */
 export async function findRepositories(
   db: Reader,
   card: Pick<CardRow, 'id' | 'useWorktree'>,
@@ -165,7 +166,7 @@ export async function worktreesBeside(
 }
 
 /**
- * Ensures for a card's worktrees beside its home what `requireNothingLost` ensures for that.
+ * Ensures for a card's worktrees outside its home what `requireNothingLost` ensures for the home.
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLostBeside(
@@ -180,7 +181,7 @@ export async function requireNothingLostBeside(
   await requireAllKept(worktrees, folderRecords, card, await listCardRepositories(db, id), force, dataDir)
 }
 
-/** What a card leaves in a repository. */
+/** The leftovers of a card in a repository. */
 export type LeftWorktree = Pick<CardRepositoryRow, 'name' | 'path' | 'branch' | 'worktreePath'>
 
 /** @throws Problem WORKTREE_DIRTY */
@@ -204,8 +205,8 @@ export async function requireAllKept(
 }
 
 /**
- * Removes what a card left in a repository; the caller has ensured that nothing is lost.
- * @returns whether its branch is still there: it is deleted only when others hold all its commits
+ * Removes the leftovers of a card in a repository. The caller has ensured that no work is lost.
+ * @returns whether its branch still exists: it is deleted only if other branches contain all its commits
  * @throws Problem CONFLICT
  */
 export async function dropLeft(
@@ -216,12 +217,12 @@ export async function dropLeft(
   if (worktreePath === null) return true
   const hasBranch = await dropWorktree(worktrees, { path, folderRecords }, worktreePath, branch)
   await rmdir(dirname(worktreePath)).catch(() => {
-    /* The card has other worktrees in it, or it is gone. */
+    /* The folder contains other worktrees of the card, or was deleted. */
   })
   return hasBranch
 }
 
-/** Removes a card's worktrees beside its home; the caller has ensured that nothing is lost. @throws Problem CONFLICT */
+/** Removes a card's worktrees outside its home. The caller has ensured that no work is lost. @throws Problem CONFLICT */
 export async function removeBeside(
   worktrees: Worktrees,
   db: Database,

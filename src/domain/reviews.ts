@@ -38,22 +38,22 @@ import { requireMayApprove, requireMayStart } from './startPermission.ts'
 export interface ReviewWithComments extends ReviewRow {
   comments: ReviewCommentRow[]
 }
-/** A person's unsent review. `startLine` is null for one line. */
+/** A user's unsent review. `startLine` is null for a single line. */
 export interface Draft {
   body: string
   comments: NewComment[]
   updatedAt: string | null
 }
 type OwnRef = CardRef & { caller: Caller }
-/** A validated review: its comments are lines of the diff of `comparison`. */
+/** A validated review: its comments refer to lines of the diff of `comparison`. */
 export interface CheckedReview {
   verdict: Verdict
   body: string
   comments: PlacedComment[]
   comparison: Comparison | undefined
-  /** The same in repositories beside the home that the card has touched. */
+  /** The comparisons in the project's other repositories with changes of the card. */
   beside: Array<{ name: string; path: string; comparison: Comparison }>
-  /** The time of the draft it was made of; undefined for one passed by the request. */
+  /** The time of the draft that the review was created from. Undefined for a review in the request. */
   draftedAt: string | undefined
 }
 
@@ -66,7 +66,7 @@ export async function list(db: Reader, ref: CardRef): Promise<ReviewWithComments
   return reviews.map(review => ({ ...review, comments: byReview.get(review.id)! }))
 }
 
-/** The caller's own draft of a review, an empty one where there is none. @throws Problem CARD_NOT_FOUND */
+/** The caller's own draft of a review. Empty if there is none. @throws Problem CARD_NOT_FOUND */
 export async function findDraft(db: Reader, ref: OwnRef): Promise<Draft> {
   const { id } = await find(db, ref)
   const draft = await readReviewDraft(db, ref.caller.userId, id)
@@ -93,9 +93,9 @@ export async function saveDraft(
 }
 
 /**
- * Validates a review, or the caller's draft without body and comments, against the card's present changes. Stores a
- * snapshot of the files in the repository, so that a later diff can begin there.
- * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT when Git fails
+ * Validates a review, or the caller's draft without body and comments, against the card's current changes. Stores a snapshot of
+ * the files in the repository, so that a later diff can start from it.
+ * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT if Git fails
  */
 export async function check(
   worktrees: Worktrees,
@@ -147,7 +147,7 @@ async function compareBeside(
   return beside
 }
 
-/** Undefined where there is no repository. */
+/** Undefined if there is no repository. */
 const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder): Promise<Comparison | undefined> =>
   compareWork(worktrees, card, project, { stores: true }).catch((error: unknown) => {
     if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
@@ -156,8 +156,8 @@ const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder):
 
 /**
  * Adds a validated review, and deletes its draft.
- * @throws Problem CARD_NOT_FOUND, CONFLICT when that draft was sent or changed meanwhile, INSUFFICIENT_PERMISSIONS for an approval that
- *   moves the card forward
+ * @throws Problem CARD_NOT_FOUND, CONFLICT if that draft was sent or changed in the meantime, INSUFFICIENT_PERMISSIONS for an
+ * approval that moves the card forward
  */
 export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview): Promise<ReviewWithComments> {
   const card = await find(tx, ref)
@@ -198,7 +198,7 @@ const stateAfter = ({ reviewState, reviewRound }: CardRow, verdict: Verdict) =>
 
 async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promise<void> {
   if ((await findDraft(tx, ref)).updatedAt !== draftedAt)
-    throw new Problem('CONFLICT', 'The draft was sent or changed meanwhile.')
+    throw new Problem('CONFLICT', 'The draft was sent or changed in the meantime.')
   deleteReviewDraft(tx, ref.caller.userId, ref.cardId)
 }
 
@@ -213,8 +213,8 @@ export async function keepReviewed(
 }
 
 /**
- * The snapshot of a review in a repository, the base for a diff since then; undefined where nothing was changed. @throws Problem
- * REVIEW_NOT_FOUND, CARD_NOT_FOUND
+ * The snapshot of a review in a repository, which is the base for a diff since then. Undefined if there were no changes. @throws
+ * Problem REVIEW_NOT_FOUND, CARD_NOT_FOUND
  */
 export async function startOf(
   db: Reader,

@@ -10,7 +10,7 @@ import { repositoriesOf } from '../store/projects.ts'
 import type { Caller } from './caller.ts'
 import * as projects from './projects.ts'
 
-/** A folder that a caller may browse: its path, and its real path. */
+/** A folder that a caller can browse: its path, and its real path. */
 export interface Root {
   path: string
   real: string
@@ -26,7 +26,7 @@ export type Hidden = ReadonlyArray<Pick<Stats, 'dev' | 'ino'>>
 
 const maxLinks = 40
 
-/** The repositories of the projects that the caller may see, and a super_admin's browse root. Missing ones are left out. */
+/** The repositories of the projects that the caller can see, and a super_admin's browse root. Missing folders are omitted. */
 export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Reader, caller: Caller): Promise<Root[]> {
   const named = (await projects.list(db, caller)).flatMap(project => [
     project.path,
@@ -39,7 +39,7 @@ export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Read
   return roots.filter((root): root is Root => root.real !== undefined)
 }
 
-/** What is never shown, as far as it is there. */
+/** The existing folders that are never shown. */
 export async function hiddenIn(places: WorktreePlaces): Promise<Hidden> {
   return (await Promise.all(boardFolders(places).map(folder => stat(folder).catch(() => [])))).flat()
 }
@@ -76,7 +76,7 @@ export async function locate(roots: readonly Root[], hidden: Hidden, path: strin
   }
 }
 
-/** The parent folder, if it is below a root too. */
+/** The parent folder, if it is also below a root. */
 export function parentOf(roots: readonly Root[], path: string): string | null {
   const parent = dirname(path)
   return parent !== path && roots.some(root => isWithin(root.path, parent) || isWithin(root.real, parent))
@@ -90,7 +90,7 @@ function enter(roots: readonly Root[], path: string): { real: string; names: str
     for (const start of [root.real, root.path])
       if (isWithin(start, path)) return { real: root.real, names: relative(start, path).split(sep).filter(Boolean) }
   }
-  throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be below the folder of a project that you may see.')
+  throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be below the folder of a project that you can see.')
 }
 
 const statsOf = (path: string): Promise<Stats> =>

@@ -33,7 +33,7 @@ export interface ScheduleRef {
   projectId: number
   scheduleId: number
 }
-/** When a schedule runs: by one of the first two. */
+/** The timing of a schedule, by one of the first two fields. */
 interface GivenTiming {
   cron?: string
   everySecs?: number
@@ -70,7 +70,7 @@ async function find(db: Reader, { projectId, scheduleId }: ScheduleRef): Promise
   return schedule
 }
 
-/** When a schedule that is made now would run. @throws Problem VALIDATION_FAILED */
+/** The next runs of a schedule that would be created now. @throws Problem VALIDATION_FAILED */
 export function preview(given: GivenTiming, now: string): { timeZone: string; nextRuns: string[] } {
   if ((given.cron === undefined) === (given.everySecs === undefined))
     throw invalid('cron', 'is required, or everySecs, and not both')
@@ -79,9 +79,9 @@ export function preview(given: GivenTiming, now: string): { timeZone: string; ne
 }
 
 /**
- * Makes a schedule whose runs have the caller's rights.
- * @throws Problem VALIDATION_FAILED, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, CONFLICT when the project has too many,
- *   INSUFFICIENT_PERMISSIONS for a key that may not do what the schedule does
+ * Creates a schedule whose runs have the caller's rights.
+ * @throws Problem VALIDATION_FAILED, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, CONFLICT if the project has too many,
+ * INSUFFICIENT_PERMISSIONS for a key without a permission that the schedule requires
  */
 export async function create(
   tx: Transaction,
@@ -108,7 +108,7 @@ export async function create(
 }
 
 /**
- * Changes a schedule. Whoever changes more than its name, other than to disable it, becomes its maker.
+ * Changes a schedule. A caller who changes more than its name, other than to disable it, becomes its owner.
  * @throws Problem SCHEDULE_NOT_FOUND, and as `create`
  */
 export async function update(
@@ -157,8 +157,8 @@ export async function remove(tx: Transaction, ref: ScheduleRef): Promise<void> {
 }
 
 /**
- * Makes a schedule's next card now, with the caller's rights and whatever the last one is doing. A run that waits has its turn
- * with that.
+ * Creates a schedule's next card now, with the caller's rights, regardless of the state of the last card. This replaces a waiting
+ * run.
  * @throws Problem SCHEDULE_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS
  */
 export async function runNow(
@@ -175,7 +175,7 @@ export async function runNow(
 }
 
 /**
- * Makes a card of a schedule's template. `at` is the time whose day is the run's.
+ * Creates a card from a schedule's template. `at` is the time whose day is the run date.
  * @throws Problem as `cards.create`
  */
 export async function makeCard(
@@ -185,7 +185,7 @@ export async function makeCard(
   { caller, at, force }: { caller: Caller; at: string; force?: boolean },
 ): Promise<CardRow> {
   const { title, columnId, assigneeIds, ...card } = JSON.parse(template) as StoredTemplate
-  // Who has left the project is assigned no more.
+  // Accounts that have left the project are no longer assigned.
   const people = await listPeopleOf(tx, projectId, assigneeIds)
   return createCard(tx, agents, {
     ...card,
@@ -198,14 +198,14 @@ export async function makeCard(
   })
 }
 
-/** Whether the column of a schedule's cards takes another one; one that is gone is left to the run. */
+/** Whether the column of a schedule's cards accepts another card. A deleted column is reported by the run. */
 export async function hasRoomFor(db: Reader, { projectId, template }: ScheduleRow): Promise<boolean> {
   const { columnId } = JSON.parse(template) as StoredTemplate
   const column = await (columnId === null ? readDefaultColumn(db, projectId) : readColumn(db, columnId))
   return !column || hasRoom(db, column)
 }
 
-/** Changes what the board knows of a schedule's runs. */
+/** Changes the recorded state of a schedule's runs. */
 export async function change(tx: Transaction, schedule: ScheduleRow, changed: ScheduleChange): Promise<ScheduleRow> {
   await updateSchedule(tx, schedule.id, changed)
   return announce(tx, 'schedule.updated', { projectId: schedule.projectId, scheduleId: schedule.id })
@@ -215,7 +215,7 @@ export async function change(tx: Transaction, schedule: ScheduleRow, changed: Sc
 export const disable = (tx: Transaction, schedule: ScheduleRow, disabledReason: string): Promise<ScheduleRow> =>
   change(tx, schedule, { enabled: false, disabledReason, nextRunAt: null, waitingSince: null })
 
-/** @throws Problem INSUFFICIENT_PERMISSIONS for a key that may not make cards */
+/** @throws Problem INSUFFICIENT_PERMISSIONS for a key that cannot create cards */
 function requireMayCreate({ key }: Caller): void {
   if (key && !key.permissions.includes('cards.create'))
     throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.create, which a run needs.')
@@ -231,11 +231,11 @@ async function announce(
   return schedule
 }
 
-/** A template that another agent takes nothing from of the one before, as with a card. */
+/** A template without the fields that belong to the previous agent, as for a card. */
 const withoutOtherAgents = (template: StoredTemplate, { agent }: Partial<StoredTemplate>): StoredTemplate =>
   agent === undefined || agent === template.agent ? template : { ...template, ...noChoice }
 
-/** The fields that are named. */
+/** The fields with a value. */
 const named = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
@@ -245,7 +245,7 @@ function newTiming({ cron, everySecs, timeZone = localTimeZone() }: GivenTiming,
   return timing
 }
 
-/** The timing after a change; undefined where it stays. */
+/** The timing after a change. Undefined if it is unchanged. */
 function changedTiming(
   schedule: ScheduleRow,
   { cron, everySecs, timeZone }: GivenTiming,
@@ -264,7 +264,7 @@ function changedTiming(
   )
 }
 
-/** A template as it is stored, once the caller could make a card of it. */
+/** The stored form of a template, once the caller is known to be able to create a card from it. */
 async function checkedTemplate(
   tx: Transaction,
   agents: Agents,

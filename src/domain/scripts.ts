@@ -28,7 +28,7 @@ export interface ScriptRef {
   projectId: number
   scriptId: number
 }
-/** The runner, as far as the rules of scripts use it. */
+/** The runner functions that the rules of scripts use. */
 export interface ScriptRuns {
   /** After the commit: reconciles processes with open runs. */
   reconcile(tx: Transaction): void
@@ -43,7 +43,7 @@ async function find(db: Reader, { projectId, scriptId }: ScriptRef): Promise<Scr
 
 export const list = (db: Reader, projectId: number): Promise<ScriptRow[]> => listScripts(db, projectId)
 
-/** Keeps a shell command at the end of a project's scripts. @throws Problem CONFLICT when there are too many */
+/** Adds a shell command at the end of a project's scripts. @throws Problem CONFLICT if there are too many */
 export async function create(
   tx: Transaction,
   projectId: number,
@@ -54,7 +54,7 @@ export async function create(
   return find(tx, { projectId, scriptId: await insertScript(tx, { projectId, name, command }) })
 }
 
-/** Changes a script's name or command; a run under way is not affected. @throws Problem SCRIPT_NOT_FOUND */
+/** Changes a script's name or command. A current run is not affected. @throws Problem SCRIPT_NOT_FOUND */
 export async function update(
   tx: Transaction,
   ref: ScriptRef,
@@ -76,7 +76,7 @@ export async function remove(tx: Transaction, runs: ScriptRuns, ref: ScriptRef):
   runs.reconcile(tx)
 }
 
-/** Puts a project's scripts in order. @throws Problem INVALID_ORDER */
+/** Reorders a project's scripts. @throws Problem INVALID_ORDER */
 export async function reorder(tx: Transaction, projectId: number, ids: readonly number[]): Promise<ScriptRow[]> {
   requireWholeOrder(ids, await listScripts(tx, projectId))
   for (const [position, id] of ids.entries()) await setScriptPosition(tx, id, position)
@@ -88,7 +88,7 @@ export async function statuses(db: Reader, projectId: number, scriptId?: number)
   return scriptId === undefined ? listRuns(db, projectId) : [await status(db, { projectId, scriptId })]
 }
 
-/** Begins a run. @throws Problem SCRIPT_NOT_FOUND, SCRIPT_ALREADY_RUNNING */
+/** Starts a run. @throws Problem SCRIPT_NOT_FOUND, SCRIPT_ALREADY_RUNNING */
 export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Promise<ScriptRunRow> {
   if ((await status(tx, ref)).status === 'running') throw new Problem('SCRIPT_ALREADY_RUNNING')
   await insertRun(tx, ref.scriptId)
@@ -99,7 +99,7 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
 }
 
 /**
- * Requests the end of a run: it stays open until all its processes are gone. The first requester is recorded. @throws
+ * Requests the end of a run, which stays open until all its processes have exited. The first requester is recorded. @throws
  * Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING
  */
 export async function cancel(

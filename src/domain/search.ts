@@ -18,7 +18,10 @@ import { isAdmin, type Caller } from './caller.ts'
 import { list as listProjects } from './projects.ts'
 
 const batchSize = 500
-/** How many batches a search indexes before it answers: recent writes are found, and an import delays nobody. */
+/**
+ * The maximum number of batches that a search indexes before it answers. Recent writes are found, and an import does not delay
+ * searches.
+ */
 const maxBatchesPerPass = 4
 const excerptLength = 80
 
@@ -30,9 +33,9 @@ interface Query {
 }
 
 /**
- * Searches what the caller may see: projects and boards by name first, then cards, newest first, those with all words
- * in the title before the others, and then cards with the words in a comment or in the last message of their agent. The
- * last word is a prefix where whole words find too little.
+ * Searches everything that the caller can see: projects and boards by name first, then cards, newest first, those with all words
+ * in the title before the others, and then cards with the words in a comment or in the last message of their agent. The last word
+ * is a prefix if whole words find too few results.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function find(db: Database, caller: Caller, { q, projectId, limit }: Query): Promise<Found[]> {
@@ -127,7 +130,7 @@ function excerptOf(text: string, words: readonly string[]): string | null {
   return `${start > 0 ? '…' : ''}${excerpt}${start + excerptLength < text.length ? '…' : ''}`
 }
 
-/** Whether nothing of the server is hidden from the caller. A key may be of a part of it only. */
+/** Whether nothing on the server is hidden from the caller. A key can be limited to a part of the server. */
 const seesAll = (caller: Caller) => isAdmin(caller) && (!caller.key || caller.key.scope === 'server')
 /** Transcripts require a permission of a key that the search itself does not. */
 const readsTranscripts = ({ key }: Caller) => !key || key.permissions.includes('agents.read')

@@ -18,24 +18,25 @@ import type { CardStatus } from '../contract/fields.ts'
  *     └───────────┴────────┴───────────┴─────────────┘
  *                          │ pre-sessions only
  *                          ├──▶ idle       the refined prompt was accepted
- *                          └──▶ cancelled  the talk was cancelled between two turns
+ *                          └──▶ cancelled  the pre-session was cancelled between two turns
  *
- * - completed: a turn ended and no message was waiting, the session handed off, or a person completed the card.
- * - failed: `statusReason` says what the agent, or the server, could not do.
- * - cancelled: by a person, or by the agent itself.
+ * - completed: a turn ended and no message was waiting, the session handed off, or a user completed the card.
+ * - failed: `statusReason` states what the agent, or the server, could not do.
+ * - cancelled: by a user, or by the agent itself.
  * - interrupted: the server stopped.
  *
- * waiting: for a person's answer, or, with the reason silent, because the agent shows no sign of life, or, with the reason budget, until
- * a budget allows it to go on. A session that waits for a budget has no run; also a queued one may come to wait so, instead of running.
- * With the reason question its turn has ended with a question to people. It has no run either, and a message or an answer queues it again.
+ * waiting: for a user's answer. With the reason silent, the agent shows no sign of life. With the reason budget, the session waits
+ * until a budget allows it to continue, and has no run. A queued session can also start to wait for a budget instead of running.
+ * With the reason question, its turn has ended with a question to users. The session has no run, and a message or an answer queues
+ * it again.
  *
- * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end; or a budget allows
- * the session to go on.
+ * queued again: the agent has reached a usage limit, and the project's cards wait for the end of the limit; or a budget allows the
+ * session to continue.
  *
- * A relaunch begins a new session. A handoff (relay) completes a session and begins a new one with its summary.
+ * A relaunch starts a new session. A handoff (relay) completes a session and starts a new one with its summary.
  *
- * A session that is running, or waiting with a reason other than budget and question, has one run: the process of the agent and what the
- * server does with it.
+ * A session that is running, or waiting with a reason other than budget and question, has one run: the agent's process and the
+ * server's work with it.
  *
  *   ┌───────────┐   ┌─────────┐   ┌───────┐  prompt   ┌──────┐
  *   │ preparing │──▶│ opening │──▶│ ready │──────────▶│ turn │
@@ -61,7 +62,7 @@ export type RunPhase = 'preparing' | 'opening' | 'ready' | 'turn' | 'closing'
 
 const ended: readonly EndedStatus[] = ['completed', 'failed', 'cancelled', 'interrupted']
 
-/** A retried write may find its own status: running and waiting may be entered again. */
+/** A retried write can find its own status, so running and waiting can be entered again. */
 const statusTransitions: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
   queued: ['running', 'waiting', ...ended],
   running: ['running', 'waiting', 'queued', ...ended],
@@ -80,7 +81,7 @@ const phaseTransitions: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
   closing: [],
 }
 
-/** Whether a session waits for the answer to a question with which its turn has ended. It has no run. */
+/** Whether a session waits for the answer to a question that ended its turn. It has no run. */
 export const isAsking = ({ status, statusReason }: SessionState): boolean =>
   status === 'waiting' && statusReason === 'question'
 

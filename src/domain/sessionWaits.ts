@@ -4,8 +4,8 @@ import { agentState } from '../views/agents.ts'
 import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
 
 /**
- * Replaces a session at its usage limit by a queued one of another agent. It fails without a notification, because its
- * card continues. Undefined when the session has ended already.
+ * Replaces a session at its usage limit with a queued one of another agent. The session fails without a notification, because its
+ * card continues. Undefined if the session has already ended.
  */
 export async function supersede(
   tx: Transaction,
@@ -37,8 +37,8 @@ export async function supersede(
 }
 
 /**
- * Requeues a session at its usage limit until `notBefore`. Its run ends, and it keeps its messages. Undefined when it
- * has ended already.
+ * Requeues a session at its usage limit until `notBefore`. Its run ends, and it keeps its messages. Undefined if it has already
+ * ended.
  */
 export async function requeueUntil(
   tx: Transaction,
@@ -60,14 +60,14 @@ export async function requeueUntil(
   return announce(tx, session.id, {}, { type: 'queued', detail })
 }
 
-/** Records for which slot a queued session waits that others have; null when it waits for none of them any more. */
+/** Records which occupied slot a queued session waits for. Null if it no longer waits for one. */
 export async function noteSlotWait(
   tx: Transaction,
   { id, agent, slotAwaitedAt, statusReason }: Pick<SessionRow, 'id' | 'agent' | 'slotAwaitedAt' | 'statusReason'>,
   slotWait: string | null,
 ): Promise<void> {
   await updateSession(tx, id, {
-    // Another reason says that its work had begun.
+    // Any other reason means that its work had started.
     ...((statusReason === null || statusReason === 'slots') && { statusReason: slotWait === null ? null : 'slots' }),
     slotAwaitedAt: slotWait === null ? null : (slotAwaitedAt ?? tx.now),
     slotWait,
@@ -75,7 +75,9 @@ export async function noteSlotWait(
   await announce(tx, id, {}, { type: 'queued', detail: slotWait ?? agent })
 }
 
-/** Records for which cards, or for which time, a queued session waits before its work begins; null when it waits for neither any more. */
+/**
+ * Records which cards, or which time, a queued session waits for before its work starts. Null if it no longer waits for either.
+ */
 export async function noteBlockade(
   tx: Transaction,
   { id, agent }: Pick<SessionRow, 'id' | 'agent'>,
@@ -86,13 +88,13 @@ export async function noteBlockade(
   await announce(tx, id, {}, { type: 'queued', detail: blockade ?? agent })
 }
 
-/** The open questions of a session that only people answer, oldest first. Its permission requests end with its turn. */
+/** The open questions of a session that only users answer, oldest first. Its permission requests end with its turn. */
 export const listQuestions = (session: SessionRow): AgentQuestion[] =>
   session.purpose === 'pre' ? [] : agentState(session).questions.filter(({ kind }) => kind === 'question')
 
 /**
- * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined when the session has ended
- * already.
+ * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined if the session has
+ * already ended.
  */
 export async function awaitAnswer(
   tx: Transaction,
@@ -118,8 +120,8 @@ export async function awaitAnswer(
 }
 
 /**
- * Starts a queued session now that waits for the end of a usage limit or, with `force`, for what blocks its card. Undefined when it waits
- * for neither.
+ * Starts a queued session now that waits for the end of a usage limit or, with `force`, for the blockers of its card. Undefined
+ * if it waits for neither.
  */
 export async function startNow(
   tx: Transaction,
@@ -139,8 +141,8 @@ export async function startNow(
 }
 
 /**
- * Records what an agent is waiting for by itself. Without a sign of life its session waits for a person. One whose agent asks something
- * is left as it is.
+ * Records an agent's automatic wait. Without a sign of life, its session waits for a user. A session with an open question is
+ * unchanged.
  */
 export async function noteModelWait(
   tx: Transaction,

@@ -29,27 +29,27 @@ import { firstPrompt } from './steps.ts'
 export interface ChosenAgent {
   agent: string
   profile: string | null
-  /** Its credential in this project; null: the account's own sign-in with the agent. */
+  /** The agent's credential in this project. Null for the account's own sign-in with the agent. */
   credentialId: number | null
-  /** Whether the session must use that one, instead of the one chosen for its card when it starts. */
+  /** Whether the session must use that credential instead of the one chosen for its card when it starts. */
   isAsked: boolean
-  /** Why it differs from the card's levels. */
+  /** Why the agent differs from the card's levels. */
   remark: string | null
 }
 
-/** The supervisor of agents, as far as the rules of cards use it. */
+/** The functions of the agent supervisor that the rules of cards use. */
 export interface Agents {
-  /** The agent for a card, or what is missing. */
+  /** The agent for a card, or the reason why there is none. */
   choose(db: Reader, card: CardRow): Promise<ChosenAgent | { missing: string }>
-  /** Why an agent does not support a provider's credentials; undefined when it does, or for an unknown agent. */
+  /** Why an agent does not support a provider's credentials. Undefined if it does, or if the agent is unknown. */
   credentialProblem(agent: string, provider: CredentialProvider): Promise<string | undefined>
   /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
   listIds(): Promise<readonly string[]>
-  /** What people call an agent. */
+  /** The display name of an agent. */
   nameOf(agent: string): Promise<string>
   /** Ends the agent tokens of a card or a session; their sockets are closed after the commit. */
   revokeTokens(tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void>
-  /** After the commit: starts queued sessions that have a slot, and ends processes whose sessions are gone. */
+  /** After the commit: starts queued sessions that have a slot, and ends processes whose sessions have ended. */
   reconcile(tx: Transaction): void
   /** After the commit: ends the processes of a session. */
   terminate(tx: Transaction, sessionId: number): void
@@ -62,7 +62,7 @@ export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' |
 /** A card's `lastAgentAction`, before it is stored as JSON. */
 type Action = { type: string; detail: string | null }
 
-/** The end of a session that a person cancels. */
+/** The end of a session that a user cancels. */
 export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled' }
 
 /** A card's open session; pre-sessions do not count. */
@@ -110,7 +110,7 @@ export async function begin(
   })
 }
 
-/** The account on whose behalf a session begins: the caller's, or, where the board goes on by itself, that of the work before it. */
+/** The account that a session starts for: the caller's, or, if the board continues automatically, that of the earlier work. */
 async function starterOf(tx: Transaction, card: CardRow, by: Starter): Promise<number | null> {
   if (by !== 'board') return by.userId === noAccount ? null : by.userId
   return (await readLatestSession(tx, card.id))?.starterId ?? card.creatorId
@@ -145,7 +145,7 @@ export async function queue(
   return announce(tx, id, begun, { type: 'queued', detail: remark ?? agent })
 }
 
-/** A card whose work is asked for waits for nobody to start it, for no time, nor for room in another column. */
+/** A card whose start was requested no longer waits for a start, a time, or capacity in another column. */
 const begun = { deferred: false, startHeld: false, nextColumnId: null } as const
 
 /** Neither a slot nor a wait for one. */
@@ -159,7 +159,10 @@ export const noWait = { silentSince: null, retrying: null } as const
 export const notStarted = (tx: Transaction, { message }: Pick<Problem, 'message'>): string =>
   action(tx, { type: 'not_started', detail: message })
 
-/** Starts a card's agent with the prompts of its step and of the card, or a terminal card's shell command. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+/**
+ * Starts a card's agent with the prompts of its step and of the card, or a terminal card's shell command. @throws Problem
+ * INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
+ */
 export const start = async (
   tx: Transaction,
   agents: Agents,
@@ -169,7 +172,10 @@ export const start = async (
 ): Promise<SessionRow | undefined> =>
   begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work', options)
 
-/** Queues a session again that has ended, or waits without a run, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED */
+/**
+ * Queues an ended session, or one that waits without a run, again, so that its agent resumes it. @throws Problem
+ * INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED
+ */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
   const open = await listOpenSessions(tx, session.cardId)
@@ -192,7 +198,7 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
   return announce(tx, session.id, begun, { type: 'queued', detail: session.agent })
 }
 
-/** Marks an open session as running. Undefined when it has ended meanwhile. */
+/** Marks an open session as running. Undefined if it has ended in the meantime. */
 export const markRunning = (tx: Transaction, id: number): Promise<SessionRow | undefined> =>
   markOpen(
     tx,
@@ -202,8 +208,7 @@ export const markRunning = (tx: Transaction, id: number): Promise<SessionRow | u
   )
 
 /**
- * Marks an open session as waiting for a person. `waitingFor` is the JSON of all its questions, `question` the title
- * of the oldest.
+ * Marks an open session as waiting for a user. `waitingFor` is the JSON of all its questions, `question` the title of the oldest.
  */
 export const markWaiting = (
   tx: Transaction,
@@ -225,8 +230,8 @@ async function markOpen(
 }
 
 /**
- * Ends an open session and revokes its tokens. Waiting messages are kept for its successor, unless it is cancelled.
- * `unread` marks the card as unread. Undefined when the session has ended already.
+ * Ends an open session and revokes its tokens. Waiting messages are kept for its successor, unless it is cancelled. `unread`
+ * marks the card as unread. Undefined if the session has already ended.
  */
 export async function end(
   tx: Transaction,
@@ -263,7 +268,7 @@ async function reviewAfter(
 export const closePreSession = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
   changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })
 
-/** Changes a session's status; nothing else does. False when the state machine does not allow the transition. */
+/** Changes a session's status; no other function does. Returns false if the state machine does not allow the transition. */
 export async function changeStatus(
   tx: Transaction,
   { id, status }: SessionRow,
@@ -274,7 +279,7 @@ export async function changeStatus(
   return true
 }
 
-/** Ends a card's open session and revokes the card's tokens at a person's request; `all` ends its pre-session too. */
+/** Ends a card's open session and revokes the card's tokens at a user's request. `all` also ends its pre-session. */
 export async function endCard(
   tx: Transaction,
   agents: Agents,

@@ -25,8 +25,8 @@ export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys>
   read(db, userId, 'shortcuts', defaultShortcuts)
 
 /**
- * @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key. A default added later may share
- *   a stored key: the client then ignores the default.
+ * @throws Problem VALIDATION_FAILED, naming both actions, if two would share a key. A default that is added later can share a
+ * stored key: the client then ignores the default.
  */
 export async function changeShortcuts(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function changeShortcuts(
   return shortcuts
 }
 
-/** The threshold at which agents hand over to a fresh session. */
+/** The threshold at which agents hand off to a fresh session. */
 export const readContextRelay = async (db: Reader): Promise<Relay> => ({
   ...defaultContextRelay,
   ...(JSON.parse((await readServerSetting(db, 'contextRelay')) ?? '{}') as Partial<Relay>),

@@ -37,13 +37,13 @@ export async function findStartProblem(
   return exhausted && asProblem(exhausted)
 }
 
-/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing, BUDGET_EXHAUSTED */
+/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with the missing requirement, BUDGET_EXHAUSTED */
 export async function requireStartable(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<void> {
   const problem = await findStartProblem(tx, agents, card, by)
   if (problem) throw problem
 }
 
-/** The fields of a card that state what holds it back. */
+/** The fields of a card that record what holds it back. */
 export const heldFields = (
   tx: Transaction,
   hold: Problem | undefined,

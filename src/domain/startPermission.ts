@@ -10,11 +10,11 @@ import { isAdmin, type Caller } from './caller.ts'
 import { listTurns } from './cardTurns.ts'
 
 /*
- * Every change that can start an agent asks this module: does the change let an agent start, and can this caller start one? For callers
- * with the permission, neither question reads the database.
+ * Every change that can start an agent calls this module: does the change allow an agent to start, and can this caller start one?
+ * For callers with the permission, neither check reads the database.
  */
 
-/** Who starts something: a caller, or the board itself, which continues work that an authorized caller started. */
+/** The initiator of a start: a caller, or the board itself, which continues work that an authorized caller started. */
 export type Starter = Caller | 'board'
 
 /** The permission with which an API key can start a card: its agent, or the command of a terminal card. */

@@ -4,7 +4,7 @@ import { noAccount, type Caller } from './caller.ts'
 import type { CardOrder } from './dependencies.ts'
 import { makerFor } from './makers.ts'
 
-/** What a card keeps of the time at which it starts, with the rights of who sets it; an agent has none. */
+/** The stored start time of a card, with the rights of the user who sets it. An agent has no rights. */
 export async function startFor(
   tx: Transaction,
   { startAt }: Pick<CardOrder, 'startAt'>,

@@ -12,7 +12,7 @@ import {
   type TemplateRow,
 } from '../store/templates.ts'
 
-/** A template that the caller may see. @throws Problem TEMPLATE_NOT_FOUND, also for private ones of others */
+/** A template that the caller can see. @throws Problem TEMPLATE_NOT_FOUND, also for private ones of others */
 async function find(db: Reader, caller: Caller, id: number): Promise<TemplateRow> {
   const template = await readTemplate(db, id)
   const isSeen = template && (template.builtin === 1 || template.shared === 1 || template.userId === caller.userId)
@@ -32,7 +32,10 @@ export async function templateForBoard(
   return { columns: JSON.parse(template.columns) as TemplateColumn[] }
 }
 
-/** Creates a template that belongs to the caller; administrators may share theirs with everybody. @throws Problem FORBIDDEN, VALIDATION_FAILED */
+/**
+ * Creates a template that belongs to the caller. Administrators can share theirs with all users. @throws Problem FORBIDDEN,
+ * VALIDATION_FAILED
+ */
 export async function create(
   tx: Transaction,
   caller: Caller,
@@ -62,7 +65,7 @@ export async function update(
   return find(tx, caller, id)
 }
 
-/** Deletes one of the caller's templates; boards made from it stay. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
+/** Deletes one of the caller's templates. Boards that were created from it stay. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
 export async function remove(tx: Transaction, caller: Caller, id: number): Promise<void> {
   await findOwn(tx, caller, id)
   await deleteTemplate(tx, id)
@@ -71,7 +74,7 @@ export async function remove(tx: Transaction, caller: Caller, id: number): Promi
 async function findOwn(tx: Transaction, caller: Caller, id: number): Promise<TemplateRow> {
   const template = await find(tx, caller, id)
   if (template.builtin === 1) refuse('FORBIDDEN', 'Built-in templates cannot be changed.')
-  if (template.userId !== caller.userId) refuse('FORBIDDEN', 'Only its owner may change a template.')
+  if (template.userId !== caller.userId) refuse('FORBIDDEN', 'Only the owner of a template can change it.')
   return template
 }
 

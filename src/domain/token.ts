@@ -2,8 +2,8 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /**
- * What a token is for: API key, sign-in, agent, the local token of a running server, an invitation, a browser's ticket; of a
- * connected app its code, its access tokens and its refresh tokens.
+ * The prefixes by purpose of the token: API key, sign-in, agent, the local token of a running server, an invitation, a browser's
+ * ticket; and for a connected app its code, its access tokens and its refresh tokens.
  */
 export const tokenPrefixes = [
   'svc_ak_',
@@ -25,13 +25,13 @@ const prefixLength = 7
 const tokenLength = prefixLength + randomLength + checksumLength
 const base62 = /^[0-9A-Za-z]+$/
 
-/** Makes a token: the prefix, 160 random bits and a CRC-32 of both, in base62. Every token has 40 characters. */
+/** Creates a token: the prefix, 160 random bits and a CRC-32 of both, in base62. Every token has 40 characters. */
 export function mint(prefix: TokenPrefix): string {
   const body = prefix + encode(BigInt(`0x${randomBytes(20).toString('hex')}`), randomLength)
   return body + checksumOf(body)
 }
 
-/** The kind of a well-formed token; undefined when its form or its checksum is wrong, so that a typo costs no look-up. */
+/** The kind of a well-formed token. Undefined if its form or its checksum is wrong, so that a typo costs no look-up. */
 export function check(text: string): TokenPrefix | undefined {
   if (text.length !== tokenLength || !base62.test(text.slice(prefixLength))) return undefined
   const body = text.slice(0, -checksumLength)
@@ -40,13 +40,13 @@ export function check(text: string): TokenPrefix | undefined {
     : undefined
 }
 
-/** SHA-256 of a token in hexadecimal: all that is stored of it. Its 160 random bits need no salt and no slow hash. */
+/** SHA-256 of a token in hexadecimal, the only stored form of it. Its 160 random bits need no salt and no slow hash. */
 export const hashToken = (token: string): string => hash('sha256', token, 'hex')
 
 /** The characters of a token that are shown to distinguish it from others. */
 export const lastFour = (token: string): string => token.slice(-4)
 
-/** Every request has one checked, so it does without the slow division of large integers. */
+/** Runs on every request, so it avoids the slow division of large integers. */
 function checksumOf(body: string): string {
   let text = ''
   for (let rest = crc32(body); text.length < checksumLength; rest = Math.floor(rest / 62))

@@ -52,9 +52,8 @@ export async function findDelivery(db: Reader, ref: WebhookRef, deliveryId: numb
 }
 
 /**
- * Adds a webhook of the caller's, without a secret yet. The target is validated already.
- * @throws Problem CONFLICT when the project has 50, INSUFFICIENT_PERMISSIONS when the caller may not read what it
- *   sends
+ * Adds a webhook of the caller, without a secret yet. The target is already validated.
+ * @throws Problem CONFLICT if the project has 50, INSUFFICIENT_PERMISSIONS if the caller cannot read its events
  */
 export async function create(
   tx: Transaction,
@@ -82,9 +81,9 @@ export async function create(
 }
 
 /**
- * Changes a webhook. A new target is validated already. A caller who changes its target or events, or enables it,
- * becomes its maker. Disabling it fails its pending deliveries, the first 500 at once.
- * @throws Problem WEBHOOK_NOT_FOUND, INSUFFICIENT_PERMISSIONS when a new maker may not read what it sends
+ * Changes a webhook. A new target is already validated. A caller who changes its target or events, or enables it, becomes its
+ * owner. Disabling it fails its pending deliveries, the first 500 at once.
+ * @throws Problem WEBHOOK_NOT_FOUND, INSUFFICIENT_PERMISSIONS if a new owner cannot read its events
  */
 export async function update(
   tx: Transaction,
@@ -122,7 +121,7 @@ export async function disable(tx: Transaction, webhookId: number, disabledReason
   await giveUpSome(tx, webhookId)
 }
 
-/** Fails at most 500 pending deliveries of a disabled webhook. @returns whether there may be more */
+/** Fails up to 500 pending deliveries of a disabled webhook. @returns whether there might be more */
 export async function giveUpSome(tx: Transaction, webhookId: number): Promise<boolean> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook || webhook.enabled) return false
@@ -133,7 +132,7 @@ export async function giveUpSome(tx: Transaction, webhookId: number): Promise<bo
   return (await failDeliveries(tx, webhookId, error, maxBatch)) === maxBatch
 }
 
-/** Deletes at most 500 of a webhook's deliveries, and returns whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
+/** Deletes up to 500 of a webhook's deliveries. @returns whether there might be more. @throws Problem WEBHOOK_NOT_FOUND */
 export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boolean> {
   return (await deleteDeliveries(tx, (await find(tx, ref)).id, maxBatch)) === maxBatch
 }

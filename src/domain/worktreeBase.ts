@@ -13,7 +13,7 @@ import type { Reader } from '../store/database.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-/** The commit that a card's work starts at, null before the first one, and what there is to be told of it. */
+/** The commit at which a card's work starts, null before the first commit, and the remark about it. */
 export interface Base {
   commit: string | null
   remark?: string
@@ -54,7 +54,7 @@ async function findCommit(search: BaseSearch, card: CardRow): Promise<Base> {
   return { ...base, remark: remarks.filter(Boolean).join('\n') }
 }
 
-/** The newest commit of a card's branch; what is uncommitted is committed first, unless an agent is at work there. */
+/** The newest commit of a card's branch. Uncommitted changes are committed first, unless an agent is working there. */
 async function tipOfCard(
   { worktrees, db, checkout: { repository }, repository: name }: BaseSearch,
   card: CardRow,
@@ -91,8 +91,8 @@ async function findNamedBase(name: string, { checkout, reach, repository }: Base
 }
 
 /**
- * The commit that new work starts at: that of the upstream of the checked-out branch, which is fetched, where the branch has nothing
- * that the upstream lacks; else the branch's own. The branch and its files stay as they are.
+ * The commit at which new work starts: that of the upstream of the checked-out branch, which is fetched, if the branch has no
+ * commits that the upstream lacks; otherwise the branch's own. The branch and its files are unchanged.
  */
 async function findBase({ repository, branch, commit }: CheckoutState, reach: RemoteReach): Promise<Base> {
   const upstream = branch === null || commit === null ? undefined : await upstreamOf(repository, branch)

@@ -34,7 +34,7 @@ export async function findWorktreeSettings(
   project: Project,
 ): Promise<ProjectWorktree> {
   const settings = worktreeOf(project)
-  // Read before the file: what is agreed to afterwards must not lapse because of an earlier version.
+  // Read before the file, because an agreement made afterwards must not lapse because of an earlier version.
   const agreements = await listAgreements(db, project.id)
   const file = await readBoardFile(worktrees, project)
   const current = agreements.find(({ lapsed }) => lapsed === 0)
@@ -71,7 +71,7 @@ async function findAgreement<A extends Pick<Agreement, 'version' | 'lapsed'>>(
 
 /**
  * Agrees to the version of a project's board.json that the caller has seen.
- * @throws Problem CONFLICT when it is another one by now, or cannot be used
+ * @throws Problem CONFLICT if the version has changed, or cannot be used
  */
 export async function requireVersion(worktrees: Worktrees, project: ProjectFolder, version: string): Promise<void> {
   const file = await readBoardFile(worktrees, project)
@@ -92,7 +92,7 @@ export async function withdraw(tx: Transaction, project: ProjectRow): Promise<vo
   await append(tx, 'project.updated', project.id, projectEvent(project))
 }
 
-/** Why board.json is not used, for the transcript of a session; undefined where it is, or where there is none. */
+/** Why board.json is not used, for the transcript of a session. Undefined if it is used, or if there is none. */
 export function whyUnused(projectId: number, boardFile: FoundBoardFile | null): string | undefined {
   if (!boardFile || boardFile.agreed) return undefined
   return boardFile.problem === null
@@ -105,7 +105,7 @@ function effectiveOf({ copiedFiles, ...own }: WorktreeSettings, file: EffectiveW
   const { ports, ...effective } = { ...file, ...set } as EffectiveWorktree
   return {
     ...effective,
-    // What is served needs a port.
+    // A preview needs a port.
     ports: effective.preview === '' ? ports : Math.max(1, ports),
     // The last pattern that matches a file decides, so the project's own take precedence.
     copiedFiles: [...new Set([...file.copiedFiles, ...copiedFiles].reverse())].reverse(),

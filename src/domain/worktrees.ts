@@ -26,22 +26,22 @@ import { find, type CardRef } from './cards.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /**
- * The folder of a card's agent. `branch` and `baseCommit` are null outside of Git, and `worktreePath` where the
- * project's own folder is used.
+ * The folder of a card's agent. `branch` and `baseCommit` are null outside of Git, and `worktreePath` is null if the project's
+ * own folder is used.
  */
 export interface Workplace {
   cwd: string
   worktreePath: string | null
-  /** Whether the board created the worktree. Otherwise a person did, or there is none. */
+  /** Whether the board created the worktree. Otherwise a user did, or there is none. */
   isManaged: boolean
   branch: string | null
   baseCommit: string | null
-  /** What people are to be told of how it was made. */
+  /** The remark for users about how it was created. */
   remark?: string
   /** The project's other repositories. */
   repositories?: readonly WorkplaceRepository[]
 }
-/** A further repository of a project as an agent has it: `worktreePath` is null where it can only be read. */
+/** Another repository of a project for an agent. `worktreePath` is null if it can only be read. */
 export interface WorkplaceRepository {
   name: string
   /** The repository's own folder. */
@@ -52,11 +52,11 @@ export interface WorkplaceRepository {
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'copiedFiles' | 'repositories'>
 
 /**
- * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; else, if the card
- * wants one, a managed one, made at its first start and restored from its branch when its folder is gone; else the
- * project's folder. The plan is stored before it is carried out, so that an interrupted start can be resumed. At most
- * one call at a time per card.
- * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree is gone), DISK_FULL
+ * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; otherwise, if the card wants
+ * one, a managed one, created at its first start and restored from its branch if its folder was deleted; otherwise the project's
+ * folder. The plan is stored before it is carried out, so that an interrupted start can be resumed. At most one call at a time
+ * per card.
+ * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree was deleted), DISK_FULL
  */
 export async function ensureWorktree(
   worktrees: Worktrees,
@@ -131,8 +131,8 @@ async function planFor(
 }
 
 /**
- * The folder that a card has to work in now; none is made.
- * @throws Problem CONFLICT where its agent has not begun yet, or the attached worktree is gone
+ * The current folder of a card's work. Creates no worktree.
+ * @throws Problem CONFLICT if its agent has not started yet, or the attached worktree was deleted
  */
 export async function findWorkplace(card: CardRow, project: ProjectFolder): Promise<Workplace> {
   const { useWorktree, worktreePath, worktreeManaged, baseCommit, gitBranch } = card
@@ -156,7 +156,7 @@ function requireFiles({ id, useWorktree }: CardRow, checkout: CheckoutState | un
     )
 }
 
-/** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */
+/** A worktree stays in the root where it was created. If its folder was deleted, it is restored in the root for new ones. */
 async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project: Project, places: WorktreePlaces) {
   if (worktreeManaged === 1 && worktreePath !== null && isBelowRoot(places, worktreePath))
     for (const left of [worktreePath, unfinishedPath(worktreePath)])
@@ -177,7 +177,7 @@ async function attachedPlace(card: CardRow, project: ProjectFolder, checkout: Ch
 }
 
 /**
- * A folder below the one that cards work in. What an agent has put there leads nowhere else.
+ * A folder below the working folder of a card. Links that an agent has put there must not lead elsewhere.
  * @throws Problem CONFLICT
  */
 export async function requireSubfolder(cwd: string, subfolder: string): Promise<string> {
@@ -209,15 +209,15 @@ async function settle(db: Database, card: CardRow, place: Workplace): Promise<Wo
 const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) =>
   keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
 
-/** Stores what has changed of a card that is still there. */
+/** Stores the changes of a card that still exists. */
 export async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
   const isChanged = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
   if (isChanged) await db.transaction(tx => changeCardIfThere(tx, card, change))
 }
 
 /**
- * Ensures that deleting a card loses no work: without `force` a worktree with uncommitted changes or commits of its
- * own is refused; with it they are saved as a patch in the data folder first.
+ * Ensures that deleting a card loses no work: without `force`, a worktree with uncommitted changes or its own commits is refused.
+ * With `force`, they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLost(
@@ -268,7 +268,7 @@ export async function requireWorktree(path: string, project: ProjectFolder): Pro
   return worktree
 }
 
-/** Attaches a person's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has one already */
+/** Attaches a user's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT if the card already has one */
 export async function attach(tx: Transaction, ref: CardRef, path: string, branch: string | null): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.worktreeManaged === 1)
@@ -278,11 +278,11 @@ export async function attach(tx: Transaction, ref: CardRef, path: string, branch
   return changeCard(tx, card, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
 }
 
-/** Detaches a card's attached worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
+/** Detaches a card's attached worktree. The folder is unchanged. @throws Problem CARD_NOT_FOUND, CONFLICT if it has none */
 export async function detach(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.worktreePath === null) throw new Problem('CONFLICT', 'The card has no worktree to detach. Attach one first.')
   if (card.worktreeManaged === 1)
-    throw new Problem('CONFLICT', 'The board made the worktree of the card. Remove it instead.')
+    throw new Problem('CONFLICT', "The board created the card's worktree. Remove the worktree instead.")
   return changeCard(tx, card, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
 }

@@ -162,7 +162,7 @@ async function findChangeable(
 /** Reads the caller again: another administrator may have deleted or demoted them since the request came in. */
 async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
   const actor = caller.userId === localOperator ? await readFirstSuperAdmin(tx) : await readAccount(tx, caller.userId)
-  if (!actor) throw new Problem('UNAUTHENTICATED', 'Your account is gone.')
+  if (!actor) throw new Problem('UNAUTHENTICATED', 'Your account was deleted.')
   if (!isAdmin(actor)) throw new Problem('FORBIDDEN')
   return actor
 }

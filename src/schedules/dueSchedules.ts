@@ -24,7 +24,7 @@ import type { TimedWork } from '../daemons/timer.ts'
 const pageSize = 100
 /** A last run that lies further ahead is from a clock that was wrong. */
 const maxAheadMs = 86_400_000
-const whatNext = 'Enable it again to make it yours.'
+const whatNext = 'Enable the schedule again to take it over.'
 
 interface Parts {
   db: Database

@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import type { Maker } from '../store/makers.ts'
 import { readWebhook } from '../store/webhooks.ts'
 
-const whatNext = 'Enable it again to make it yours.'
+const whatNext = 'Enable the webhook again to take it over.'
 
 /**
  * Why a project's webhook may not send these types any more: it has the present rights of its maker. Undefined while it may, and
@@ -22,7 +22,7 @@ export async function whyNotSent(
   if (projectId === null || maker.makerUserId === null) return undefined
   const { caller, name, gone } = await presentMaker(db, { ...maker, makerUserId: maker.makerUserId }, projectId, now)
   if (!caller) return `${gone} ${whatNext}`
-  if (!(await projectRole(db, caller, projectId))) return `${name} may not read this project any more. ${whatNext}`
+  if (!(await projectRole(db, caller, projectId))) return `${name} cannot read this project any more. ${whatNext}`
   const why = missingEventAccess(caller, types)
   return why === undefined ? undefined : `${name} ${why}. ${whatNext}`
 }

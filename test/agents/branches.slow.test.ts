@@ -76,7 +76,9 @@ describe('a push', () => {
     for (const force of [false, true])
       expect(await failure(push(card, force))).toMatchObject({
         code: 'PUSH_REJECTED',
-        message: expect.stringContaining(`The branch ${branch} on origin has commits that the card's lacks.`),
+        message: expect.stringContaining(
+          `The branch ${branch} on origin has commits that are not in the card's branch.`,
+        ),
       })
     expect(gitIn(remote, 'rev-parse', branch)).toBe(added)
     git('fetch', '-q', 'origin')

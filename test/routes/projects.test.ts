@@ -33,7 +33,7 @@ describe('creating a project', () => {
     const many = Array.from({ length: 198 }, (_, at) => `h${at}.example.org`)
     await expect(update({ id, sandbox: { addHosts: many } })).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
-      details: [{ path: 'sandbox.addHosts', message: 'would make more than 200 hosts' }],
+      details: [{ path: 'sandbox.addHosts', message: 'would exceed the maximum of 200 hosts' }],
     })
     await expect(update({ id, sandbox: { addHosts: ['*'] } })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
     expect(

@@ -79,7 +79,7 @@ async function hook({ client }: Pick<Maker, 'client'>, projectId: string) {
 }
 
 const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: string]> = {
-  'a removed member': [member, 'Maker N, who made it, may not read this project any more.'],
+  'a removed member': [member, 'Maker N, who made it, cannot read this project any more.'],
   'a deleted account': [
     async projectId => {
       const made = await member(projectId)
@@ -97,7 +97,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
         end: () => board.client.users.update({ id, role: 'user' }),
       }
     },
-    'Maker N, who made it, may not read this project any more.',
+    'Maker N, who made it, cannot read this project any more.',
   ],
   'a revoked key': [projectId => keyOf(board.client, projectId), 'The API key that made it was revoked.'],
   'an expired key': [
@@ -112,7 +112,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
       const owner = await member(projectId)
       return { ...(await keyOf(owner.client, projectId)), end: owner.end }
     },
-    'The API key "CI" that made it may not read this project any more.',
+    'The API key "CI" that made it cannot read this project any more.',
   ],
   'a key that lost the permission for its event': [
     async projectId => {
@@ -125,7 +125,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
           ),
       }
     },
-    'The API key "CI" that made it may not read card.created: it lacks cards.read.',
+    'The API key "CI" that made it cannot read card.created: it lacks cards.read.',
   ],
 }
 
@@ -144,7 +144,7 @@ test.each(Object.entries(ways))(
       const found = await find()
       return found.enabled ? undefined : found
     })
-    expect(disabledReason!.replace(/Maker \d+/, 'Maker N')).toBe(`${reason} Enable it again to make it yours.`)
+    expect(disabledReason!.replace(/Maker \d+/, 'Maker N')).toBe(`${reason} Enable the webhook again to take it over.`)
     expect([createdBy!.userId, createdBy!.keyId]).toEqual([maker.createdBy.userId, maker.createdBy.keyId])
     expect(await latest()).toMatchObject({
       status: 'failed',
