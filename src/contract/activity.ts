@@ -32,11 +32,13 @@ export const actorKinds = ['user', 'key', 'agent', 'schedule', 'system'] as cons
 
 export const ActivityValue = v.nullable(v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]))
 export type ActivityValue = v.InferOutput<typeof ActivityValue>
-/** What one field was and is. Both are null where it is too long to be kept, as a prompt is. */
+/** The old and new value of a field. Both are null if the value is too long to keep, such as a prompt. */
 export const FieldChange = v.object({ field: v.string(), from: ActivityValue, to: ActivityValue })
 export type FieldChange = v.InferOutput<typeof FieldChange>
 
-/** Something that happened on a card. `actor.id`: the account's, the key's, the agent session's or the schedule's, where there is one. */
+/**
+ * An event in a card's history. `actor.id`: the ID of the account, the key, the agent session or the schedule, if there is one.
+ */
 export const Activity = v.object({
   id: Id,
   at: Time,

@@ -6,8 +6,8 @@ import { SandboxStatus } from './sandbox.ts'
 const Offered = v.array(v.object({ id: v.string(), name: v.string() }))
 
 /**
- * The result of an agent's check. Without `greeted` nothing was sent to a model. `detail` is the error, or the agent's answer to the
- * greeting.
+ * The result of an agent's check. Without `greeted`, nothing was sent to a model. `detail` is the error, or the agent's answer to
+ * the greeting.
  */
 export const AgentCheck = v.object({
   status: v.picklist(['running', 'ok', 'failed']),
@@ -21,9 +21,9 @@ export const AgentCheck = v.object({
 export type AgentCheck = v.InferOutput<typeof AgentCheck>
 
 /**
- * An agent that the server knows. `version`, `models`, `modes` and `efforts` are as of `seenAt`, when it was last started here;
- * `tried` is the version that this board was tried with. A command line may hold secrets: only
- * administrators of the server see it, for others it is null.
+ * An agent that the server can start. `version`, `models`, `modes` and `efforts` are as of `seenAt`, its last start here; `tried`
+ * is the version that this board was tested with. A command line can contain secrets, so only administrators of the server see
+ * it. For others, it is null.
  */
 export const Provider = v.object({
   id: v.string(),
@@ -31,7 +31,7 @@ export const Provider = v.object({
   protocol: v.picklist(['acp', 'command']),
   command: v.nullable(v.array(v.string())),
   installed: v.boolean(),
-  /** Where its program is; null to whoever does not administer the server. */
+  /** The path of the agent's program. Null for callers who do not administer the server. */
   path: v.nullable(v.string()),
   install: v.nullable(v.string()),
   credentialProviders: v.array(v.string()),

@@ -1,10 +1,13 @@
 import * as v from 'valibot'
 import { AgentId, text } from './fields.ts'
 
-/** What an agent calls one of its models, modes or efforts. */
+/** The agent's ID of one of its models, modes or efforts. */
 const OptionId = text(1, 200)
 
-/** Which agent works, and how. What a level leaves null is decided by the next: card, column, project, server, the agent itself. */
+/**
+ * The agent that works, and its options. A null field is decided by the next level: card, column, project, server, the agent
+ * itself.
+ */
 export const AgentChoice = v.object({
   agent: v.nullable(v.string()),
   profile: v.nullable(v.string()),
@@ -14,7 +17,7 @@ export const AgentChoice = v.object({
 })
 export type AgentChoice = v.InferOutput<typeof AgentChoice>
 
-/** Fields of a request that changes a choice: null gives the decision back to the next level. */
+/** Fields of a request that changes a choice. Null returns the decision to the next level. */
 export const ChangedAgentChoice = v.strictObject({
   agent: v.optional(v.nullable(AgentId)),
   profile: v.optional(v.nullable(AgentId)),

@@ -1,27 +1,27 @@
 import * as v from 'valibot'
 import { Count, Id, Prompt, refTo, Time } from './fields.ts'
 
-/** How much goes to an agent with one message. */
+/** The limits of one message to an agent. */
 export const promptLimits = {
   maxAttachments: 20,
-  /** Of all attachments of a message together. */
+  /** The total of all attachments of a message. */
   maxBytes: 256 * 1024 * 1024,
-  /** A larger picture is a link to the file. */
+  /** A larger picture becomes a link to the file. */
   maxImageBytes: 5 * 1024 * 1024,
-  /** Of all pictures of a message together; those beyond are links. */
+  /** The total of all pictures of a message. Further pictures become links. */
   maxImagesBytes: 20 * 1024 * 1024,
-  /** A larger text is a link to the file. */
+  /** A larger text becomes a link to the file. */
   maxTextBytes: 256 * 1024,
 }
 
-/** Attachments that go to the agent with a message, each once. */
+/** Attachments that go to the agent with a message, without duplicates. */
 const AttachmentIds = v.pipe(
   v.array(refTo('ATTACHMENT_NOT_FOUND')),
   v.maxLength(promptLimits.maxAttachments, `must have at most ${promptLimits.maxAttachments} attachments`),
   v.transform(ids => [...new Set(ids)]),
 )
 
-/** What a person says to an agent. */
+/** A user's message to an agent. */
 export const AgentMessage = v.strictObject({
   content: v.pipe(Prompt, v.minLength(1, 'must not be empty')),
   attachmentIds: v.optional(AttachmentIds, []),
@@ -43,7 +43,7 @@ export const Message = v.object({
   role: MessageRole,
   content: v.string(),
   tool: v.nullable(Tool),
-  /** What a person gave with it; what was deleted since has its name here still. */
+  /** The attachments of the message. An attachment that was deleted since keeps its name here. */
   attachments: v.array(v.object({ id: Id, filename: v.string() })),
   at: Time,
 })

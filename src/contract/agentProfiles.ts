@@ -10,8 +10,8 @@ const { model, mode, effort } = ChangedAgentChoice.entries
 const how = { model, mode, effort, credentialId: v.optional(v.nullable(refTo('CREDENTIAL_NOT_FOUND'))) }
 
 /**
- * A named configuration of an agent. Command and arguments may hold secrets: only administrators of the server see them, for
- * others they are null. Values of the environment are sealed and never shown.
+ * A named configuration of an agent. Command and arguments can contain secrets, so only administrators of the server see them.
+ * For others, they are null. Values of the environment are encrypted and never shown.
  */
 export const AgentProfile = v.object({
   id: Id,

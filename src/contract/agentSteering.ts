@@ -6,7 +6,7 @@ import { ofCard } from './notFound.ts'
 import { MergedWork, MergeWork } from './repositories.ts'
 import { member, post } from './route.ts'
 
-/** How people start, steer and end a card's agent. */
+/** The routes that start, steer and end a card's agent. */
 export const agentSteering = {
   cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
     fails: ['AGENT_NOT_RUNNING'],
@@ -77,11 +77,11 @@ export const agentSteering = {
     who: member('agents.run'),
     tool: {
       name: 'answer_agent',
-      title: 'Answer what an agent asks',
+      title: "Answer an agent's question",
       group: 'run',
       does: 'changes',
       openWorld: true,
-      note: 'get_agent shows what it asks: the questions with their options.',
+      note: 'get_agent shows the open questions with their options.',
     },
     summary:
       'Answer an open question, plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
@@ -89,9 +89,9 @@ export const agentSteering = {
       approved: v.boolean(),
       feedback: v.optional(Prompt),
       requestId: v.optional(text(1, 100)),
-      /** One of the question's options. Without it, one that counts once. */
+      /** One of the question's options. Without it, the option that applies once. */
       optionId: v.optional(text(1, 1000)),
-      /** An answer in words, to a question that takes them. */
+      /** A text answer, for a question that accepts text. */
       answer: v.optional(v.pipe(Prompt, v.minLength(1, 'must not be empty'))),
     }),
     emits: ['agent.message', 'agent.status', 'card.updated'],

@@ -14,34 +14,39 @@ export const StatusReason = v.picklist([
   /** A command of the project that prepares the worktree failed, or took too long. */
   'setup_failed',
   'usage_limit',
-  /** The model was not reached, or answered with an error. */
+  /** The model was not reached, or responded with an error. */
   'model_error',
   'refused',
   'protocol_violation',
   'crashed',
   'timeout',
-  /** Bounds of the project's sandbox: the memory, processes or time of the session, the size of a file. */
+  /** Limits of the project's sandbox: the memory, processes or time of the session, the size of a file. */
   'memory_limit',
   'process_limit',
   'time_limit',
   'file_limit',
-  /** It shows no sign of life: it says nothing, and its processes do nothing. */
+  /** The agent shows no sign of life: it is silent, and its processes are idle. */
   'silent',
-  /** The turn ended well, but what the agent said last looks like an error: a person decides. */
+  /** The turn ended well, but the agent's last message looks like an error, so a user decides. */
   'unclear',
-  /** A budget is used up: it goes on by itself once the budget allows that. */
+  /** A budget is exhausted. The session continues automatically once the budget allows it. */
   'budget',
-  /** Its agent ended its turn with a question and changed nothing, or a question of it is open: it continues with the answer. */
+  /**
+   * The agent ended its turn with a question and changed nothing, or has an open question. The session continues with the answer.
+   */
   'question',
   'cancelled',
   'server_restart',
-  /** It is queued, and others have the slots of the server, its project, its agent or its credential. */
+  /** The session is queued, and the slots of the server, its project, its agent or its credential are occupied. */
   'slots',
-  /** It is queued, and its card got blockers or a start time before its work began. */
+  /** The session is queued, and its card got blockers or a start time before its work started. */
   'blocked',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
-/** Tokens and cost as the agent reports them; null where it does not. Without `exact` it reports a part of its tokens only: a lower bound. */
+/**
+ * Tokens and cost as the agent reports them. Null if it does not. Without `exact`, the agent reports only a part of its tokens: a
+ * lower bound.
+ */
 export const Usage = v.object({
   inputTokens: Count,
   outputTokens: Count,
@@ -50,7 +55,7 @@ export const Usage = v.object({
   contextSize: v.nullable(Count),
   costUsd: v.nullable(v.number()),
 })
-/** `waitingFor` is what a person has to decide before the agent continues, in one line. */
+/** `waitingFor` is the decision that a user must make before the agent continues, in one line. */
 export const AgentSession = v.object({
   sessionId: v.nullable(Id),
   cardId: Id,
@@ -64,28 +69,28 @@ export const AgentSession = v.object({
   model: v.nullable(v.string()),
   mode: v.nullable(v.string()),
   effort: v.nullable(v.string()),
-  /** When the usage limit ends that the agent has reached, as far as it says so. */
+  /** When the agent's usage limit ends, if the agent reports it. */
   limitEndsAt: v.nullable(Time),
-  /** A queued session starts no earlier: it waits for the end of a usage limit. */
+  /** The earliest start of a queued session that waits for the end of a usage limit. */
   notBefore: v.nullable(Time),
   /**
-   * Since when the agent has said nothing in its turn, though no tool runs and nobody is asked: it may wait for its model. With the status
-   * waiting and the reason silent it has shown no sign of life for long, whatever runs.
+   * Since when the agent has been silent in its turn, without a running tool or an open question: it might be waiting for its
+   * model. With the status waiting and the reason silent, it has shown no sign of life for a long time, even with a running tool.
    */
   silentSince: v.nullable(Time),
-  /** What the agent says of its own retries, such as `Reconnecting... 2/5`. */
+  /** The agent's own report of its retries, such as `Reconnecting... 2/5`. */
   retrying: v.nullable(v.string()),
   usage: v.nullable(Usage),
   summary: v.nullable(v.string()),
   baseCommit: v.nullable(v.string()),
   branch: v.nullable(v.string()),
-  /** What its agent is kept apart by; null before it starts. */
+  /** The sandbox of the agent. Null before it starts. */
   sandbox: v.nullable(SessionSandbox),
 })
 /**
- * What an agent waits for a person to decide. `requestId` names it to plan-approve, and `options` are the answers that the agent
- * takes; with `takesText` also words, plan-approve's `answer`. `command` is what would run and `paths` the files that it is about, where the agent's program tells them; `title` may be
- * the words of a model. `plan` is Markdown.
+ * An agent's question that waits for a user's decision. `requestId` identifies it for plan-approve, and `options` are the
+ * possible answers; with `takesText` also a text, in plan-approve's `answer`. `command` is the command that would run and `paths`
+ * the affected files, if the agent's program reports them; `title` can be text from a model. `plan` is Markdown.
  */
 const questionEntries = {
   requestId: v.string(),
@@ -103,7 +108,7 @@ export const Question = v.object(questionEntries)
  * is the first of them.
  */
 export const AgentState = v.object({ ...AgentSession.entries, questions: v.array(Question) })
-/** What came of waiting for a card: its agent has ended, asks somebody, never began, or the time was over. */
+/** The outcome of waiting for a card: its agent has ended, waits for a user, never started, or the time was over. */
 const WaitOutcome = v.picklist(['ended', 'waiting', 'idle', 'timeout'])
 export type WaitOutcome = v.InferOutput<typeof WaitOutcome>
 export const SessionSummary = v.object({
@@ -120,7 +125,7 @@ export const SessionSummary = v.object({
 })
 /** A question of a card's agent. */
 export const Permission = v.object({ ...questionEntries, sessionId: Id, cardId: Id })
-/** `agents` are those that announced it; none for a file of the project that no agent has announced yet. */
+/** `agents` are the agents that announced the command. Empty for a file of the project that no agent has announced yet. */
 export const SlashCommand = v.object({ name: v.string(), description: v.string(), agents: v.array(v.string()) })
 const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
 const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
@@ -145,7 +150,7 @@ export const agents = {
       does: 'reads',
       brief: briefAgent,
     },
-    summary: "Read a card's latest agent session, and what it asks",
+    summary: "Read a card's latest agent session and its questions",
     output: AgentState,
   }),
   wait: get('/api/projects/{projectId}/cards/{cardId}/agent/wait', {
@@ -162,7 +167,7 @@ export const agents = {
       brief: ['outcome', ...briefAgent],
     },
     summary: "Wait until a card's agent has ended, waits for a person or never began, or the time is over",
-    // Programs that call it as a tool give up after a minute.
+    // Programs that call this as a tool time out after a minute.
     input: v.strictObject({
       timeoutSecs: v.optional(v.pipe(queryInteger(1, 50), v.description('1 to 50.')), 30),
     }),
@@ -203,7 +208,7 @@ export const agents = {
     notFound: ofCard,
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Summarize what was done on a card',
+    summary: 'Summarize the work on a card',
     output: v.object({ summary: v.string() }),
   }),
   active: get('/api/projects/{projectId}/active-agents', {

@@ -13,7 +13,7 @@ export const Attachment = v.object({
   createdAt: Time,
 })
 const cardCount = { /** How many its card has now. */ attachmentCount: Count }
-/** What events tell of attachments. */
+/** The data of attachment events. */
 export const AttachmentCreated = v.object({ ...Attachment.entries, ...cardCount })
 export const AttachmentDeleted = v.object({ id: Id, cardId: Id, ...cardCount })
 const ListAttachments = v.strictObject({ limit: limit(100, 1000), cursor: v.optional(queryInteger(1)) })
@@ -23,7 +23,7 @@ export const attachments = {
     notFound: ofProject,
     who: viewer('cards.read'),
     summary:
-      "List the attachments of a project's cards, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
+      "List the attachments of a project's cards, newest first; cursor: those with a smaller id. A page can be short and still have a nextCursor",
     input: ListAttachments,
     output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }),
   }),

@@ -2,18 +2,24 @@ import * as v from 'valibot'
 import { Count, Id, limit, queryInteger, text, Time } from './fields.ts'
 import { get, superAdmin } from './route.ts'
 
-/** Who did it. The operator of the machine has no id before the first user exists; of a sign-in that failed nobody is known. */
+/** The author. The operator of the machine has no ID before the first user exists. The author of a failed sign-in is unknown. */
 const Actor = v.object({
   kind: v.picklist(['user', 'agent', 'system', 'nobody']),
   id: v.nullable(Id),
   name: v.nullable(v.string()),
 })
-/** With which rights: a sign-in, an API key, an agent's session, the local token of the machine's account, or the server by itself. */
+/**
+ * The rights that were used: a sign-in, an API key, an agent's session, the local token of the machine's account, or the server
+ * itself.
+ */
 const Via = v.object({
   kind: v.picklist(['sign-in', 'key', 'agent', 'local', 'ticket', 'system']),
   id: v.nullable(v.string()),
 })
-/** `action` is the route that did it, `<resource>.<name>`. `count` is how many failures of one address in one minute the entry stands for. */
+/**
+ * `action` is the route that was called, `<resource>.<name>`. `count` is the number of failures from one address in one minute
+ * that the entry represents.
+ */
 export const AuditEntry = v.object({
   id: Id,
   at: Time,
@@ -36,7 +42,10 @@ const Cursor = v.pipe(
     return { at, id: Number(id) }
   }),
 )
-/** `action` is a route, or a resource for all of its; `actor` is part of a name. With `after` an id, what is newer comes, the oldest first. */
+/**
+ * `action` is a route, or a resource for all of its routes; `actor` is part of a name. If `after` is an ID, the list contains
+ * newer entries, the oldest first.
+ */
 const ListAudit = v.strictObject({
   action: v.optional(text(1, 100)),
   actor: v.optional(text(1, 254)),

@@ -9,7 +9,10 @@ export const Me = v.object({
   displayName: v.string(),
   role: UserRole,
 })
-/** What a token is and may do. `permissions` is null where it may all that its account may; `none` is no token, with authentication off. */
+/**
+ * The kind and the rights of a token. `permissions` is null if the token has all rights of its account; `none` means no token,
+ * with authentication off.
+ */
 export const TokenInfo = v.object({
   kind: v.picklist(['sign-in', 'key', 'agent', 'local', 'none']),
   name: v.nullable(v.string()),
@@ -23,9 +26,11 @@ export const TokenInfo = v.object({
 /** An agent's token has no account: its `id` is null. */
 export const WhoAmI = v.object({ ...Me.entries, id: v.nullable(Me.entries.id), token: TokenInfo })
 export const SignedIn = v.object({ token: v.string(), user: Me })
-/** 8 to 1,024 characters; it is hashed as it is, without normalization. */
+/** 8 to 1,024 characters. The password is hashed verbatim, without normalization. */
 const Password = text(8, 1024)
-/** One place where somebody is signed in. `lastUsedAt` is right to the minute; what is older than the note of them is null. */
+/**
+ * A sign-in of an account. `lastUsedAt` is accurate to the minute. Fields are null for sign-ins from before they were recorded.
+ */
 export const SignIn = v.object({
   id: Id,
   createdAt: Time,
@@ -118,11 +123,11 @@ export const auth = {
     notFound: { id: 'SIGN_IN_NOT_FOUND' },
     audited: { target: 'sign-in' },
     who: user,
-    summary: "End one of one's own sign-ins",
+    summary: 'End one of your own sign-ins',
   }),
   getSettings: get('/api/settings/auth', {
     who: superAdmin,
-    summary: 'Read how one may sign in',
+    summary: 'Read the allowed ways to sign in',
     output: AuthSettings,
   }),
   setSettings: put('/api/settings/auth', {
@@ -134,7 +139,7 @@ export const auth = {
   }),
   me: get('/api/auth/me', {
     who: anyToken,
-    summary: 'Tell whose the token is, what it may and until when',
+    summary: 'Read the account, the rights and the expiry of the token',
     output: WhoAmI,
   }),
 }

@@ -2,10 +2,12 @@ import * as v from 'valibot'
 import { Count, Time } from './fields.ts'
 import { del, fileAnswers, get, post, superAdmin, superAdminOr } from './route.ts'
 
-/** Why there is a backup: somebody asked for it, the timetable, a restore that kept what it replaced, or it was uploaded. */
+/** The origin of a backup: a request, the timetable, a restore that kept the replaced data, or an upload. */
 export const BackupOrigin = v.picklist(['request', 'timetable', 'restore', 'upload'])
 export type BackupOrigin = v.InferOutput<typeof BackupOrigin>
-/** `sha256` is that of the whole file; `verified` whether its parts were opened and held their hashes after it was written. */
+/**
+ * `sha256` is the hash of the whole file; `verified` whether its parts were opened and matched their hashes after it was written.
+ */
 export const Backup = v.object({
   filename: v.string(),
   size: Count,

@@ -1,12 +1,12 @@
-/** What one of the board's MCP tools does, which its annotations and the board's own permissions follow. */
+/** The effects of one of the board's MCP tools, which determine its annotations and the board's own permissions. */
 interface ToolTraits {
-  /** What it does, for people. */
+  /** The action, for users. */
   title: string
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readOnly?: true
-  /** It takes something away for good. */
+  /** The tool deletes data permanently. */
   destructive?: true
-  /** It runs a command of its caller's on the server's machine, which can do anything. */
+  /** The tool runs its caller's command on the server's machine, which can do anything. */
   runsCommands?: true
 }
 
@@ -36,5 +36,5 @@ export type BoardToolName = keyof typeof boardTools
 export const boardToolNames = Object.keys(boardTools) as BoardToolName[]
 export const traitsOf = (name: BoardToolName): ToolTraits => boardTools[name]
 
-/** The tools that the board lets its own agents use without asking a person: none that runs commands. */
+/** The tools that the board's own agents can use without asking a user: none of them runs commands. */
 export const unaskedTools = boardToolNames.filter(name => !traitsOf(name).runsCommands)

@@ -7,20 +7,20 @@ const Pushed = v.object({
   remote: v.string(),
   branch: v.string(),
   commit: v.string(),
-  /** False when it was there already. */
+  /** False if the remote already had the branch. */
   pushed: v.boolean(),
 })
 const Updated = v.object({
   branch: v.nullable(v.string()),
-  /** The branch's; null while its agent resolves the conflicts. */
+  /** The commit of the branch. Null while its agent resolves the conflicts. */
   commit: v.nullable(v.string()),
-  /** The newest of the base. */
+  /** The newest commit of the base. */
   baseCommit: v.string(),
-  /** False when it was in it already. */
+  /** False if the branch already contained it. */
   updated: v.boolean(),
-  /** What there is to know of the base, as that it could not be fetched. */
+  /** A remark about the base, for example that it could not be fetched. */
   remark: v.nullable(v.string()),
-  /** Whether its agent was told to resolve the conflicts. Then nothing has changed yet. */
+  /** Whether the agent was asked to resolve the conflicts. In this case, nothing has changed yet. */
   resolving: v.boolean(),
 })
 
@@ -43,7 +43,7 @@ export const branches = {
     who: member('agents.run'),
     fails: ['NOT_A_GIT_REPOSITORY', 'AGENT_ALREADY_RUNNING', 'PUSH_REJECTED', 'CONFLICT', 'SEALED_WITH_OTHER_KEY'],
     tool: { name: 'push_branch', title: 'Push a branch', group: 'review', does: 'changes', openWorld: true },
-    summary: "Push a card's branch to its repository's remote; force replaces there what was last seen of it",
+    summary: "Push a card's branch to its repository's remote; force replaces the version that was last fetched",
     input: v.optional(v.strictObject({ force: v.optional(v.boolean(), false), repository: RepositoryRef }), {}),
     output: Pushed,
   }),

@@ -12,11 +12,11 @@ export const BudgetUnit = v.picklist(['usd', 'tokens', 'runs', 'hours'], 'must b
 export type BudgetUnit = v.InferOutput<typeof BudgetUnit>
 export const BudgetPeriod = v.picklist(['day', 'month', 'total'], 'must be day, month or total')
 export type BudgetPeriod = v.InferOutput<typeof BudgetPeriod>
-/** `warned`: at least 80 % is spent. `exhausted`: all of it. */
+/** `warned`: at least 80% is spent. `exhausted`: all of it. */
 export const BudgetState = v.picklist(['ok', 'warned', 'exhausted'])
 export type BudgetState = v.InferOutput<typeof BudgetState>
 
-/** The share of a budget from which on people are told. */
+/** The fraction of a budget from which on users are notified. */
 export const warnedFrom = 0.8
 const maxLimit = 1e12
 
@@ -32,14 +32,15 @@ export const isLimitOf = (unit: BudgetUnit, limit: number): boolean =>
 export const wholeLimit = 'must be a whole number of tokens or runs'
 
 /**
- * `spent` is what has been used since the period began, also before the budget was made. `unknownRuns` is how many runs of agents are not
- * in it, because their agents did not tell. A day and a month are those of UTC; `resetsAt` is when the next one begins.
+ * `spent` is the usage since the period started, including before the budget was created. `unknownRuns` is the number of agent
+ * runs that are not included, because their agents did not report usage. Days and months are in UTC; `resetsAt` is the start of
+ * the next period.
  */
 export const Budget = v.object({
   id: Id,
   scope: BudgetScope,
   scopeId: Id,
-  /** The card's title, or the name of what it is for. */
+  /** The card's title, or the name of the scope. */
   scopeName: v.string(),
   /** The project of a budget for a card or a project. */
   projectId: v.nullable(Id),
@@ -53,10 +54,10 @@ export const Budget = v.object({
   createdAt: Time,
   updatedAt: Time,
 })
-/** A budget that has come to 80 % or to its end, and the card whose agent spent it. */
+/** A budget that has reached 80% or its end, and the card whose agent spent it. */
 export const ReachedBudget = v.object({ ...Budget.entries, cardId: Id })
 
-/** What a budget is for follows from `scope`, and with it the code of an id that names nothing. */
+/** The kind of ID follows from `scope`, and with it the error code for an unknown ID. */
 const ScopeId = refTo('NOT_FOUND')
 const NewBudget = v.pipe(
   v.strictObject({ scope: BudgetScope, scopeId: ScopeId, unit: BudgetUnit, limit: Limit, period: BudgetPeriod }),
@@ -66,7 +67,7 @@ const NewBudget = v.pipe(
   ),
 )
 const ChangeBudget = v.strictObject({ limit: v.optional(Limit), period: v.optional(BudgetPeriod) })
-/** Without a filter, all that the caller may see. `projectId`: those of the project and its cards. */
+/** Without a filter, all budgets that the caller can see. `projectId`: the budgets of the project and its cards. */
 const ListBudgets = v.strictObject({
   projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
   cardId: v.optional(queryRefTo('CARD_NOT_FOUND')),
@@ -79,7 +80,7 @@ export const budgets = {
   list: get('/api/budgets', {
     who: user,
     fails: ['PROJECT_NOT_FOUND', 'CARD_NOT_FOUND', 'ORGANIZATION_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
-    summary: 'List the budgets that the caller may see, in the order of their creation',
+    summary: 'List the budgets that the caller can see, in order of creation',
     input: ListBudgets,
     output: v.array(Budget),
   }),
@@ -102,7 +103,7 @@ export const budgets = {
       'CONFLICT',
     ],
     audited: { target: 'budget', id: 'id', detail: ['scope', 'scopeId', 'unit', 'limit', 'period'] },
-    summary: 'Bound what the agents of a card, a project, an organization or a credential may use',
+    summary: 'Limit the usage of the agents of a card, a project, an organization or a credential',
     input: NewBudget,
     output: Budget,
     idempotent: true,
@@ -114,7 +115,7 @@ export const budgets = {
     who: user,
     fails: ['FORBIDDEN', 'CONFLICT'],
     audited: { target: 'budget', detail: ['limit', 'period'] },
-    summary: 'Change a budget; what waited goes on where it allows that now',
+    summary: 'Change a budget; sessions that waited for it continue if it allows them now',
     input: ChangeBudget,
     output: Budget,
     emits: ['budget.updated'],
@@ -124,7 +125,7 @@ export const budgets = {
     who: user,
     fails: ['FORBIDDEN'],
     audited: { target: 'budget' },
-    summary: 'Delete a budget; what waited for it goes on',
+    summary: 'Delete a budget; sessions that waited for it continue',
     emits: ['budget.deleted'],
   }),
 }

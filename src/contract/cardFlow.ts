@@ -6,7 +6,7 @@ import { ofCard } from './notFound.ts'
 import { get, member, patch, post, put, viewer } from './route.ts'
 import { changedCard } from './tool.ts'
 
-/** With `mustStart` a move that cannot start the card's agent moves nothing. */
+/** With `mustStart`, a move that cannot start the card's agent moves nothing. */
 const MoveCard = v.strictObject({
   columnId: refTo('COLUMN_NOT_FOUND'),
   position: v.optional(Position),
@@ -27,7 +27,7 @@ const SetPipeline = v.strictObject({
   ),
 })
 
-/** How a card goes through its columns and its pipeline. */
+/** The routes that move a card through its columns and its pipeline. */
 export const cardFlow = {
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
     fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'COLUMN_FULL', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
@@ -44,7 +44,8 @@ export const cardFlow = {
       openWorld: true,
       brief: changedCard,
     },
-    summary: 'Move a card; into an active column that starts its agent, for a key with agents.run or scripts.run only',
+    summary:
+      'Move a card; a move into an active column starts its agent, which requires agents.run or scripts.run from a key',
     input: MoveCard,
     output: CallersCard,
     emits: ['card.moved', 'card.updated', 'agent.status'],

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { AccountId, AccountRef, GivenTime, IntegerAccountId, Name, queryInteger, Time } from './fields.ts'
 
-/** From what comes last to what comes first. */
+/** From the lowest to the highest priority. */
 export const priorities = ['low', 'normal', 'high', 'urgent'] as const
 export const Priority = v.picklist(priorities, 'must be urgent, high, normal or low')
 export type Priority = v.InferOutput<typeof Priority>
 
 export const maxAssignees = 20
-/** How much work a card is, in a unit of the project's own. */
+/** The size of a card, in a unit that the project chooses. */
 export const Estimate = v.pipe(
   v.number('must be a number'),
   v.minValue(0, 'must be at least 0'),
@@ -27,12 +27,12 @@ const Plan = {
   estimate: v.optional(v.nullable(Estimate)),
 }
 const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
-/** Who is to do a card, how soon, by when, and how much it is. Accounts and names without one are set each on their own. */
+/** The assignees, priority, due date and size of a card. Assignees with and without an account are set separately. */
 export const CardPlan = { assigneeIds: v.optional(people(AccountRef)), assigneeNames: v.optional(names), ...Plan }
-/** The same for external routes. */
+/** The plan on external routes. */
 export const ExternalPlan = { assigneeIds: v.optional(people(IntegerAccountId)), ...Plan }
 
-/** Somebody with an account, or a name without one: of an import, or of an account that is gone. */
+/** A person with an account, or a name without one: from an import, or of a deleted account. */
 const assignee = <UserId extends v.GenericSchema>(userId: UserId) =>
   v.union([v.object({ userId, displayName: v.string() }), v.object({ name: v.string() })])
 export const Assignee = assignee(AccountId)
@@ -42,12 +42,12 @@ const shownPlan = { priority: Priority, dueAt: v.nullable(Time), estimate: v.nul
 export const ShownPlan = { assignees: v.array(Assignee), ...shownPlan }
 export const ShownExternalPlan = { assignees: v.array(assignee(IntegerAccountId)), ...shownPlan }
 
-/** The orders of a list. With `-` it is the other way round; cards without a due date come last either way. */
+/** The orders of a list. `-` reverses an order; cards without a due date come last in both directions. */
 export const sorts = ['position', 'id', 'priority', 'dueAt', 'updatedAt'] as const
 export type SortField = (typeof sorts)[number]
 export type Sort = SortField | `-${SortField}`
 const sortNames: readonly Sort[] = [...sorts, ...sorts.map(sort => `-${sort}` as const)]
-/** What lists are filtered by, beside where a card is and what it says, and how they are sorted. */
+/** The filters of lists, apart from the location and text of a card, and their order. */
 export const PlanFilter = {
   assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an id, or none')),
   priority: v.optional(Priority),

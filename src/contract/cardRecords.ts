@@ -29,16 +29,19 @@ export const DeletedCard = v.object({
   restorableUntil: Time,
 })
 
-/** The type of a last action that says that a card's work is in its base already, and its worktree can go. */
+/** The type of a last action which states that a card's work is already in its base, so that its worktree is no longer needed. */
 export const landedAction = 'landed'
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))
 export const Lock = v.object({ kind: v.string(), holder: v.string(), acquiredAt: Time })
 
-/** The merge of a card's work. All are null unless the work is merged: new work after a merge, or a branch that lost it, resets them. */
+/**
+ * The merge of a card's work. All fields are null unless the work is merged: new work after a merge, or a branch that lost it,
+ * resets them.
+ */
 export const Merge = {
   mergedAt: v.nullable(Time),
   mergedCommit: v.nullable(v.string()),
-  /** The branch. */
+  /** The target branch. */
   mergedInto: v.nullable(v.string()),
 }
 
@@ -75,48 +78,50 @@ export const CardItem = v.object({
   pullRequest: v.nullable(PullRequestSummary),
   issue: v.nullable(IssueSummary),
   agent: AgentChoice.entries.agent,
-  /** The account that made it; null where that is none, or not known. */
+  /** The account that created the card. Null if there is none, or if it is unknown. */
   creatorId: v.nullable(AccountId),
-  /** What it was called then. */
+  /** The creator's name at that time. */
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
   commentCount: Count,
-  /** How many of its monitors wait for a person's permission. */
+  /** The number of the card's monitors that wait for a user's permission. */
   monitorQuestions: Count,
-  /** Whether a card that it waits for is not done. */
+  /** Whether a card that blocks this one is not done. */
   blocked: v.boolean(),
-  /** When it starts, if in an active column then by itself; it does not before. */
+  /** The earliest start of the card. In an active column, the card starts automatically at this time. */
   startAt: v.nullable(Time),
-  /** Whether it could start now. */
+  /** Whether the card could start now. */
   ready: v.boolean(),
   parentId: v.nullable(Id),
-  /** Its parts: without those in the trash. */
+  /** The card's parts, without those in the trash. */
   children: v.object({ total: Count, done: Count }),
   archivedAt: v.nullable(Time),
   createdAt: Time,
   updatedAt: Time,
   version: Count,
 })
-/** A card whole. Without the server's path of a worktree the board made: that stays with the server. */
+/** A whole card, without the path of a worktree that the board created, which the server does not reveal. */
 export const CardDetail = v.object({
   ...CardItem.entries,
   columnType: ColumnType,
   prompt: Prompt,
   ...AgentChoice.entries,
   command: v.nullable(v.string()),
-  /** The cards that it waits for, all of them. */
+  /** All cards that block this one. */
   blockedBy: v.array(Id),
-  /** The cards that wait for it. */
+  /** The cards that this one blocks. */
   blocks: v.array(Id),
-  /** Whether a column that pulls may take it: not what somebody without the right to start agents has made, until it is activated. */
+  /**
+   * Whether a column can pull the card. False for a card from a user without the right to start agents, until it is activated.
+   */
   pullable: v.boolean(),
-  /** The card on which it was found. */
+  /** The card on which this card was found. */
   discoveredFromId: v.nullable(Id),
   source: v.nullable(CardSource),
-  /** The accounts that are told of what happens on it. */
+  /** The accounts that are notified of the card's events. */
   watcherIds: v.array(AccountId),
   useWorktree: v.boolean(),
-  /** What its branch starts at. */
+  /** The start of the card's branch. */
   base: v.nullable(v.string()),
   baseCardId: v.nullable(Id),
   gitBranch: v.nullable(v.string()),
@@ -136,10 +141,10 @@ export const CardDetail = v.object({
     }),
   ),
 })
-/** The same as one caller gets it. */
+/** A card from the view of one caller. */
 export const CallersCard = v.object({
   ...CardDetail.entries,
-  /** Whether the caller watches it. */
+  /** Whether the caller watches the card. */
   watching: v.boolean(),
 })
 const Step = v.object({

@@ -29,10 +29,10 @@ const ListCards = v.strictObject({
   search: v.optional(text(1, 200)),
   archived: v.optional(queryBoolean, false),
   unread: v.optional(queryBoolean, false),
-  /** In the order of priority, due date, boards, columns and places; pages go by offset. */
+  /** Ordered by priority, due date, boards, columns and places. Pages use offsets. */
   ready: v.optional(queryBoolean, false),
   blocked: v.optional(queryBoolean, false),
-  /** With `sort` pages go by offset. */
+  /** With `sort`, pages use offsets. */
   ...PlanFilter,
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal')),
   limit: limit(1000, 1000),
@@ -50,7 +50,7 @@ const UpdateCard = v.strictObject({
   labels: v.optional(Labels),
   groupId: v.optional(v.nullable(Name)),
   useWorktree: v.optional(v.boolean()),
-  /** Whether the caller is told of what happens on it. */
+  /** Whether the caller is notified of the card's events. */
   watching: v.optional(v.boolean()),
   ...CardOrder,
   ...CardPlan,
@@ -63,7 +63,7 @@ const Command = v.pipe(
   text(1, 4096),
   v.check(value => value.trim() !== '', 'must not be blank'),
 )
-/** With `mustStart` a card that cannot be started is not made; with `force` also a full column takes it. */
+/** With `mustStart`, a card that cannot be started is not created; with `force`, a full column also accepts it. */
 const CreateCard = v.strictObject({
   projectId: refTo('PROJECT_NOT_FOUND'),
   title: Title,
@@ -84,7 +84,7 @@ const CreateCard = v.strictObject({
   command: v.optional(Command),
 })
 
-/** `remove`: the worktree is one that the board made, and its folder goes. */
+/** `remove`: the worktree is one that the board created, and its folder is deleted. */
 const RemoveWorktree = v.strictObject({ remove: v.optional(queryBoolean, false) })
 
 export const cards = {
@@ -169,7 +169,7 @@ export const cards = {
   setWatching: put('/api/projects/{projectId}/cards/{cardId}/watching', {
     notFound: ofCard,
     who: viewer('cards.update'),
-    summary: 'Watch a card, or no more; also for who may only see it',
+    summary: 'Watch or unwatch a card; also for viewers',
     input: v.strictObject({ watching: v.boolean() }),
     output: CallersCard,
     emits: ['card.updated'],
@@ -193,7 +193,7 @@ export const cards = {
     who: manager(),
     fails: ['AGENT_ALREADY_RUNNING', 'WORKTREE_DIRTY'],
     summary:
-      'Detach the attached worktree, whose folder stays; or with remove, delete the folder of the one that the board made, unless work in it is nowhere else',
+      'Detach the attached worktree, whose folder stays; or with remove, delete the folder of a worktree that the board created, unless it contains work that exists nowhere else',
     input: RemoveWorktree,
     emits: ['card.updated'],
   }),
@@ -219,7 +219,8 @@ export const cards = {
       openWorld: true,
       brief: changedCard,
     },
-    summary: 'Create a card; in an active column that starts its agent, for a key with agents.run or scripts.run only',
+    summary:
+      'Create a card; in an active column, this starts its agent, which requires agents.run or scripts.run from a key',
     input: CreateCard,
     output: CallersCard,
     idempotent: true,

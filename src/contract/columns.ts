@@ -14,13 +14,13 @@ export const Column = v.object({
   boardId: Id,
   prompt: v.string(),
   ...AgentChoice.entries,
-  /** How many cards it takes; null: any number. */
+  /** The maximum number of cards in the column. Null if unlimited. */
   wipLimit: WipLimit,
-  /** Whether it takes the next ready card of the column before by itself when it has room. */
+  /** Whether the column automatically pulls the next ready card from the previous column when there is capacity. */
   pull: v.boolean(),
-  /** Where a card goes whose pull request was merged; null: to the first done column of its board. */
+  /** The target column of a card whose pull request was merged. Null for the first done column of its board. */
   mergedColumnId: v.nullable(Id),
-  /** Where a card goes whose pull request was closed; null: it stays. */
+  /** The target column of a card whose pull request was closed. Null if the card stays. */
   closedColumnId: v.nullable(Id),
   cardCount: Count,
 })

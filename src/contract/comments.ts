@@ -3,16 +3,16 @@ import { Count, Id, isVisible, limit, Prompt, queryInteger, Time } from './field
 import { ofCard } from './notFound.ts'
 import { del, get, patch, post, viewer } from './route.ts'
 
-/** How many comments a card may have. */
+/** The maximum number of comments on a card. */
 export const maxComments = 2500
 
-/** Markdown of at most 64 KiB, in which `@[name](userId)` mentions somebody. */
+/** Markdown of up to 64 KiB, in which `@[name](userId)` mentions a user. */
 export const CommentBody = v.pipe(
   Prompt,
   v.minLength(1, 'must not be empty'),
   v.check(value => value === '' || isVisible(value), 'must have a character that can be seen'),
 )
-/** Who wrote it: an account of this server, an agent, or somebody whose name came with an import. */
+/** The author: an account of this server, an agent, or a person whose name came with an import. */
 const Author = v.object({
   kind: v.picklist(['user', 'agent', 'imported']),
   userId: v.nullable(Id),
@@ -28,7 +28,7 @@ export const Comment = v.object({
   editedAt: v.nullable(Time),
 })
 const cardCount = { /** How many its card has now. */ commentCount: Count }
-/** What events tell of comments. `mentioned`: the accounts that this text mentions, and the one before did not. */
+/** The data of comment events. `mentioned`: the accounts that this text mentions and the previous text did not. */
 export const CommentWritten = v.object({ ...Comment.entries, mentioned: v.array(Id), ...cardCount })
 export const CommentDeleted = v.object({ id: Id, cardId: Id, ...cardCount })
 
@@ -55,7 +55,7 @@ export const comments = {
     notFound: ofCard,
     who: viewer('comments.write'),
     tool: { name: 'add_comment', title: 'Comment on a card', group: 'change', does: 'changes' },
-    summary: 'Comment on a card; @[name](userId) mentions somebody who may see the project',
+    summary: 'Comment on a card; @[name](userId) mentions a user who can see the project',
     input: v.strictObject({ body: CommentBody }),
     output: Comment,
     idempotent: true,
@@ -74,7 +74,7 @@ export const comments = {
     notFound: ofComment,
     audited: { target: 'comment' },
     who: viewer('comments.write'),
-    summary: "Delete one's own comment, or as who manages the project anybody's",
+    summary: 'Delete your own comment, or, as an admin of the project, any comment',
     emits: ['comment.deleted'],
   }),
 }

@@ -25,7 +25,7 @@ const HeaderName = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header'),
   v.check(
     name => !/^(host|connection|content-length|transfer-encoding)$/i.test(name),
-    'must be a header that clients may set',
+    'must be a header that clients can set',
   ),
 )
 const HeaderValue = v.pipe(text(1, 4096), v.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII'))
@@ -35,7 +35,7 @@ const Headers = v.pipe(
 )
 const Models = v.pipe(v.array(text(1, 200)), v.maxLength(100, 'must have at most 100 models'))
 
-/** `headers` are the names only. */
+/** `headers` contains only names. */
 export const Credential = v.object({
   id: Id,
   name: Name,
@@ -44,12 +44,12 @@ export const Credential = v.object({
   kind: v.picklist(['api_key', 'oauth']),
   headers: v.array(v.string()),
   models: v.array(v.string()),
-  /** How many agents work with it at once; null: any number. */
+  /** The maximum number of concurrent agents with this credential. Null if unlimited. */
   agentSlots: Slots,
   createdAt: Time,
   updatedAt: Time,
 })
-/** With the key masked: its last four characters at most. */
+/** The key is masked: at most its last four characters are shown. */
 export const MaskedCredential = v.object({ ...Credential.entries, apiKey: v.nullable(v.string()) })
 const Usage = v.object({
   sessions: Count,

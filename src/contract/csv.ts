@@ -1,4 +1,4 @@
-/** What a spreadsheet takes for the beginning of a formula. */
+/** The characters that a spreadsheet interprets as the start of a formula. */
 const formula = /^[=+\-@\t\r]/
 
 /** Rows as CSV (RFC 4180), with a line of the fields' names. Text that a spreadsheet would compute gets an apostrophe before it. */

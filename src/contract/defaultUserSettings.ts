@@ -1,6 +1,6 @@
 import type { UserSettings } from './settings.ts'
 
-/** The settings of a person who has changed none. In a file of its own, so that the page needs no validator for it. */
+/** The settings of an account that has changed none. In a separate file, so that the page does not load a validator for it. */
 export const defaultUserSettings: UserSettings = {
   theme: 'system',
   highContrast: false,

@@ -1,26 +1,28 @@
 import { decodeName, shownName } from './fileNames.ts'
 
-/** A line of a diff with its numbers before and after the change; one that was added has none before, and so on. */
+/**
+ * A line of a diff with its numbers before and after the change. An added line has no number before, a removed line none after.
+ */
 export interface DiffLine {
   kind: 'same' | 'added' | 'removed'
   text: string
   old: number | undefined
   new: number | undefined
-  /** The file ends with it, without a line break. */
+  /** The file ends with this line, without a line break. */
   isUnended?: boolean
-  /** The line that stands for it on the other side of the change. */
+  /** The corresponding line on the other side of the change. */
   pair?: DiffLine
 }
-/** Lines that follow each other. `heading` is what they are in, such as a function, as Git found it. */
+/** Consecutive lines. `heading` is the surrounding context, such as a function, that Git found. */
 interface DiffHunk {
   heading: string
   oldStart: number
   newStart: number
   lines: DiffLine[]
 }
-/** What a diff says of a file. Paths are as they are, not as Git quotes them. */
+/** A file in a diff. Paths are not quoted as in Git's output. */
 export interface DiffFile {
-  /** The path now, or that of a file that is gone. */
+  /** The current path, or that of a deleted file. */
   path: string
   oldPath: string
   status: 'modified' | 'added' | 'deleted' | 'renamed' | 'copied'
@@ -36,7 +38,10 @@ export interface DiffFile {
 
 const hunkHead = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)/s
 
-/** Reads a unified diff of Git. The counts in a hunk's header say where it ends, for a removed line `-- a` looks like a file's header. */
+/**
+ * Parses a unified diff of Git. The counts in a hunk's header determine its end, because a removed line `-- a` looks like a
+ * file's header.
+ */
 export function diffFiles(diff: string): DiffFile[] {
   const files: DiffFile[] = []
   let hunk: DiffHunk | undefined
@@ -78,7 +83,7 @@ function lineOf(line: string, old: number, after: number): DiffLine {
   return { kind: 'same', text, old, new: after }
 }
 
-/** Lines that were removed and those added in their place, one by one. */
+/** Pairs removed lines one by one with the lines added in their place. */
 function pairLines(lines: readonly DiffLine[]): void {
   let removed: DiffLine[] = []
   let at = 0
@@ -90,7 +95,7 @@ function pairLines(lines: readonly DiffLine[]): void {
   }
 }
 
-/** A file of which only `diff --git a/x b/x` is read: both names are the same unless later lines say otherwise. */
+/** A file for which only `diff --git a/x b/x` has been read: both names are equal unless later lines differ. */
 function startOf(line: string): DiffFile {
   const names = line.slice('diff --git '.length)
   const path = unquoted(names.slice((names.length + 1) / 2)).slice('b/'.length)
@@ -132,7 +137,7 @@ function readHeader(file: DiffFile, line: string): void {
 
 const escapes: Record<string, number> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 }
 
-/** A path as it is: Git quotes one with a quote, a backslash or a control character in it, as C does. */
+/** Returns a path without Git's quoting, which follows C for quotes, backslashes and control characters. */
 function unquoted(name: string): string {
   if (!/^".*"$/s.test(name)) return name
   const encoder = new TextEncoder()

@@ -1,4 +1,4 @@
-/** Every error code, its HTTP status and its message where the thrower gives none. */
+/** Every error code with its HTTP status and its default message. */
 export const errors = {
   VALIDATION_FAILED: [400, 'The request is not valid.'],
   BAD_REQUEST: [400, 'The request is not HTTP that this server understands.'],
@@ -26,7 +26,7 @@ export const errors = {
     'This sign-in is not known here: it took too long, was completed already, or began in another browser. Start again.',
   ],
   APP_UNKNOWN: [400, 'This app is not known here, or not any more. Remove the board from the app, and add it again.'],
-  APP_REQUEST_INVALID: [400, 'What the app asks for is not valid.'],
+  APP_REQUEST_INVALID: [400, 'The request of the app is not valid.'],
   APP_REQUEST_ENDED: [400, 'This took too long, or was decided already. Start again in the app.'],
   INVALID_REDIRECT_URI: [
     400,
@@ -40,7 +40,7 @@ export const errors = {
   INVALID_CREDENTIALS: [401, 'The email or the password is wrong.'],
   TOKEN_EXPIRED: [401, 'The token has expired.'],
   AGENT_TOKEN_REQUIRED: [403, 'This route is open to agent tokens of the card only.'],
-  FORBIDDEN: [403, 'You may not do this.'],
+  FORBIDDEN: [403, "You don't have permission to do this."],
   INSUFFICIENT_PERMISSIONS: [403, 'The API key lacks the permission.'],
   HOST_NOT_ALLOWED: [403, 'This server does not answer to that Host.'],
   ORIGIN_NOT_ALLOWED: [403, 'This server does not answer pages of that Origin.'],
@@ -86,7 +86,7 @@ export const errors = {
   SETUP_ALREADY_DONE: [409, 'The first user exists already.'],
   ADDRESS_UNVERIFIED: [
     409,
-    'Whoever registered this address has not shown it to be theirs. They sign in by single sign-on, or a server administrator confirms it with "board users edit <email> --address-verified".',
+    'The address of this account is not verified. The user must sign in with single sign-on, or a server administrator must confirm the address with "board users edit <email> --address-verified".',
   ],
   EMAIL_TAKEN: [409, 'That email address has an account already.'],
   CANNOT_DELETE_SELF: [409, 'You cannot delete your own account.'],
@@ -113,13 +113,13 @@ export const errors = {
     "The remote branch has commits that are not in the card's branch. Review them first. With force, the push replaces the last fetched version of the branch.",
   ],
   AGENT_NOT_RUNNING: [409, 'No agent is running on the card.'],
-  CARD_BLOCKED: [409, 'The card waits for other cards; force starts it nevertheless.'],
+  CARD_BLOCKED: [409, 'The card is blocked by other cards. Use force to start it anyway.'],
   CARD_BLOCKS_OTHERS: [
     409,
     'Other cards wait for the card; force deletes it, and they go on waiting until it is taken from them.',
   ],
   DEPENDENCY_CYCLE: [409, 'The card would wait for itself.'],
-  COLUMN_FULL: [409, 'The column is full; force puts the card into it nevertheless.'],
+  COLUMN_FULL: [409, 'The column is full. Use force to move the card into it anyway.'],
   BUDGET_EXHAUSTED: [409, 'A budget is used up.'],
   CARD_LIMIT_REACHED: [409, 'The session has created as many cards as its project allows.'],
   CARD_NOT_DEFERRED: [409, 'The card is not deferred.'],
@@ -130,7 +130,7 @@ export const errors = {
   MONITOR_TERMINAL_CARD_UNSUPPORTED: [409, 'Terminal cards have no monitors.'],
   SCRIPT_ALREADY_RUNNING: [409, 'The script is running already.'],
   SCRIPT_NOT_RUNNING: [409, 'The script is not running.'],
-  BACKUP_EXISTS: [409, 'A backup of that name is there already.'],
+  BACKUP_EXISTS: [409, 'A backup with that name already exists.'],
   IDEMPOTENCY_KEY_REUSED: [409, 'That Idempotency-Key was used with another request.'],
   SERVER_ALREADY_RUNNING: [409, 'Another server holds this data folder.'],
   NOT_A_GIT_REPOSITORY: [409, "The project's folder is not a Git repository."],
@@ -138,7 +138,7 @@ export const errors = {
   BODY_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json.'],
   RANGE_NOT_SATISFIABLE: [416, 'The file has no such range of bytes.'],
-  EXPECTATION_FAILED: [417, 'Of what a request may expect, this server knows 100-continue only.'],
+  EXPECTATION_FAILED: [417, 'The Expect header supports only 100-continue.'],
   RATE_LIMITED: [429, 'Too many requests; try again later.'],
   HEADERS_TOO_LARGE: [431, 'The head of the request is too large: at most 16 KiB.'],
   INTERNAL: [500, 'Something went wrong.'],
@@ -156,17 +156,17 @@ export type ErrorCode = keyof typeof errors
 /** A code whose status is 404. */
 export type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
 
-/** One thing that is wrong with an input: where (`labels.0`), and the rule. */
+/** An error in an input: its path (`labels.0`), and the rule. */
 export interface Detail {
   path: string
   message: string
 }
 
-/** A failure that the caller is told of: code, status, message, and which fields are wrong. */
+/** An error that is returned to the caller: code, status, message, and the invalid fields. */
 export class Problem extends Error {
   readonly code: ErrorCode
   readonly details?: readonly Detail[]
-  /** Whole seconds after which trying again makes sense. */
+  /** The number of whole seconds after which a retry makes sense. */
   readonly retryAfterSecs?: number
 
   constructor(

@@ -19,7 +19,7 @@ import { ScriptStatus } from './scripts.ts'
 
 const Gone = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
-/** A project's record as everybody who may see it gets it. */
+/** The view of a project for all who can see it. */
 const ProjectSummary = v.object({
   id: Id,
   name: v.string(),
@@ -30,7 +30,7 @@ const ProjectSummary = v.object({
   updatedAt: Time,
 })
 
-/** A column as external routes show it: nothing of what its agents are told. */
+/** A column on external routes, without the prompts of its agents. */
 const ColumnOutline = v.object({
   id: Id,
   name: v.string(),
@@ -39,7 +39,7 @@ const ColumnOutline = v.object({
   boardId: Id,
 })
 
-/** The record that an event is about. Once it is gone, the event is not delivered any more. */
+/** The record that an event is about. Once the record is deleted, the event is no longer delivered. */
 export type Subject =
   | 'board'
   | 'column'
@@ -55,11 +55,17 @@ export type Subject =
 
 interface EventSpec<Data extends v.GenericSchema = v.GenericSchema> {
   data: Data
-  /** What a key needs to hear it: one of these, as for reading the record. Empty: any permission that hears something of the project. */
+  /**
+   * The permissions of a key, one of which is required to receive the event, as for reading the record. If empty, any permission
+   * that receives events of the project suffices.
+   */
   permissions: readonly Permission[]
-  /** What a key hears of it that has this permission only. */
+  /** The data that a key receives if it has only this permission. */
   outline?: { permission: Permission; data: v.GenericSchema }
-  /** Which field of the data (of each element of a list) is the id of which record that must still be there when it is told afterwards. */
+  /**
+   * Maps each record to the field of the data (of each element of a list) with its ID. The record must still exist when the event
+   * is delivered later.
+   */
   about: Partial<Record<Subject, string>>
 }
 const event = <Data extends v.GenericSchema>(
@@ -77,9 +83,9 @@ const agentEvent = <Entries extends v.ObjectEntries>({ entries }: { entries: Ent
   })
 
 /**
- * Event type -> the schema of its `data`, and who hears it: a person who may see the project, and a key that holds a permission.
- * It is the permission of the routes that read the record. Boards are read with cards.read on external routes, columns there
- * in outline.
+ * Event type -> the schema of its `data`, and its recipients: users who can see the project, and keys with a permission. It is
+ * the permission of the routes that read the record. Boards are readable with cards.read on external routes, columns there in
+ * outline.
  */
 export const events = {
   'project.created': event(ProjectSummary, ['projects.read']),
@@ -100,9 +106,9 @@ export const events = {
   'card.restored': cardEvent(CardDetail),
   'card.completed': cardEvent(CardDetail),
   'card.merged': cardEvent(CardDetail),
-  /** The last card that it waited for is done. */
+  /** The last blocker of the card is done. */
   'card.ready': cardEvent(CardDetail),
-  /** Somebody was assigned to it, who was not before. */
+  /** The card got a new assignee. */
   'card.assigned': cardEvent(
     v.object({
       ...CardDetail.entries,
@@ -130,9 +136,9 @@ export const events = {
   'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.deleted': event(Gone, ['agents.read']),
-  /** 80 % of it is spent. */
+  /** 80% of the budget is spent. */
   'budget.warned': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
-  /** It is used up: what it bounds waits. */
+  /** The budget is exhausted, and the work under it waits. */
   'budget.exhausted': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
   'preview.updated': event(PreviewState, ['agents.read'], { card: 'cardId' }),
   notification: event(Notification, ['cards.read']),
@@ -150,7 +156,7 @@ export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]['d
 /** An event's type as data that others look things up by. */
 export const eventSpec = (type: EventType): EventSpec => events[type]
 
-/** What the server sends over the socket for an event. `seq` grows without holes in one database. */
+/** The socket message of an event. `seq` increases without gaps in one database. */
 export interface EventMessage<T extends EventType = EventType> {
   type: T
   data: EventData<T>
@@ -159,7 +165,7 @@ export interface EventMessage<T extends EventType = EventType> {
   at: string
 }
 
-/** What a client may send over the socket. */
+/** The messages that a client can send over the socket. */
 export const ClientMessage = v.variant('type', [
   v.strictObject({
     type: v.literal('subscribe'),

@@ -50,7 +50,7 @@ export const ExternalItem = v.object({
   endedAt: v.nullable(Time),
   version: CardItem.entries.version,
 })
-/** A card whole. `position` is null while the card is archived. */
+/** A whole card. `position` is null while the card is archived. */
 export const ExternalCard = v.object({
   ...ExternalItem.entries,
   position: v.nullable(Position),
@@ -111,7 +111,7 @@ const Create = v.strictObject({
 const Move = v.strictObject({ targetColumnId: integerRefTo('COLUMN_NOT_FOUND'), position: Position, force: Force })
 
 /** The stable contract for third parties (specification "External automation routes"). */
-/** What holds for every external row. */
+/** The common fields of every external row. */
 const common = { integerIds: true, rateLimit: 'apiKey' } as const
 
 export const external = {

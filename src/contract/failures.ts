@@ -2,13 +2,13 @@ import type { ErrorCode } from './errors.ts'
 import type { Route } from './route.ts'
 
 /**
- * What a route can answer instead of a success: what follows from its row (who may call, what stands in its path and body), and
- * what the row names in `fails`.
+ * The error codes of a route: the codes that follow from its row (callers, path and body), and the codes that the row names in
+ * `fails`.
  */
 export function failuresOf(route: Route): ErrorCode[] {
   const { method, who, body, at } = route
   return [
-    // The guard stands before every route, and the database behind nearly every one.
+    // The guard precedes every route, and the database is behind nearly every one.
     'BAD_REQUEST',
     'VALIDATION_FAILED',
     'HOST_NOT_ALLOWED',
@@ -16,7 +16,7 @@ export function failuresOf(route: Route): ErrorCode[] {
     'INTERNAL',
     'DATABASE_BUSY',
     'SHUTTING_DOWN',
-    // The requests of an agent's session are limited on every route, also on those that are closed to agents.
+    // The requests of an agent's session are limited on every route, including routes that are closed to agents.
     ...(who.kind === 'public' ? [] : (['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'FORBIDDEN', 'RATE_LIMITED'] as const)),
     ...(who.kind === 'agent' ? (['AGENT_TOKEN_REQUIRED'] as const) : []),
     ...(['public', 'agent', 'token'].includes(who.kind) ? [] : (['INSUFFICIENT_PERMISSIONS'] as const)),
@@ -24,7 +24,7 @@ export function failuresOf(route: Route): ErrorCode[] {
     ...(route.integerIds ? (['INVALID_ID'] as const) : []),
     ...(route.rateLimit ? (['RATE_LIMITED'] as const) : []),
     ...(route.ifMatch ? (['VERSION_CONFLICT'] as const) : []),
-    // Two changes at once, or one that the present state does not allow.
+    // Two changes at once, or one that the current state does not allow.
     ...(method !== 'GET' ? (['CONFLICT', 'DISK_FULL', 'DATABASE_DAMAGED'] as const) : []),
     ...(body === 'none' ? [] : bodyFailures),
     ...(route.idempotent ? (['IDEMPOTENCY_KEY_REUSED'] as const) : []),

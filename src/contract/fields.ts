@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { NotFoundCode } from './errors.ts'
 
-/** The length of a text in UTF-8. Without Node's Buffer, for browsers use the contract, too. */
+/** The length of a text in UTF-8. Does not use Node's Buffer, because browsers also use the contract. */
 const byteLength = (value: string): number => new TextEncoder().encode(value).length
 
-/** Text without NUL (the store would cut it there) and without lone surrogates (they have no UTF-8). */
+/** Text without NUL, where the store would cut it, and without lone surrogates, which have no UTF-8. */
 export const text = (min: number, max: number) =>
   v.pipe(
     v.string(),
@@ -32,7 +32,7 @@ export const integer = wholeNumber
 /** A whole number in a query string. */
 export const queryInteger = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   v.pipe(v.union([decimal, v.number()], 'must be a whole number'), wholeNumber(min, max))
-/** A page size: what is above the maximum counts as the maximum. */
+/** A page size. A value above the maximum counts as the maximum. */
 export const limit = (usual: number, max: number) =>
   v.optional(
     v.pipe(
@@ -50,21 +50,21 @@ export const queryBoolean = v.pipe(
 /** A row's id on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
-/** The id of a row that a client names on internal routes, where what is missing is no 404 of its own. */
+/** A row's ID in a client's request on internal routes, for which a missing row has no 404 of its own. */
 export const Ref = v.pipe(
   v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),
 )
 /**
- * The id of a row that a client names on internal routes: `"12"`, or 12.
- * @param notFound the code of an id that names nothing, or nothing that the caller may see
+ * A row's ID in a client's request on internal routes: `"12"`, or 12.
+ * @param notFound the error code if the row does not exist, or the caller cannot see it
  */
 export const refTo = (notFound: NotFoundCode) => v.pipe(Ref, v.metadata({ notFound }))
-/** The same on external routes: 12 alone. */
+/** A row's ID on external routes: only 12. */
 export const integerRefTo = (notFound: NotFoundCode) => v.pipe(IntegerId, v.metadata({ notFound }))
-/** The same in a query string. */
+/** A row's ID in a query string. */
 export const queryRefTo = (notFound: NotFoundCode) => v.pipe(queryInteger(1), v.metadata({ notFound }))
-/** A row's id that internal routes answer: `"12"`. */
+/** A row's ID in responses of internal routes: `"12"`. */
 export const Id = idText
 /** An account's ID. Before the first account exists, the local operator is 0. */
 export const AccountId = v.union([Id, v.literal('0')], 'must be an id')
@@ -74,17 +74,17 @@ export const AccountRef = v.pipe(
   v.union([v.pipe(AccountId, v.transform(Number)), v.number()], 'must be an id'),
   IntegerAccountId,
 )
-/** All ids of a list in their new order. */
+/** All IDs of a list in their new order. */
 export const Order = v.strictObject({ ids: v.pipe(v.array(Ref), v.maxLength(10_000)) })
 
-/** Whether a text begins with a day that exists, as 2026-02-28. JavaScript takes 2026-02-30 as March 2. */
+/** Whether a text begins with an existing day, such as 2026-02-28. JavaScript parses 2026-02-30 as March 2. */
 export function startsWithDay(text: string): boolean {
   const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? []
   if (day === undefined) return false
   const time = new Date(`${day}T00:00:00Z`)
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)
 }
-/** A day of UTC. */
+/** A day in UTC. */
 export const Day = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-01-31'),
@@ -92,16 +92,19 @@ export const Day = v.pipe(
 )
 /** ISO 8601, UTC, milliseconds. */
 export const Time = v.pipe(v.string(), v.isoTimestamp())
-/** A time that a client gives, with any offset; it is kept in UTC. */
+/** A time from a client, with any offset. It is stored in UTC. */
 export const GivenTime = v.pipe(
   Time,
   v.check(value => startsWithDay(value) && !Number.isNaN(Date.parse(value)), 'must be a time on a day that exists'),
   v.transform(value => new Date(value).toISOString()),
 )
-/** Whether a text has a sign that somebody sees: white space, zero-width and control characters, fillers and the blank Braille pattern are none. */
+/**
+ * Whether a text has a visible character. White space, zero-width and control characters, fillers and the blank Braille pattern
+ * are invisible.
+ */
 export const isVisible = (value: string): boolean =>
   /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)
-/** Text that names something: people must see it. */
+/** A name, which must be visible. */
 const nameText = (max: number) =>
   v.pipe(
     text(1, max),
@@ -109,7 +112,7 @@ const nameText = (max: number) =>
   )
 export const Name = nameText(200)
 export const Title = nameText(500)
-/** A name or title of a file that is imported, which may have been made where no rule was: what nobody sees becomes "Untitled". */
+/** A name or title in an imported file, which can come from a program without this rule. An invisible name becomes "Untitled". */
 const named = (max: number) =>
   v.pipe(
     text(1, max),
@@ -117,22 +120,22 @@ const named = (max: number) =>
   )
 export const ImportedName = named(200)
 export const ImportedTitle = named(500)
-/** In UTF-8. */
+/** The length in UTF-8. */
 export const maxPromptBytes = 65_536
 export const Prompt = v.pipe(
   text(0, maxPromptBytes),
   v.check(value => byteLength(value) <= maxPromptBytes, `must have at most ${maxPromptBytes} bytes`),
 )
 export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have at most 50 labels'))
-/** The zero-based place in a column. A place past the end means the end. */
+/** The zero-based place in a column. A place beyond the end means the end. */
 export const Position = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-/** Without characters that nobody sees: with one of them it would look like somebody else's. */
+/** An address without invisible characters, with which it could look like another user's address. */
 export const Email = v.pipe(
   text(3, 254),
   v.trim(),
   v.regex(/^[^\s@"<>\p{C}]+@[^\s@"<>\p{C}]+$/u, 'must be an email address'),
 )
-/** Where messages are sent to. It holds no name and no password. */
+/** The target address of messages. It contains no user name and no password. */
 export const WebhookUrl = v.pipe(
   text(1, 2000),
   v.url('must be a URL'),
@@ -163,7 +166,7 @@ export type ReviewState = v.InferOutput<typeof ReviewState>
 export const ShellCommand = text(1, 16_384)
 /** The id of an agent provider. */
 export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the id of an agent'))
-/** The name of an environment variable that people may set; the board's own are its own. */
+/** The name of an environment variable that users can set. The board's own variables are reserved. */
 export const VariableName = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
@@ -172,12 +175,12 @@ export const VariableName = v.pipe(
 export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be super_admin, admin or user')
 export type UserRole = v.InferOutput<typeof UserRole>
 
-/** Any JSON object: bounded in depth, so that nothing that walks it can overflow. */
+/** Any JSON object, limited in depth, so that recursive functions cannot overflow the stack. */
 export const AnyObject = v.pipe(
   v.record(v.string(), v.unknown()),
   v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'),
 )
-/** A JSON object of a client's own making. */
+/** A JSON object with client-defined content. */
 export const JsonObject = v.pipe(
   AnyObject,
   v.check(value => byteLength(JSON.stringify(value)) <= 262_144, 'must have at most 262144 bytes'),

@@ -11,7 +11,7 @@ export const Entry = v.object({
   modifiedAt: v.nullable(Time),
   isGitRepository: v.boolean(),
 })
-/** Without `path`: the folders below which the caller may look. `truncated` when a folder holds more than 10,000 entries. */
+/** Without `path`: the folders that the caller can browse. `truncated` if a folder contains more than 10,000 entries. */
 const Browse = v.strictObject({ path: v.optional(AbsolutePath) })
 
 export const filesystem = {

@@ -3,7 +3,7 @@ import { Id, integer, refTo, text } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { anyone, get, manager, post, viewer } from './route.ts'
 
-/** Where a project's work is reviewed and merged. `command`: any other, by a program of the project's. */
+/** Where a project's work is reviewed and merged. `command`: any other forge, through a program of the project. */
 export const ForgeKind = v.picklist(
   ['github', 'gitlab', 'gitea', 'command'],
   'must be github, gitlab, gitea or command',
@@ -26,30 +26,33 @@ export const BranchName = v.pipe(
 const ForgeCommand = text(1, 4096)
 const IssueLabel = text(1, 100)
 
-/** The bounds of a project's forge. `maxRounds`: how often an agent is sent back to its work on one pull request. */
+/** The limits of a project's forge. `maxRounds`: how often an agent resumes its work on one pull request. */
 export const forgeLimits = { minRounds: 0, maxRounds: 100, rounds: 5 } as const
 
 const forgeEntries = {
-  /** Null: as the remote's address says. */
+  /** Null: according to the remote's address. */
   kind: v.nullable(ForgeKind),
-  /** Null: the one that the checked-out branch follows, else origin. */
+  /** Null: the remote that the checked-out branch follows, otherwise origin. */
   remote: v.nullable(RemoteName),
   /** The branch that work is merged into. Null: the forge's default branch. */
   base: v.nullable(BranchName),
-  /** What answers for other forges: a program that reads a request and prints its answer, both as JSON. */
+  /** The adapter for other forges: a program that reads a request and prints its response, both as JSON. */
   command: v.nullable(ForgeCommand),
   /** Issues with this label become cards. Null: none. */
   issueLabel: v.nullable(IssueLabel),
-  /** Whether comments go both ways between an issue and its card. */
+  /** Whether comments are copied in both directions between an issue and its card. */
   issueComments: v.boolean(),
-  /** Whether a pull request is merged as soon as the forge lets it. */
+  /** Whether a pull request is merged as soon as the forge allows it. */
   autoMerge: v.boolean(),
   mergeMethod: MergeMethod,
   maxRounds: integer(forgeLimits.minRounds, forgeLimits.maxRounds),
 }
 export const ForgeSettings = v.object({
   ...forgeEntries,
-  /** Whose token is used, for the forge's API and for pushing over HTTP; it is sent to the credential's own address only. */
+  /**
+   * The credential with the token for the forge's API and for pushing over HTTP. The token is sent only to the credential's own
+   * address.
+   */
   credentialId: v.nullable(Id),
 })
 export type ForgeSettings = v.InferOutput<typeof ForgeSettings>
@@ -72,37 +75,37 @@ export const defaultForge: ForgeSettings = {
   maxRounds: forgeLimits.rounds,
 }
 
-/** What a project's settings, its remote and its credential come to. */
+/** The forge that results from a project's settings, its remote and its credential. */
 const FoundForge = v.object({
   settings: ForgeSettings,
   kind: v.nullable(ForgeKind),
-  /** Of the repository's page. */
+  /** The address of the repository's page. */
   url: v.nullable(v.string()),
   /** owner/name */
   repository: v.nullable(v.string()),
   /** The name of the Git remote. */
   remote: v.nullable(v.string()),
-  /** Why there is none. */
+  /** Why there is no forge. */
   problem: v.nullable(v.string()),
 })
 
-/** How long a delivery may be. GitHub's have at most 25 MB, and those that matter here far less. */
+/** The maximum length of a delivery. GitHub's deliveries have at most 25 MB, and the relevant ones far less. */
 const maxDeliveryBytes = 5 * 1024 * 1024
 const WebhookSecret = v.object({
-  /** Where the forge delivers to. */
+  /** The address for the forge's deliveries. */
   url: v.string(),
-  /** Signs deliveries. It is shown once. */
+  /** The secret that signs deliveries. It is shown once. */
   secret: v.string(),
 })
 
-/** A project's forge; it is changed with the project. */
+/** A project's forge, which is changed with the project. */
 export const forges = {
   get: get('/api/projects/{projectId}/forge', {
     notFound: ofProject,
     at: 'machine',
     who: viewer('projects.read'),
     fails: ['SEALED_WITH_OTHER_KEY'],
-    summary: 'Read which forge a project is at, as its settings, its remote and its credential say',
+    summary: "Read a project's forge, according to its settings, its remote and its credential",
     output: FoundForge,
   }),
   giveWebhookSecret: post('/api/projects/{projectId}/forge/webhook-secret', {

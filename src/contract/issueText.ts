@@ -1,8 +1,8 @@
 import type { BaseIssue } from 'valibot'
 
-/** Says in words for people what is wrong with a value: what is accepted, and never the value. */
+/** Describes an invalid value for users: the accepted values, and never the value itself. */
 export function issueText(issue: BaseIssue<unknown>): string {
-  // A schema that says it itself does not begin like the library's own English.
+  // The board's own messages do not begin with "Invalid", as the library's do.
   if (!issue.message.startsWith('Invalid')) return issue.message
   if (issue.kind !== 'schema') return ruleText(issue)
   if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a known field'
@@ -30,7 +30,7 @@ function ruleText({ type, requirement, input }: BaseIssue<unknown>): string {
   return rules[type]?.(requirement, Array.isArray(input) ? 'items' : 'characters') ?? 'does not have the right form'
 }
 
-/** The library writes what it accepts like a type: `(Object | "kanban" | null)`. */
+/** The library writes the accepted values like a type: `(Object | "kanban" | null)`. */
 function acceptedText(expected: string | null): string {
   const parts = (expected ?? '').match(/"[^"]*"|[^\s|()&]+/g) ?? []
   const words = [...new Set(parts.flatMap(part => typeWords[part] ?? literalText(part)))]

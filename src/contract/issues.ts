@@ -4,7 +4,7 @@ import { IssueState } from './issueRecords.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
-/** An issue on the forge that is a card. */
+/** An issue on the forge that has a card. */
 export const CardIssue = v.object({
   id: Id,
   number: Count,
@@ -12,25 +12,25 @@ export const CardIssue = v.object({
   title: v.string(),
   state: IssueState,
   cardId: Id,
-  /** Why the forge does not take what it was told of it; it is told again. */
+  /** The error of the last update to the forge, which is retried. */
   problem: v.nullable(v.string()),
 })
-/** How a project's issues and cards follow each other. */
+/** The synchronization state of a project's issues and cards. */
 const SyncState = v.object({
   /** Issues with this label become cards. Null: none do. */
   label: v.nullable(v.string()),
   comments: v.boolean(),
-  /** When the forge was asked last what is new, and answered. */
+  /** When the forge last answered a query for changes. */
   syncedAt: v.nullable(Time),
-  /** When it is asked again. */
+  /** When the forge is queried next. */
   nextAt: v.nullable(Time),
-  /** Why it could not be asked. */
+  /** Why the forge could not be queried. */
   problem: v.nullable(v.string()),
 })
 const Synced = v.object({
   /** Issues that became cards. */
   imported: Count,
-  /** Cards that were changed because their issues were. */
+  /** Cards that were changed because their issues changed. */
   updated: Count,
   /** Issues that were closed and reopened because of their cards. */
   closed: Count,
@@ -38,7 +38,7 @@ const Synced = v.object({
   /** Comments that were added, changed or deleted on cards, and on issues. */
   received: Count,
   sent: Count,
-  /** Issues with which something failed. */
+  /** Issues for which an operation failed. */
   failed: Count,
 })
 

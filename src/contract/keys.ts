@@ -15,13 +15,13 @@ export const Key = v.object({
   createdAt: Time,
   expiresAt: Time,
   lastUsedAt: v.nullable(Time),
-  /** Of a connected app the place to which its sign-in leads: `https://app.example`, `http://localhost`, `com.example.app:`. */
+  /** For a connected app, the target of its sign-in: `https://app.example`, `http://localhost`, `com.example.app:`. */
   app: v.nullable(v.string()),
 })
-/** The only answer that ever holds the full key. */
+/** The only response that ever contains the full key. */
 export const NewKey = v.object({ ...Key.entries, key: v.string() })
 
-/** Whether a permission is about the whole server, so that only a super_admin may give it to a key. */
+/** Whether a permission is about the whole server, so that only a super_admin can grant it to a key. */
 export const isAboutServer = (permission: Permission): boolean =>
   (serverPermissions as readonly Permission[]).includes(permission)
 

@@ -4,7 +4,7 @@ import { admin, get, post, put, superAdmin } from './route.ts'
 
 export const LogLevel = v.picklist(['info', 'warn', 'error'], 'must be info, warn or error')
 export type LogLevel = v.InferOutput<typeof LogLevel>
-/** `source` is the part of the server that says it. */
+/** `source` is the part of the server that wrote the entry. */
 const LogEntry = v.object({
   id: Id,
   at: Time,
@@ -14,7 +14,7 @@ const LogEntry = v.object({
   requestId: v.nullable(v.string()),
   fields: v.record(v.string(), v.unknown()),
 })
-/** `level` is the least one. `after` an id answers what is newer, oldest first; `before` what is older. */
+/** `level` is the minimum level. `after` an ID returns newer entries, oldest first; `before` returns older ones. */
 const ListLogs = v.strictObject({
   level: v.optional(LogLevel),
   search: v.optional(text(1, 500)),
@@ -40,7 +40,7 @@ const Fields = {
   minLevel: LogLevel,
   compression: v.picklist(['none', 'gzip'], 'must be none or gzip'),
 }
-/** Where the log is sent, by OTLP over HTTP as JSON. Header values are sealed, and read back masked. */
+/** Where the log is sent, by OTLP over HTTP as JSON. Header values are encrypted, and masked when read. */
 export const LogExport = v.object(Fields)
 
 export const logs = {
@@ -65,7 +65,7 @@ export const logs = {
   testExport: post('/api/settings/log-export/test', {
     who: superAdmin,
     summary: 'Send one entry to where the log is sent, and tell what came back',
-    // `delivered` says the same as `ok`, for clients that know it by that name.
+    // `delivered` equals `ok`, for clients that use that name.
     output: v.object({
       ok: v.boolean(),
       delivered: v.boolean(),

@@ -9,11 +9,17 @@ export const ProjectMember = v.object({
   email: v.string(),
   displayName: v.string(),
   role: ProjectRole,
-  /** When this member accepted the project or first opened it; until then it does not count as the project of its folder for them. */
+  /**
+   * When this member accepted the project or first opened it. Until then, it does not count as the project of its folder for
+   * them.
+   */
   acceptedAt: v.nullable(Time),
   pending: v.literal(false),
 })
-/** An address without an account, or with one that has not shown the address to be its own. It is accepted by its link, or by a sign-in that shows the address to be somebody's. */
+/**
+ * An address without an account, or with one whose address is not verified. The invitation is accepted through its link, or by a
+ * sign-in that verifies the address.
+ */
 export const Invitation = v.object({
   userId: v.null(),
   email: v.string(),
@@ -23,18 +29,18 @@ export const Invitation = v.object({
   createdAt: Time,
   expiresAt: Time,
 })
-/** Shown this once: the link, or the token in it, is all that is needed to accept. */
+/** Shown only once. The link, or the token in it, suffices to accept the invitation. */
 export const NewInvitation = v.object({ ...Invitation.entries, token: v.string(), link: v.string() })
 const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 
-/** Somebody whom cards can be assigned to: the owner, a member, or a member of the organization. */
+/** A person whom cards can be assigned to: the owner, a member, or a member of the organization. */
 const Person = v.object({ userId: AccountId, displayName: v.string() })
 
 export const members = {
   people: get('/api/projects/{projectId}/people', {
     notFound: ofProject,
     who: viewer('cards.read'),
-    summary: 'List everybody whom cards can be assigned to',
+    summary: 'List the people whom cards can be assigned to',
     output: v.array(Person),
   }),
   list: get('/api/projects/{id}/members', {
@@ -47,7 +53,7 @@ export const members = {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project', detail: ['email', 'role'] },
     who: manager(undefined, 'id'),
-    summary: 'Add a user, or invite an address that nobody is verified to have',
+    summary: 'Add a user, or invite an address without a verified account',
     input: v.strictObject({ email: Email, role: v.optional(ProjectRole, 'member') }),
     output: v.variant('pending', [ProjectMember, NewInvitation]),
     idempotent: false,
@@ -65,7 +71,7 @@ export const members = {
     notFound: { ...ofProject, userId: 'MEMBER_NOT_FOUND' },
     audited: { target: 'user' },
     who: viewer(),
-    summary: 'Remove a member; anybody may leave, admins may remove others',
+    summary: 'Remove a member; members can leave, and admins can remove others',
   }),
   renewInvitation: post('/api/projects/{projectId}/invitations/{email}/renew', {
     notFound: { ...ofProject, email: 'INVITATION_NOT_FOUND' },

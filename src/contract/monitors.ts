@@ -3,7 +3,7 @@ import { Count, Id, Time } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { agentOf, del, get, member, post, viewer } from './route.ts'
 
-/** A monitor's bounds (specification "Limits"). `maxConcurrent` are the runs that one server has at the same time. */
+/** A monitor's limits (specification "Limits"). `maxConcurrent` is the maximum number of concurrent runs on one server. */
 export const monitorLimits = {
   minIntervalSecs: 10,
   maxIntervalSecs: 86_400,
@@ -14,7 +14,7 @@ export const monitorLimits = {
   maxOutputBytes: 4096,
 } as const
 
-/** rejected: a person did not allow it, and it never runs. */
+/** rejected: a user did not allow the monitor, and it never runs. */
 export const MonitorStatus = v.picklist([
   'pending',
   'running',
@@ -26,7 +26,7 @@ export const MonitorStatus = v.picklist([
   'rejected',
 ])
 export type MonitorStatus = v.InferOutput<typeof MonitorStatus>
-/** `output` is the last 4 KiB of the latest run; `error` says why a run could not be started or was ended. */
+/** `output` is the last 4 KiB of the latest run; `error` explains why a run could not be started or was ended. */
 export const Monitor = v.object({
   id: Id,
   cardId: Id,
@@ -36,7 +36,10 @@ export const Monitor = v.object({
   cwd: v.string(),
   allowUnsandboxed: v.boolean(),
   status: MonitorStatus,
-  /** The id of the open question whether it can run, for plan-approve. Until the answer it stays pending. Null if none is open. */
+  /**
+   * The ID of the open question whether it can run, for plan-approve. Until the answer, the monitor stays pending. Null if no
+   * question is open.
+   */
   requestId: v.nullable(v.string()),
   exitCode: v.nullable(v.number()),
   error: v.nullable(v.string()),
@@ -49,12 +52,15 @@ export const Monitor = v.object({
   updatedAt: Time,
 })
 const requestPrefix = 'monitor-'
-/** The id of the question whether a monitor can run. */
+/** The ID of the question whether a monitor can run. */
 export const monitorRequestId = (id: number): string => `${requestPrefix}${id}`
 /** Whether a question is about a monitor. Its agent does not wait for the answer, and it stays open after the end of the session. */
 export const isMonitorRequest = (requestId: string): boolean => requestId.startsWith(requestPrefix)
 
-/** What a monitor is made of. Each field that breaks its rule has an error code of its own, found after the card's state: so the rules check it, not the edge. */
+/**
+ * The fields of a new monitor. Each rule has its own error code, which is checked after the card's state, so the domain checks
+ * the rules instead of the schema.
+ */
 const CreateMonitor = v.strictObject({
   command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.maxCommandLength)),
   intervalSecs: v.pipe(
@@ -86,7 +92,7 @@ export const monitors = {
     at: 'machine',
     who: agentOf('cardId'),
     summary:
-      "Run a command on a schedule while the card is active; of an agent in a sandbox, once a person allows it or if the project's sandbox allows monitors",
+      "Run a command on a schedule while the card is active; for an agent in a sandbox, only once a user allows it or if the project's sandbox allows monitors",
     input: CreateMonitor,
     checkedBy: 'rules',
     output: Monitor,

@@ -1,6 +1,9 @@
-/** An entry of the list of hosts that a project's agents may reach: a name, `*.name` for all below it, or an address; with a port, or 80 and 443. */
+/**
+ * An entry in the list of hosts that a project's agents can reach: a name, `*.name` for all names below it, or an address; with a
+ * port, or 80 and 443.
+ */
 export interface NetworkHost {
-  /** The entry as it is kept: in lower case, international names in their ASCII form, IPv6 in brackets. */
+  /** The stored entry: in lower case, international names in their ASCII form, IPv6 in brackets. */
   text: string
   host: string
   isBelow: boolean
@@ -13,7 +16,8 @@ const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const ipv4 = /^\d{1,3}(?:\.\d{1,3}){3}$/
 
 /**
- * Reads an entry; undefined where it is none. `*` alone and `*.org` are none: a list that allows everything is no list.
+ * Parses an entry. Undefined if the entry is invalid. `*` alone and `*.org` are invalid, because a list must not allow
+ * everything.
  * @param text `example.org`, `*.example.org`, `example.org:8443`, `192.0.2.1`, `[2001:db8::1]:8443`
  */
 export function parseNetworkHost(text: string): NetworkHost | undefined {
@@ -28,12 +32,12 @@ export function parseNetworkHost(text: string): NetworkHost | undefined {
 
 export const isNetworkHost = (text: string): boolean => parseNetworkHost(text) !== undefined
 
-/** Whether an entry names this host, which is in its canonical form, and port. */
+/** Whether an entry matches this host, in its canonical form, and port. */
 export const allowsHost = ({ host: listed, isBelow, port: listedPort }: NetworkHost, host: string, port: number) =>
   (isBelow ? host.endsWith(`.${listed}`) : host === listed) &&
   (listedPort === undefined ? usualPorts.includes(port) : port === listedPort)
 
-/** A host in its canonical form, IPv6 without brackets, and the port that follows it; undefined where it is none. */
+/** A host in its canonical form, IPv6 without brackets, and the port after it. Undefined if the text is not a host. */
 export function parseAuthority(text: string): { host: string; port: number | undefined } | undefined {
   const [, name, digits] = /^(\[[0-9a-f:.]+\]|[^\s[\]:/?#@\\%*]+)(?::(\d{1,5}))?$/i.exec(text) ?? []
   const host = name === undefined ? undefined : canonicalHost(name)
@@ -41,11 +45,11 @@ export function parseAuthority(text: string): { host: string; port: number | und
   return host === undefined || port === 0 || (port ?? 0) > 65_535 ? undefined : { host, port }
 }
 
-/** A host, and its port if given, as they stand in a URL. */
+/** A host, and its port if given, in the form of a URL. */
 export const authority = (host: string, port?: number): string =>
   `${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`
 
-/** As URLs have it, where `0x7f.1` is 127.0.0.1: what is compared is what is connected to. */
+/** The form in URLs, where `0x7f.1` is 127.0.0.1, so that the compared host is the one that is connected to. */
 function canonicalHost(name: string): string | undefined {
   if (!URL.canParse(`http://${name}/`)) return undefined
   const host = new URL(`http://${name}/`).hostname.replace(/\.$/, '')

@@ -15,12 +15,15 @@ export const NotificationKind = v.picklist([
   'budget',
 ])
 export type NotificationKind = v.InferOutput<typeof NotificationKind>
-/** News for one person; the local operator, before the first user exists, has the id "0". It goes to all sockets of theirs, whatever they have subscribed to. */
+/**
+ * A notification for one user. Before the first user exists, the local operator has the ID "0". It goes to all sockets of the
+ * user, regardless of their subscriptions.
+ */
 export const Notification = v.object({
   userId: v.union([Id, v.literal('0')]),
   kind: NotificationKind,
   projectId: Id,
-  /** Null where it is about no card: of a schedule, `cardTitle` is its name. */
+  /** Null if it is not about a card: for a schedule, `cardTitle` is its name. */
   cardId: v.nullable(Id),
   cardTitle: v.string(),
   message: v.string(),
@@ -44,7 +47,10 @@ const Fields = {
   desktop: v.boolean(),
   sound: v.boolean(),
 }
-/** What the caller wants to hear of, and where: `webhookUrl` gets it as a signed POST; the clients ring a bell (`sound`) and show it (`desktop`). */
+/**
+ * The notifications that the caller wants to receive, and where: `webhookUrl` gets them as a signed POST; the clients ring a bell
+ * (`sound`) and show them (`desktop`).
+ */
 export const NotificationSettings = v.object(Fields)
 export const defaultNotificationSettings: v.InferOutput<typeof NotificationSettings> = {
   agentCompleted: true,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { refTo, text } from './fields.ts'
 import { anyone, get, post, user, type Permission } from './route.ts'
 
-/** What an app may be allowed, each beside all before it. They are the scopes of OAuth, too. */
+/** The access levels of an app. Each includes all before it. They are also the OAuth scopes. */
 export const appAccess = ['read', 'work', 'run'] as const
 export type AppAccess = (typeof appAccess)[number]
 
@@ -11,9 +11,9 @@ const added: Record<AppAccess, readonly Permission[]> = {
   work: ['cards.create', 'cards.update', 'cards.move', 'cards.delete', 'agents.archive', 'comments.write'],
   run: ['agents.run', 'agents.cancel', 'pipelines.trigger'],
 }
-/** The access that includes another one, itself last. */
+/** The access levels that are included in a level, which comes last. */
 export const accessUpTo = (access: AppAccess): AppAccess[] => appAccess.slice(0, appAccess.indexOf(access) + 1)
-/** What the key of an app may do. */
+/** The permissions of an app's key. */
 export const permissionsOf = (access: AppAccess): Permission[] => accessUpTo(access).flatMap(each => added[each])
 
 /** The resource that tokens are for. */
@@ -22,7 +22,7 @@ const resourceMetadataPath = '/.well-known/oauth-protected-resource'
 
 const json = (description: string) => ({ description, type: 'application/json' })
 const optionalText = v.optional(text(0, 4096))
-/** OAuth has a server ignore what it does not know. */
+/** OAuth requires a server to ignore unknown fields. */
 const Form = v.looseObject({
   grant_type: optionalText,
   client_id: optionalText,
@@ -53,7 +53,7 @@ const AuthorizationRequest = v.looseObject({
 })
 const Sealed = { request: text(1, 16_000) }
 
-/** An app's request as the person sees it who decides. `name` is what the app calls itself; `leadsTo` is where the answer goes. */
+/** An app's request for the user who decides. `name` is the app's own name; `leadsTo` is the target of the response. */
 export const AppRequest = v.object({
   name: v.string(),
   leadsTo: v.string(),
@@ -85,7 +85,7 @@ export const oauth = {
     oauth: true,
     fails: ['INVALID_REDIRECT_URI'],
     rateLimit: 'registrations',
-    summary: 'Make an app known (RFC 7591); it may nothing until somebody allows it',
+    summary: 'Register an app (RFC 7591); it has no rights until a user allows it',
     input: Registration,
     transfer: 'raw',
     idempotent: false,
@@ -103,7 +103,7 @@ export const oauth = {
   request: post('/api/oauth/request', {
     who: user,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_ENDED'],
-    summary: 'Tell what an app asks for',
+    summary: "Read an app's request",
     input: v.strictObject(Sealed),
     output: AppRequest,
   }),
@@ -122,7 +122,7 @@ export const oauth = {
   refuse: post('/api/oauth/refuse', {
     who: user,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_ENDED'],
-    summary: 'Refuse an app what it asks for',
+    summary: "Refuse an app's request",
     input: v.strictObject(Sealed),
     output: Decided,
   }),

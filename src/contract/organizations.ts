@@ -84,7 +84,7 @@ export const organizations = {
     audited: { target: 'user', detail: ['organizationId=id'] },
     who: organizationMember('id'),
     fails: ['LAST_ORGANIZATION_ADMIN'],
-    summary: 'Remove a member; anybody may leave, admins may remove others',
+    summary: 'Remove a member; members can leave, and admins can remove others',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {
     fails: ['CREDENTIAL_NOT_FOUND'],

@@ -6,7 +6,7 @@ import { Id, limit, queryInteger, refTo, Time } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
-/** A talk with a planning agent that refines a card's prompt before the work starts. */
+/** A conversation with a planning agent that refines a card's prompt before the work starts. */
 export const PreSession = v.object({
   sessionId: Id,
   cardId: Id,
@@ -21,7 +21,7 @@ export const preSessions = {
     notFound: ofProject,
     who: viewer('agents.read'),
     summary:
-      "List a project's pre-sessions, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
+      "List a project's pre-sessions, newest first; cursor: those with a smaller id. A page can be short and still have a nextCursor",
     input: ListPreSessions,
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
@@ -69,7 +69,7 @@ export const preSessions = {
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: member('agents.run'),
-    summary: 'End a pre-session; the card stays as it is',
+    summary: 'End a pre-session without changing the card',
   }),
   messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', {
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },

@@ -7,8 +7,9 @@ export const maxPreviews = 20
 export const PreviewStatus = v.picklist(['off', 'starting', 'running', 'failed'])
 export type PreviewStatus = v.InferOutput<typeof PreviewStatus>
 /**
- * The server of a card's worktree. It runs until `endsAt`, which each start puts off; `url`, on the server's machine, is set while
- * the program takes connections; a ticket opens it. `reason` says why it failed, `exitCode` is that of a shell, 128 and more after a signal.
+ * The server of a card's worktree. It runs until `endsAt`, which each start postpones; `url`, on the server's machine, is set
+ * while the program accepts connections; a ticket opens it. `reason` explains why it failed, `exitCode` is that of a shell, 128
+ * and more after a signal.
  */
 export const PreviewState = v.object({
   cardId: Id,
@@ -21,7 +22,7 @@ export const PreviewState = v.object({
   reason: v.nullable(v.string()),
 })
 export type PreviewState = v.InferOutput<typeof PreviewState>
-/** `output` is the last 8 KiB of what it printed. */
+/** `output` is the last 8 KiB of the preview's output. */
 export const Preview = v.object({ ...PreviewState.entries, output: v.string() })
 export type Preview = v.InferOutput<typeof Preview>
 

@@ -27,9 +27,9 @@ export const Project = v.object({
   approvalPolicy: ApprovalPolicy,
   usageLimits: UsageLimits,
   onSilence: OnSilence,
-  /** How many of its agents work at once; null: any number. */
+  /** The maximum number of the project's concurrent agents. Null if unlimited. */
   agentSlots: Slots,
-  /** How many cards each session of its agents can create. */
+  /** The number of cards that each session of its agents can create. */
   sessionCards: SessionCards,
   afterMerge: AfterMerge,
   sandbox: SandboxSettings,
@@ -38,7 +38,7 @@ export const Project = v.object({
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
-  /** Whether the caller made, accepted or opened it: only then it counts as the project of its folder. */
+  /** Whether the caller created, accepted or opened the project. Only then does it count as the project of its folder. */
   accepted: v.boolean(),
   createdAt: Time,
   updatedAt: Time,
@@ -48,12 +48,12 @@ export const Stats = v.object({
   byStatus: v.record(v.string(), Count),
   byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
-  /** How many monitors wait for a person's permission. */
+  /** The number of monitors that wait for a user's permission. */
   monitorQuestions: Count,
 })
 /**
- * How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. `byStatus` counts
- * those that are not archived, and is null of days from before it was recorded.
+ * The number of a project's cards at the end of a day (UTC), by the type of their column; archived ones separately. `byStatus`
+ * counts the cards that are not archived, and is null for days from before it was recorded.
  */
 const CardsOfDay = v.object({
   day: v.pipe(v.string(), v.isoDate()),
@@ -63,7 +63,7 @@ const CardsOfDay = v.object({
   archived: Count,
   byStatus: v.nullable(v.record(CardStatus, Count)),
 })
-/** What an agent's sessions that began on a day (UTC) have used so far. `costUsd` is null where none of them told its cost. */
+/** The usage so far of an agent's sessions that started on a day (UTC). `costUsd` is null if none of them reported its cost. */
 const UsageOfDay = v.object({
   day: v.pipe(v.string(), v.isoDate()),
   agent: v.string(),
@@ -73,7 +73,7 @@ const UsageOfDay = v.object({
   costUsd: v.nullable(v.number()),
 })
 const Since = v.strictObject({ since: v.optional(Day) })
-/** `createFolder`: make the folder if it is not there; the one above it must be. */
+/** `createFolder`: create the folder if it does not exist. Its parent must exist. */
 const CreateProject = v.strictObject({
   name: Name,
   path: FolderPath,
@@ -98,7 +98,7 @@ const UpdateProject = v.strictObject({
   forge: v.optional(ChangedForge),
 })
 
-/** What a project's folder, organization and credential can be wrong in. */
+/** The possible errors of a project's folder, organization and credential. */
 const badReferences = [
   'PATH_NOT_FOUND',
   'PATH_NOT_ABSOLUTE',
@@ -128,7 +128,7 @@ export const projects = {
       does: 'reads',
       brief: ['id', 'name', 'path', 'role', 'unreadCount', 'organizationId'],
     },
-    summary: 'List the projects that the caller may see',
+    summary: 'List the projects that the caller can see',
     input: v.strictObject({ organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')) }),
     output: v.array(Project),
   }),

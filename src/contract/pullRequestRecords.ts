@@ -9,11 +9,11 @@ export const ReviewVerdict = v.picklist(['approved', 'changes_requested', 'comme
 export type ReviewVerdict = v.InferOutput<typeof ReviewVerdict>
 /** The newest review of each author on the forge. */
 const ForgeReview = v.object({ author: v.string(), state: ReviewVerdict, url: v.nullable(v.string()) })
-/** `creating`: the forge was asked for it, and has not answered yet. */
+/** `creating`: the request to the forge was sent and has no response yet. */
 export const PullRequestState = v.picklist(['creating', 'open', 'merged', 'closed'])
 export type PullRequestState = v.InferOutput<typeof PullRequestState>
 
-/** A card's pull request (a merge request on GitLab), as the board saw it last. */
+/** A card's pull request (a merge request on GitLab), in the last state that the board read. */
 export const PullRequest = v.object({
   /** The repository of the project; '' is its home. */
   repository: v.string(),
@@ -25,36 +25,36 @@ export const PullRequest = v.object({
   base: v.string(),
   branch: v.string(),
   headCommit: v.nullable(v.string()),
-  /** Null where the forge has not said yet. */
+  /** Null if the forge has not determined it yet. */
   mergeable: v.nullable(v.boolean()),
   mergeCommit: v.nullable(v.string()),
   checks: v.array(Check),
   reviews: v.array(ForgeReview),
-  /** Whether it is merged as soon as the forge lets it. */
+  /** Whether the pull request is merged as soon as the forge allows it. */
   autoMerge: v.boolean(),
   mergeMethod: MergeMethod,
-  /** How often an agent was sent back to its work on it, and why it is not any more. */
+  /** How often an agent resumed its work on the pull request, and why it no longer does. */
   rounds: Count,
   stopped: v.nullable(v.string()),
-  /** When the forge was asked last, and what it refused then. */
+  /** When the board last read it from the forge, and the error of that read. */
   readAt: v.nullable(Time),
   problem: v.nullable(v.string()),
   createdAt: Time,
   updatedAt: Time,
 })
 export type PullRequest = v.InferOutput<typeof PullRequest>
-/** The same with its card. */
+/** A pull request with its card. */
 export const PullRequestOfCard = v.object({ ...PullRequest.entries, cardId: Id })
 export type PullRequestOfCard = v.InferOutput<typeof PullRequestOfCard>
 export const ListedPullRequest = v.object({ ...PullRequestOfCard.entries, cardTitle: v.string() })
 
-/** What a card shows of its newest pull request in the project's home. */
+/** A card's summary of its newest pull request in the project's home. */
 export const PullRequestSummary = v.object({
   number: v.nullable(Count),
   url: v.nullable(v.string()),
   state: PullRequestState,
   draft: v.boolean(),
-  /** Of all checks: one that fails goes before one that is pending. Null: there are none. */
+  /** The summary of all checks: a failed check takes precedence over a pending one. Null if there are no checks. */
   checks: v.nullable(v.picklist(['pending', 'success', 'failure'])),
   review: v.nullable(v.picklist(['approved', 'changes_requested'])),
 })

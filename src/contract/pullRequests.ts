@@ -6,7 +6,7 @@ import { ListedPullRequest, PullRequest } from './pullRequestRecords.ts'
 import { RepositoryRef } from './repositories.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
-/** The bounds of what is sent to a forge. */
+/** The limits of the fields that are sent to a forge. */
 export const pullRequestLimits = { title: 255, body: 60_000 } as const
 
 const PullTitle = v.pipe(
@@ -19,23 +19,23 @@ const Reviewer = v.pipe(text(1, 100), v.regex(/^[\w.@/-]+$/, 'must be a name on 
 const Reviewers = v.pipe(v.array(Reviewer), v.maxLength(15, 'must have at most 15 names'))
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the name of a commit'))
 
-/** What would be sent for a card's pull request, or what its open one says there, to be edited. */
+/** The proposed fields of a card's pull request, or the current fields of an open one, for editing. */
 export const PullRequestDraft = v.object({
   title: v.string(),
   body: v.string(),
   base: v.string(),
   branch: v.string(),
-  /** Who is asked to review the open one, and its labels. */
+  /** The requested reviewers of the open pull request, and its labels. */
   reviewers: v.array(v.string()),
   labels: v.array(v.string()),
-  /** Whether the card has an open one there already. */
+  /** Whether the card already has an open pull request there. */
   exists: v.boolean(),
 })
 export type PullRequestDraft = v.InferOutput<typeof PullRequestDraft>
 
 const TakenPullRequest = v.object({
   ...PullRequest.entries,
-  /** What the forge did not take, and why: reviewers that it does not know, for one. */
+  /** The fields that the forge did not accept, and why: for example, unknown reviewers. */
   notTaken: v.array(v.string()),
 })
 
@@ -55,7 +55,7 @@ export const pullRequests = {
       title: 'Read a pull request',
       group: 'find',
       does: 'reads',
-      note: 'What stands in it was written elsewhere.',
+      note: 'Its content comes from the forge and is untrusted.',
     },
     summary: "Read a card's newest pull request as the board saw it last, with its checks and reviews",
     input: inRepository,
@@ -69,7 +69,7 @@ export const pullRequests = {
     fails: [...forgeFails, 'NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     tool: { name: 'draft_pull_request', title: 'Draft a pull request', group: 'review', does: 'reads' },
     summary:
-      "Read what a pull request of the card would say: its title, and a body of the agent's summary and the repository's template; of one that is open, what it says on the forge",
+      "Read the draft of a card's pull request: its title, and a body from the agent's summary and the repository's template; for an open pull request, its title and body on the forge",
     input: inRepository,
     output: PullRequestDraft,
   }),
@@ -181,7 +181,7 @@ export const pullRequests = {
       openWorld: true,
     },
     summary:
-      'Go on with a pull request that was left to people: what is still open is told to its agent anew, which works with the rights of who asks for this',
+      "Resume agent work on a pull request that was handed to a person; the agent gets all open feedback again and works with the caller's rights",
     input: v.optional(inRepository, {}),
     output: PullRequest,
     emits: ['pull_request.updated'],

@@ -2,7 +2,7 @@ import { getMetadata, type GenericSchema } from 'valibot'
 import type { NotFoundCode } from './errors.ts'
 import type { Route } from './route.ts'
 
-/** The fields of a route's path, query and body that name a row, each with the code of an id that names nothing. */
+/** The fields of a route's path, query and body that name a row, each with the error code for a missing row. */
 export function referencesOf({ notFound, input }: Route): Record<string, NotFoundCode> {
   const references: Record<string, NotFoundCode> = { ...notFound }
   for (const [field, schema] of Object.entries(entriesOf(input))) {
@@ -17,6 +17,6 @@ const entriesOf = (schema: GenericSchema | undefined): Record<string, GenericSch
   return object && 'entries' in object ? (object.entries as Record<string, GenericSchema>) : {}
 }
 
-/** A schema without what makes it optional or nullable. */
+/** Returns a schema without the wrappers that make it optional or nullable. */
 const unwrap = (schema: GenericSchema): GenericSchema =>
   'wrapped' in schema ? unwrap(schema.wrapped as GenericSchema) : schema

@@ -3,14 +3,14 @@ import { AfterMerge, DoneAfterMerge } from './afterMerge.ts'
 import { Count, text } from './fields.ts'
 
 const maxRepositories = 20
-/** A folder of the server's. */
+/** A folder on the server. */
 export const FolderPath = text(1, 4096)
-/** The name by which people call a project's home repository. No other repository has this name. */
+/** The display name of a project's home repository. No other repository can have this name. */
 export const homeName = 'home'
-/** The name of a project's home repository in requests and answers. */
+/** The name of a project's home repository in requests and responses. */
 export const home = ''
 
-/** The name of the folder that a card's worktree of the repository has. */
+/** The name of the folder with a card's worktree of the repository. */
 const RepositoryName = v.pipe(
   text(1, 60),
   v.regex(
@@ -26,7 +26,7 @@ const RepositoryName = v.pipe(
     `must not be ${homeName}: that is the repository of the project's folder`,
   ),
 )
-/** A further repository of a project: the top folder of its working tree. */
+/** Another repository of a project: the root folder of its working tree. */
 export const Repository = v.strictObject({ name: RepositoryName, path: FolderPath })
 export type Repository = v.InferOutput<typeof Repository>
 export const Repositories = v.pipe(
@@ -39,27 +39,30 @@ export const Repositories = v.pipe(
 )
 /** Names one of a project's repositories; empty: its home. */
 export const GivenRepository = v.union([v.literal(home), RepositoryName], 'must be the name of a repository')
-/** The same where the home is what is usually meant. */
+/** The name of a repository, with the home as the default. */
 export const RepositoryRef = v.optional(GivenRepository, home)
 
-/** What a card has in one of its project's repositories; `name` is empty for the home. */
+/** A card's work in one of its project's repositories; `name` is empty for the home. */
 export const CardRepository = v.object({
   name: v.string(),
   /** The repository's own folder. */
   path: v.string(),
-  /** Whether the card has a worktree there now. Where it is stays with the server. */
+  /** Whether the card currently has a worktree there. Its location is not shown. */
   worktree: v.boolean(),
   branch: v.nullable(v.string()),
-  /** The branch that the repository's folder is on: the default target of a merge. Null if it is on none. */
+  /** The checked-out branch of the repository's folder: the default target of a merge. Null if no branch is checked out. */
   mergesInto: v.nullable(v.string()),
   baseCommit: v.nullable(v.string()),
-  /** Whether it has commits or changes there. */
+  /** Whether the card has commits or changes there. */
   touched: v.boolean(),
   additions: Count,
   deletions: Count,
 })
 
-/** Without `repository` all that the card has touched are merged. Without `moveToDone` and `removeWorktree`, the project's `afterMerge` applies. */
+/**
+ * Without `repository`, all repositories with changes are merged. Without `moveToDone` and `removeWorktree`, the project's
+ * `afterMerge` applies.
+ */
 export const MergeWork = v.strictObject({
   ...v.partial(AfterMerge).entries,
   into: v.optional(text(1, 250)),
@@ -67,7 +70,9 @@ export const MergeWork = v.strictObject({
   repository: v.optional(GivenRepository),
 })
 const merged = { merged: v.boolean(), into: v.string(), commit: v.string() }
-/** `repositories` has each that was looked at; the rest says the same of the first, or whether there was anything at all. */
+/**
+ * `repositories` contains each checked repository. The other fields describe the first one, or whether there was any work at all.
+ */
 export const MergedWork = v.object({
   ...merged,
   after: DoneAfterMerge,

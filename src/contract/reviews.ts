@@ -4,7 +4,11 @@ import { ofCard } from './notFound.ts'
 import { RepositoryRef } from './repositories.ts'
 import { get, member, post, put, viewer } from './route.ts'
 
-/** A review's bounds. `maxTextLength`: of the lines that a comment is about so many characters are kept. `maxLength`: all texts of a review together, for an agent reads them as one message. `maxLengthOfCard`: all reviews of a card together, for they are listed at once. */
+/**
+ * A review's limits. `maxTextLength`: the number of characters that are kept of the commented lines. `maxLength`: all texts of a
+ * review together, because an agent reads them as one message. `maxLengthOfCard`: all reviews of a card together, because they
+ * are listed at once.
+ */
 export const reviewLimits = {
   maxComments: 200,
   maxCommentLength: 16_384,
@@ -14,7 +18,7 @@ export const reviewLimits = {
 } as const
 
 const Line = integer(1, 100_000_000)
-/** Which state of a file a line is counted in: before the card's changes, or with them. */
+/** The version of a file in which a line is counted: before the card's changes, or with them. */
 const Side = v.picklist(['old', 'new'], 'must be old or new')
 export const Verdict = v.picklist(
   ['comment', 'request_changes', 'approve'],
@@ -35,7 +39,7 @@ const NewComments = v.pipe(
   v.maxLength(reviewLimits.maxComments, `must be at most ${reviewLimits.maxComments}`),
 )
 
-/** A person's review of a card that is not sent yet. `updatedAt` is null while there is none. */
+/** A user's unsent review of a card. `updatedAt` is null if there is no draft. */
 const Draft = v.object({
   body: v.string(),
   comments: v.array(
@@ -50,7 +54,7 @@ const Draft = v.object({
   ),
   updatedAt: v.nullable(Time),
 })
-/** A comment on lines of a file, with their text as it was, and what the agent said to it. */
+/** A comment on lines of a file, with their text at that time, and the agent's answer. */
 export const ReviewComment = v.object({
   id: Id,
   /** Empty for the project's home. */
@@ -65,7 +69,7 @@ export const ReviewComment = v.object({
   answeredAt: v.nullable(Time),
   resolvedAt: v.nullable(Time),
 })
-/** `round` counts the reviews that asked for changes: it is one more than those before it. Commits are null where there is no Git. */
+/** `round` counts the reviews that asked for changes: it is one more than those before it. Commits are null without Git. */
 export const Review = v.object({
   id: Id,
   cardId: Id,
@@ -99,7 +103,7 @@ export const reviews = {
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND', 'FILE_NOT_FOUND'],
-    summary: 'Read a file of what a card has changed as it was or as it is, at most 2 MiB, in Base64',
+    summary: 'Read a file that a card has changed, before or after the change, up to 2 MiB, in Base64',
     input: v.strictObject({
       path: text(1, 4096),
       side: v.optional(Side, 'new'),

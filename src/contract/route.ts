@@ -4,7 +4,7 @@ import type { Tool } from './tool.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
+/** The permissions of an API key. The first six are from the specification ("Authentication"). */
 export const externalPermissions = [
   'cards.read',
   'cards.create',
@@ -13,7 +13,7 @@ export const externalPermissions = [
   'agents.cancel',
   'agents.archive',
 ] as const
-/** Permissions for project-scoped client routes, one family a resource. */
+/** Permissions for project-scoped client routes, one group per resource. */
 const clientPermissions = [
   'projects.read',
   'boards.read',
@@ -34,17 +34,17 @@ const clientPermissions = [
 ] as const
 /** Permissions about the whole server, for keys of server scope that belong to a super_admin. */
 export const serverPermissions = ['backups.create', 'backups.read'] as const
-/** What a key of any scope may hold. */
+/** The permissions that a key of any scope can have. */
 export const projectPermissions = [...externalPermissions, ...clientPermissions] as const
 export const permissions = [...projectPermissions, ...serverPermissions] as const
 export type Permission = (typeof permissions)[number]
 
 export type ProjectRole = 'viewer' | 'member' | 'admin'
 
-/** The input field that leads to the project whose access rules hold. */
+/** The input field that identifies the project whose access rules apply. */
 export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 
-/** Who may call a route. It is enforced for every row in one place, never in a handler. */
+/** The callers that a route allows. It is enforced for every row in one place, never in a handler. */
 export type Who =
   | { kind: 'public' | 'admin' | 'local' }
   | { kind: 'user' | 'super'; permission?: Permission }
@@ -56,89 +56,91 @@ export type Who =
 
 export const anyone: Who = { kind: 'public' }
 export const user: Who = { kind: 'user' }
-/** Anybody signed in, or an API key with the permission: what it answers is within the key's scope. */
+/** Any signed-in user, or an API key with the permission. The response is limited to the key's scope. */
 export const userOr = (permission: Permission): Who => ({ kind: 'user', permission })
 export const admin: Who = { kind: 'admin' }
 export const superAdmin: Who = { kind: 'super' }
-/** A super_admin, or a key of a super_admin's with server scope and the permission. */
+/** A super_admin, or a key of a super_admin with server scope and the permission. */
 export const superAdminOr = (permission: Permission): Who => ({ kind: 'super', permission })
-/** The account that the server runs under, on its machine, and super_admins. */
+/** The account that runs the server, on its machine, and super_admins. */
 export const localOrSuper: Who = { kind: 'local' }
 
-/** Anybody who may see the project. */
+/** All who can see the project. */
 export const viewer = (permission?: Permission, through: Through = 'projectId'): Who => ({
   kind: 'member',
   role: 'viewer',
   permission,
   through,
 })
-/** Anybody who may work in the project. */
+/** All who can work in the project. */
 export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({
   kind: 'member',
   role: 'member',
   permission,
   through,
 })
-/** Anybody who may manage the project: its owner, its admins, its organization's admins. */
+/** All who can manage the project: its owner, its admins, its organization's admins. */
 export const manager = (permission?: Permission, through: Through = 'projectId'): Who => ({
   kind: 'member',
   role: 'admin',
   permission,
   through,
 })
-/** Anybody in the organization that the path's parameter names, and server administrators. */
+/** The members of the organization that the path's parameter names, and server administrators. */
 export const organizationMember = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'member', through })
-/** An admin of the organization, and server administrators. */
+/** The admins of the organization, and server administrators. */
 export const organizationAdmin = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'admin', through })
 /** An API key with one of these permissions, on the external routes. */
 export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permissions: allowed })
 
-/** An agent token of the card that the path's parameter names, and nothing else. */
+/** Only an agent token of the card that the path's parameter names. */
 export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
-/** Any token will do: a sign-in, a key whatever it may do, an agent's, the local one. */
+/** Any token: a sign-in, a key with any permissions, an agent's, the local one. */
 export const anyToken: Who = { kind: 'token' }
 
-/** The permissions one of which an API key needs; none on a route that is not open to keys. */
+/** The permissions of which an API key needs one. Empty for a route that is not open to keys. */
 export function keyPermissionsOf(who: Who): readonly Permission[] {
   if (who.kind === 'key') return who.permissions
   return 'permission' in who && who.permission ? [who.permission] : []
 }
 
-/** What the audit log says of a call that was answered well. Nothing that it names may be a secret or somebody's text. */
+/** The audit entry of a successful call. The named fields must not contain secrets or users' texts. */
 export interface Audited {
-  /** What kind of thing it is done to. */
+  /** The kind of the target. */
   target: string
-  /** The field that names the thing, of the input or of what was made; without it the path's last parameter, or else `id`. */
+  /**
+   * The field with the ID of the target, in the input or in the created record. By default, the path's last parameter, or `id`.
+   */
   id?: string
-  /** The thing's name where it is always the same. */
+  /** The target's name, if it is constant. */
   named?: string
-  /** Fields of the input or of what was made that say more; `role=user.role` gives one another name. */
+  /** Fields of the input or of the created record with details; `role=user.role` renames a field. */
   detail?: readonly string[]
-  /** 'starts': only a call that starts an agent or a card's command is told of. */
+  /** 'starts': only a call that starts an agent or a card's command is audited. */
   only?: 'starts'
 }
 
 type Status = 200 | 201 | 202 | 204
 
-/** The limits that a row can name, beside that on the bodies which are read at once. */
+/** The limits that a row can name, in addition to the limit on concurrently read bodies. */
 export const rateLimits = {
-  apiKey: 'So many requests a minute for each API key; the RateLimit headers tell how many are left.',
+  apiKey: 'A maximum number of requests per minute and API key. The RateLimit headers state how many are left.',
   signIn: '10 failures a minute for each address and for each email.',
-  pendingSignIns: 'So many sign-ins of the identity provider at once.',
-  transfers: 'So many exports and so many imports at once.',
-  deliveries: 'So many deliveries a minute for each address.',
-  registrations: 'So many apps an hour for each address.',
+  pendingSignIns: 'A maximum number of concurrent sign-ins with the identity provider.',
+  transfers: 'A maximum number of concurrent exports and of concurrent imports.',
+  deliveries: 'A maximum number of deliveries per minute and address.',
+  registrations: 'A maximum number of apps per hour and address.',
 } as const
 type RateLimit = keyof typeof rateLimits
 
-/** An answer that is not in the envelope: what it is, and the content type of its body if it has one. */
+/** A response without the envelope: its description, and the content type of its body if it has one. */
 interface RawAnswer {
   description: string
   type?: string
 }
 export type RawAnswers = Readonly<Record<number, RawAnswer>>
 
-/** What `sendFile` answers: the file, a range of it, or that the client has it. */
+/** The responses of `sendFile`: the file, a range of it, or that the client already has it. */
 export const fileAnswers = (type: string): RawAnswers => ({
   200: { description: 'The file', type },
   206: { description: 'A range of the file', type },
@@ -150,55 +152,67 @@ export interface Spec {
   summary: string
   /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
   input?: GenericSchema
-  /** How long a JSON body may be, if not as long as is usual (`maxBodyBytes`). */
+  /** The maximum length of a JSON body, if it differs from the default (`maxBodyBytes`). */
   maxBytes?: number
-  /** 'rules': the domain checks the body, in an order of its own; the schema says what it takes. */
+  /** 'rules': the domain checks the body, in its own order; the schema describes the accepted fields. */
   checkedBy?: 'rules'
-  /** What `data` holds. A row without output answers 204. */
+  /** The content of `data`. A row without output responds with 204. */
   output?: GenericSchema
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
   status?: Status
-  /** The code of each parameter of the path that names nothing, or nothing that the caller may see. */
+  /** The error code of each path parameter, if the row does not exist, or the caller cannot see it. */
   notFound?: Readonly<Record<string, NotFoundCode>>
-  /** Whether ids are integers, in the path and in the answer. Without it they are decimal strings. */
+  /** Whether IDs are integers, in the path and in the response. Without it, they are decimal strings. */
   integerIds?: true
   /**
-   * Whether an `Idempotency-Key` is honoured: the answer is kept with it for a day. Every create says so. One whose answer holds a
-   * secret that is shown once, or is no row of the database, does not take the key.
+   * Whether the route supports an `Idempotency-Key`: its response is stored with the key for a day. Required for every create
+   * route. A route whose response contains a secret that is shown once, or is not a row of the database, does not accept the key.
    */
   idempotent?: boolean
-  /** Whether `If-Match` is honoured: 412 for another version. */
+  /** Whether the route supports `If-Match`: 412 for another version. */
   ifMatch?: true
-  /** Whether `Accept: text/csv` is answered with the list as CSV: a line with the names of the output's fields, and one for each row. */
+  /**
+   * Whether the route responds to `Accept: text/csv` with the list as CSV: a line with the names of the output's fields, and a
+   * line per row.
+   */
   csv?: true
-  /** Which limit it answers 429 for. */
+  /** The limit for which the route responds with 429. */
   rateLimit?: RateLimit
-  /** Whether requests with any Host are answered. Probes of load balancers name the address of the machine, or send none. */
+  /** Whether the route accepts requests with any Host. Probes of load balancers use the address of the machine, or send none. */
   anyHost?: true
-  /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
+  /** Error codes in addition to those that follow from the rest of the row (`failuresOf`). */
   fails?: readonly ErrorCode[]
-  /** What the audit log says of it; without it nothing. */
+  /** The audit entry of the route. Undefined if it is not audited. */
   audited?: Audited
-  /** What it is as a tool for models; without it none. */
+  /** The route as a tool for models. Undefined if it is not a tool. */
   tool?: Tool
   /** Types of events. */
   emits?: readonly string[]
-  /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
+  /**
+   * The machine that responds if several share the board: the one with the project's folder and processes, or this one if a
+   * daemon works there.
+   */
   at?: 'machine' | 'machine or here' | 'machine or here, if it starts'
-  /** It waits for a remote, a forge or Git, or reads and writes the whole board, which may take minutes: clients give it longer than other calls. */
+  /**
+   * Whether the route waits for a remote, a forge or Git, or reads and writes the whole board, which can take minutes. Clients
+   * use a longer timeout.
+   */
   takesLong?: true
-  /** 'file': the handler answers with a named file. 'raw': with a Response of its own. 'upload': it reads a multipart body itself. */
+  /**
+   * 'file': the handler returns a named file. 'raw': the handler returns its own Response. 'upload': the handler reads a
+   * multipart body itself.
+   */
   transfer?: 'file' | 'raw' | 'upload'
-  /** The body is left as it came: its signature is over its bytes. */
+  /** Whether the body is kept verbatim, because its signature covers its bytes. */
   signed?: true
-  /** The body is `application/x-www-form-urlencoded`, as the standard has it that the row follows. */
+  /** Whether the body is `application/x-www-form-urlencoded`, as the standard behind the row requires. */
   form?: true
-  /** Failures are in OAuth's form, `{"error": "invalid_grant", "error_description"}`, instead of the envelope. */
+  /** Whether errors are in OAuth's form, `{"error": "invalid_grant", "error_description"}`, instead of the envelope. */
   oauth?: true
-  /** A 401 says where a client can sign in (RFC 9728). */
+  /** Whether a 401 states where a client can sign in (RFC 9728). */
   challenges?: true
-  /** What a 'file' or 'raw' row answers, by status. */
+  /** The responses of a 'file' or 'raw' row, by status. */
   answers?: RawAnswers
 }
 
@@ -206,11 +220,11 @@ export type Route<P extends string = string, S extends Spec = Spec> = S & {
   method: Method
   path: P
   status: Status
-  /** What the request's body is. Where there is none, or it is a file, `input` stands in the query. */
+  /** The type of the request's body. If there is none, or if the body is a file, `input` is in the query. */
   body: 'json' | 'form' | 'multipart' | 'bytes' | 'none'
 }
 
-/** What a row must say because of its path or its status. */
+/** The fields that a row requires because of its path or its status. */
 type Required<P extends string, S extends Spec> = ([ParamNames<P>] extends [never]
   ? unknown
   : { notFound: Record<ParamNames<P>, NotFoundCode> }) &
@@ -241,7 +255,7 @@ export const put = declare('PUT')
 export const patch = declare('PATCH')
 export const del = declare('DELETE')
 
-/** Path parameters that are text. Every other parameter is the id of a row. */
+/** Path parameters that are text. Every other parameter is the ID of a row. */
 export const textParams = ['filename', 'email', 'agent'] as const
 type TextParam = (typeof textParams)[number]
 
@@ -250,23 +264,25 @@ type SentParams<P extends string> = { [K in ParamNames<P>]: K extends TextParam 
 type ReceivedParams<P extends string> = { [K in ParamNames<P>]: K extends TextParam ? string : number }
 type Part<S, Empty> = S extends GenericSchema ? S : Empty
 
-/** What a client passes: path parameters and the input's fields in one object. */
+/** The input of a client: path parameters and the input's fields in one object. */
 export type Sent<R extends Route> = SentParams<R['path']> &
   (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
-/** What a handler gets: the same object after validation; where the rules check the fields, as they came. Ids are integers. */
+/**
+ * The input of a handler: the client's input after validation, or unchanged if the domain checks the fields. IDs are integers.
+ */
 export type Received<R extends Route> = ReceivedParams<R['path']> &
   (R['checkedBy'] extends 'rules'
     ? Record<string, unknown>
     : Part<R['input'], never> extends never
       ? unknown
       : InferOutput<NonNullable<R['input']>>)
-/** What the route answers in `data`. */
+/** The content of `data` in the route's response. */
 export type Output<R extends Route> = R['transfer'] extends 'file' | 'raw'
   ? Response
   : Part<R['output'], never> extends never
     ? void
     : InferOutput<NonNullable<R['output']>>
 
-/** How long a JSON body may be: a stranger's holds no more than a name and a password, somebody's whole texts. */
+/** The maximum length of a JSON body. An anonymous body contains only a name and a password, other bodies contain whole texts. */
 export const maxBodyBytes = ({ who, maxBytes }: Route): number =>
   maxBytes ?? (who.kind === 'public' ? 16_384 : 1024 * 1024)

@@ -2,40 +2,41 @@ import * as v from 'valibot'
 import { Count, integer, text } from './fields.ts'
 import { isNetworkHost, parseNetworkHost } from './networkHosts.ts'
 
-/** Folders of the home folder that hold keys, sign-ins or settings of programs that act for the person. */
+/** Folders in the home folder that contain keys, sign-ins or settings of programs that act for the user. */
 const notCaches =
   /^~\/(\.(ssh|gnupg|aws|azure|kube|docker|config|password-store|netrc|git[\w-]*|local|mozilla|bash\w*|zsh\w*|profile)|snap)(\/|$)/
 
-/** A folder below the home folder that agents may write: no `..`, and none of those that hold keys. */
+/** A folder below the home folder that agents can write to: without `..`, and not one of the folders that contain keys. */
 const isCachePath = (path: string): boolean =>
   /^~\/[^/]/.test(path) && !path.split('/').includes('..') && !notCaches.test(path)
 
 /**
- * What the agents of a project are kept apart by:
- * - server: as the server is set (`board serve --sandbox`).
- * - require: an agent that cannot be kept apart does not start.
- * - off: nothing, but where the server requires it.
+ * The sandbox of a project's agents:
+ * - server: according to the server's setting (`board serve --sandbox`).
+ * - require: an agent that cannot run in a sandbox does not start.
+ * - off: no sandbox, unless the server requires it.
  */
 const Walls = v.picklist(['server', 'require', 'off'], 'must be server, require or off')
 /**
  * - full: the network of the server's machine.
- * - listed: the model's host, the board, and the hosts that are named.
- * - none: the board alone.
+ * - listed: the model's host, the board, and the listed hosts.
+ * - none: only the board.
  */
 const Network = v.picklist(['full', 'listed', 'none'], 'must be full, listed or none')
 export type NetworkAccess = v.InferOutput<typeof Network>
 
 /**
  * Whether a monitor that an agent in the sandbox creates can run outside of it.
- * - ask: once a person who can run scripts allows it.
+ * - ask: once a user who can run scripts allows it.
  * - allow: at once.
  */
 const Monitors = v.picklist(['ask', 'allow'], 'must be ask or allow')
 
 const bound = (min: number, max: number) => v.nullable(integer(min, max))
 /**
- * Bounds of one session. Null: none, except that a control group enforces its defaults for memory and processes. The memory, processes and time are of all its processes together, `fileMb` is of each file.
- * Where control groups keep them (`bounds` of the sandbox's status), a thread counts as a process, and memory is also what lies in `/tmp`.
+ * Limits of one session. Null: none, except that a control group enforces its defaults for memory and processes. The memory,
+ * processes and time are totals of all its processes, `fileMb` is per file. If control groups enforce them (`bounds` of the
+ * sandbox's status), a thread counts as a process, and files in `/tmp` count as memory.
  */
 const limits = {
   memoryMb: bound(64, 1_048_576),
@@ -57,7 +58,7 @@ const Host = v.pipe(
 )
 const Cache = v.pipe(
   text(1, 500),
-  v.check(isCachePath, 'must be a folder in the home folder, such as ~/.npm, that holds no keys'),
+  v.check(isCachePath, 'must be a folder in the home folder, such as ~/.npm, without keys'),
 )
 
 export const SandboxSettings = v.object({
@@ -86,7 +87,7 @@ const Hosts = v.pipe(
   v.maxLength(maxHosts, `must have at most ${maxHosts} entries`),
   v.transform(hosts => [...new Set(hosts)]),
 )
-/** What is left out stays as it is. `addHosts` go to those that there are, which nobody needs to have read. */
+/** Omitted fields are unchanged. `addHosts` are added to the existing hosts, so that the caller does not need to read them. */
 export const ChangedSandbox = v.strictObject({
   walls: v.optional(Walls),
   network: v.optional(Network),
@@ -100,19 +101,19 @@ export const ChangedSandbox = v.strictObject({
   minutes: v.optional(limits.minutes),
 })
 
-/** What kept a session apart, and how much of the network it had. `none`: nothing. */
+/** The sandbox of a session, and its network access. `none`: no sandbox. */
 export const SessionSandbox = v.object({
   kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
   network: Network,
-  /** The hosts that it asked for where its network is listed, how often, and whether it reached them. */
+  /** The hosts that the session requested with a listed network, how often, and whether it reached them. */
   asked: v.array(v.object({ host: v.string(), port: Count, allowed: v.boolean(), count: Count })),
 })
 export type SessionSandbox = v.InferOutput<typeof SessionSandbox>
 
 /**
- * What keeps a session within its project's memory and number of processes. `cgroup`: a control group of the kernel's, at once. `watched`:
- * the server counts every second; `reason` says why there is no control group, `advice` what to do about it. `defaults`: the limits of a session
- * whose project sets none, which only a control group enforces.
+ * The enforcement of a project's memory and process limits on a session. `cgroup`: a control group of the kernel, immediately.
+ * `watched`: the server counts every second; `reason` explains why there is no control group, `advice` how to fix it. `defaults`:
+ * the limits of a session whose project sets none, which only a control group enforces.
  */
 const Bounds = v.object({
   kind: v.picklist(['cgroup', 'watched']),
@@ -122,7 +123,7 @@ const Bounds = v.object({
 })
 export type BoundsStatus = v.InferOutput<typeof Bounds>
 
-/** Which walls this server can build. `reason` says why there are none, `advice` what to do about it. */
+/** The sandbox that this server can create. `reason` explains why there is none, `advice` how to fix it. */
 export const SandboxStatus = v.object({
   mode: v.picklist(['auto', 'require', 'off']),
   kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),

@@ -21,7 +21,7 @@ import { Maker } from './makers.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
-/** The bounds of schedules. A run that is late by more than `onTimeSecs` was missed. */
+/** The limits of schedules. A run that is late by more than `onTimeSecs` was missed. */
 export const scheduleLimits = {
   minEverySecs: 60,
   maxEverySecs: 366 * 86_400,
@@ -30,13 +30,13 @@ export const scheduleLimits = {
   nextRuns: 3,
 } as const
 
-/** What stands for the run's day in a template's title. */
+/** Placeholder for the run date in a template title. */
 export const datePlaceholder = '{date}'
 
 const isTimeZone = (name: string): boolean => {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
-    // An offset is no zone: it knows no daylight saving.
+    // An offset is not a zone, because it has no daylight saving time.
     return /^[A-Za-z]/.test(timeZone)
   } catch {
     return false
@@ -61,7 +61,7 @@ const TemplateTitle = v.pipe(
   ),
 )
 
-/** What the cards of a schedule are made from. Without a column they come into the first one of the default board. */
+/** The template for the cards of a schedule. Without a column, cards are created in the first one of the default board. */
 const Template = v.strictObject({
   title: TemplateTitle,
   prompt: v.optional(Prompt, ''),
@@ -88,8 +88,8 @@ export const Overlap = v.picklist(['skip', 'queue', 'add'], 'must be skip, queue
 export const CatchUp = v.picklist(['none', 'one'], 'must be none or one')
 
 /**
- * What makes cards by itself. `waitingSince` is when a run was due that waits for the last card, or for room in its column;
- * `skipped` counts the runs that were left out because of either.
+ * A schedule that creates cards automatically. `waitingSince` is the due time of a run that waits for the last card, or for
+ * capacity in its column; `skipped` counts the runs that were skipped for either reason.
  */
 export const Schedule = v.object({
   id: Id,
@@ -104,7 +104,7 @@ export const Schedule = v.object({
   enabled: v.boolean(),
   disabledReason: v.nullable(v.string()),
   nextRunAt: v.nullable(Time),
-  /** The next runs, `nextRunAt` among them. */
+  /** The next runs, including `nextRunAt`. */
   nextRuns: v.array(Time),
   waitingSince: v.nullable(Time),
   lastRunAt: v.nullable(Time),
@@ -133,7 +133,7 @@ const CreateSchedule = v.pipe(
     ['cron'],
   ),
 )
-/** A cron expression takes the place of an interval, and an interval that of an expression; of a template, fields that are not named stay. */
+/** A cron expression replaces an interval, and an interval an expression. Omitted fields of a template are unchanged. */
 const UpdateSchedule = v.pipe(
   v.strictObject({
     name: v.optional(Name),
@@ -187,7 +187,7 @@ export const schedules = {
     notFound: ofProject,
     audited: { target: 'schedule', id: 'id' },
     who: member('schedules.write'),
-    summary: 'Make cards on a schedule: by a cron expression with its time zone, or every so many seconds',
+    summary: 'Create cards on a schedule: by a cron expression with its time zone, or every N seconds',
     input: CreateSchedule,
     output: Schedule,
     idempotent: true,
@@ -199,7 +199,7 @@ export const schedules = {
     notFound: ofSchedule,
     audited: { target: 'schedule', detail: ['enabled'] },
     who: member('schedules.write'),
-    summary: 'Change a schedule; whoever changes more than its name makes it theirs',
+    summary: 'Change a schedule; a change of more than its name makes the caller its owner',
     input: UpdateSchedule,
     output: Schedule,
     emits: ['schedule.updated'],
@@ -217,7 +217,7 @@ export const schedules = {
     audited: { target: 'schedule', detail: ['cardId=id'] },
     at: 'machine or here',
     who: member('schedules.write'),
-    summary: "Make a schedule's next card now, with the caller's rights; force puts it into a full column, too",
+    summary: "Create a schedule's next card now, with the caller's rights; with force, also in a full column",
     input: Forced,
     output: CardDetail,
     idempotent: true,

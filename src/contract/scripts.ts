@@ -5,8 +5,9 @@ import { del, get, member, post, put, viewer } from './route.ts'
 
 export const Script = v.object({ id: Id, name: v.string(), command: v.string(), position: Count })
 /**
- * `output` is the last 64 KiB of what the latest run printed, in events the last 4 KiB, `outputStart` how many UTF-16 units it printed before those. `error` says why it could not start or who ends it:
- * a run that is cancelled is over when no process of it is left. `exitCode` is that of a shell, 128 and more after a signal.
+ * `output` is the last 64 KiB of the latest run's output, in events the last 4 KiB, `outputStart` the number of UTF-16 units
+ * before it. `error` explains why it could not start, or who ends it: a cancelled run ends when all its processes have exited.
+ * `exitCode` is that of a shell, 128 and more after a signal.
  */
 export const ScriptStatus = v.object({
   scriptId: Id,
@@ -19,7 +20,7 @@ export const ScriptStatus = v.object({
   output: v.string(),
   outputStart: Count,
 })
-/** With `since`, `output` begins at that character where it is still kept. */
+/** With `since`, `output` starts at that character if it is still stored. */
 const ReadStatus = v.strictObject({ scriptId: v.optional(queryInteger(1)), since: v.optional(queryInteger(0)) })
 
 export const scripts = {
@@ -60,7 +61,7 @@ export const scripts = {
     notFound: { ...ofProject, scriptId: 'SCRIPT_NOT_FOUND' },
     audited: { target: 'script' },
     who: member('scripts.write'),
-    summary: "Change a script's name or command; a run goes on as it began",
+    summary: "Change a script's name or command; a current run is not affected",
     input: v.partial(v.strictObject({ name: Name, command: ShellCommand })),
     output: Script,
   }),

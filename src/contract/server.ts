@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { text, Time } from './fields.ts'
 import { admin, anyone, get, localOrSuper } from './route.ts'
 
-/** `version` is missing for a request whose Host is not the server's own: a foreign page can have caused it. */
+/** `version` is missing for a request with a foreign Host, because another site's page can have caused it. */
 const Status = v.object({ status: v.literal('ok'), version: v.optional(v.string()) })
 
-/** A daemon on the board's database: its machine, where the others reach it, and what it does for all of them. */
+/** A daemon on the board's database: its machine, its address for the others, and its work for all of them. */
 export const Daemon = v.object({
   id: v.string(),
   machine: v.string(),
@@ -53,7 +53,7 @@ export const server = {
   asset: get('/assets/{filename}', {
     who: anyone,
     notFound: { filename: 'NOT_FOUND' },
-    summary: 'A script, style or picture of that page, under a name that changes with what is in it',
+    summary: 'A script, style or picture of that page, under a name that changes with its content',
     transfer: 'raw',
     answers: { 200: { description: 'The file', type: '*/*' }, 304: { description: 'The client has the file' } },
   }),

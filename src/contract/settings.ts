@@ -9,7 +9,7 @@ const UserSettingsFields = {
   theme: v.picklist(['system', 'light', 'dark'], 'must be system, light or dark'),
   highContrast: v.boolean(),
   sidebarExpanded: v.boolean(),
-  /** How a board in the browser draws cards: several lines each, or one. */
+  /** How the board in the browser draws cards: several lines each, or one. */
   density: v.picklist(['comfortable', 'compact'], 'must be comfortable or compact'),
   agentReasoning: v.boolean(),
   statusLine: v.boolean(),
@@ -35,7 +35,7 @@ const ContextRelayFields = {
   thresholdPercent: integer(1, 99),
   maxSummaryTokens: integer(100, 100_000),
 }
-/** When a session whose context fills up is handed over to a fresh one, and how long the handoff may be. */
+/** When a session with a filled context is handed off to a fresh one, and the maximum length of the handoff. */
 export const ContextRelay = v.object(ContextRelayFields)
 export const defaultContextRelay: v.InferOutput<typeof ContextRelay> = {
   enabled: true,

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 
 /**
- * What happens to an agent that shows no sign of life for long (`board serve --agent-silence`):
- * - wait: people are told once, as of an agent that waits for them, and it may go on.
+ * The action for an agent that shows no sign of life for a long time (`board serve --agent-silence`):
+ * - wait: users are notified once, as for an agent that waits for them, and the agent can continue.
  * - end: its session fails.
  */
 export const OnSilence = v.picklist(['wait', 'end'], 'must be wait or end')

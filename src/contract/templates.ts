@@ -7,7 +7,7 @@ export const Template = v.object({
   id: Id,
   name: Name,
   builtin: v.boolean(),
-  /** Whether all accounts see it, or its owner only. */
+  /** Whether all accounts see the template, or only its owner. */
   shared: v.boolean(),
   columns: v.array(
     v.object({ name: Name, columnType: ColumnType, prompt: v.string(), wipLimit: WipLimit, pull: v.boolean() }),
@@ -35,12 +35,12 @@ const UpdateTemplate = v.strictObject({
 export const templates = {
   list: get('/api/board-templates', {
     who: user,
-    summary: "List the board templates that the caller may use: built-in ones, shared ones, the caller's own",
+    summary: "List the board templates that the caller can use: built-in ones, shared ones, the caller's own",
     output: v.array(Template),
   }),
   create: post('/api/board-templates', {
     who: user,
-    summary: 'Create a board template of the caller; administrators may share theirs',
+    summary: 'Create a board template of the caller; administrators can share theirs',
     input: CreateTemplate,
     output: Template,
     idempotent: true,

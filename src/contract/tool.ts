@@ -1,36 +1,36 @@
-/** What tools are for; a client may ask for some groups only. */
+/** The purposes of tools. A client can request only some groups. */
 export const toolGroups = ['find', 'change', 'run', 'review'] as const
 export type ToolGroup = (typeof toolGroups)[number]
 
-/** How a list's next page is asked for: the field that takes the last item's id, or with one of `offsetWith` an offset. */
+/** How to request a list's next page: the field for the last item's ID, or, with one of `offsetWith`, an offset. */
 export interface Pages {
   after: string
   offsetWith?: readonly string[]
-  /** A list whose end comes first, in the order of time: the field that takes the first item's id. */
+  /** For a list in chronological order that starts with its end: the field for the first item's ID. */
   before?: string
 }
 
-/** What makes a row a tool of the Model Context Protocol, for people and keys. Its description is the row's summary. */
+/** A row as a tool of the Model Context Protocol, for people and keys. Its description is the row's summary. */
 export interface Tool {
   name: string
   title: string
   group: ToolGroup
-  /** 'destroys': it takes something away, or cannot be taken back. */
+  /** 'destroys': the tool deletes something, or cannot be undone. */
   does: 'reads' | 'changes' | 'destroys'
-  /** It runs commands, or reaches outside of the board. */
+  /** Whether the tool runs commands, or reaches outside of the board. */
   openWorld?: true
-  /** What the summary does not say and a model needs. */
+  /** Information for a model that the summary omits. */
   note?: string
-  /** The fields of an item that a short answer has; all of them without it. */
+  /** The fields of an item in a short response. By default, all fields. */
   brief?: readonly string[]
-  /** It starts a card's agent where it can, and is to say where it did not. */
+  /** Whether the tool starts a card's agent where it can, and must report if it did not. */
   starts?: true
-  /** What is asked for unless a call says otherwise. */
+  /** The default inputs of a call. */
   usual?: Readonly<Record<string, unknown>>
   pages?: Pages
 }
 
-/** What a short answer says of a card. */
+/** The fields of a card in a short response. */
 const briefCard = [
   'id',
   'projectId',
@@ -80,7 +80,7 @@ export const wholeCard = [
   'version',
 ] as const
 export const changedCard = briefCard
-/** What a short answer says of a card's agent. */
+/** The fields of a card's agent in a short response. */
 export const briefAgent = [
   'cardId',
   'sessionId',

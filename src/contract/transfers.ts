@@ -7,7 +7,11 @@ export const ImportFormat = v.picklist(
   'must be board, trello, github or markdown',
 )
 export type ImportFormat = v.InferOutput<typeof ImportFormat>
-/** The result of an import, or of a dry run. `skipped` counts the entries that are cards of the project already, or that occur twice in the file. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
+/**
+ * The result of an import, or of a dry run. `skipped` counts the entries that already are cards of the project, or that occur
+ * twice in the file. `organizationId`: the organization that came with the file. `warnings` name the unsupported parts of the
+ * file.
+ */
 export const Imported = v.object({
   dryRun: v.boolean(),
   projectIds: v.array(Id),
@@ -20,7 +24,12 @@ export const Imported = v.object({
   attachments: Count,
   warnings: v.array(v.string()),
 })
-/** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `createFolder`: create that folder if it is missing; the one above it must exist. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull requests among GitHub's issues become cards, too. */
+/**
+ * `projectId`: the project that cards are added to; without it, projects are created. `path`: the folder of a new project; if a
+ * file contains several projects, the folder of those whose own folder does not exist here. `createFolder`: create that folder if
+ * it is missing; its parent must exist. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull
+ * requests among GitHub's issues also become cards.
+ */
 const Import = v.strictObject({
   format: ImportFormat,
   projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
@@ -32,7 +41,7 @@ const Import = v.strictObject({
   dryRun: v.optional(queryBoolean, false),
 })
 
-/** An export is made for the request: it has no ranges. */
+/** An export is generated for the request, so it supports no ranges. */
 const exported = { 200: { description: 'The file', type: 'application/json' } }
 
 export const transfers = {

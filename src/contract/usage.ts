@@ -9,8 +9,8 @@ export const UsageGroup = v.picklist(
 export type UsageGroup = v.InferOutput<typeof UsageGroup>
 
 /**
- * What agents have used. `key` is an id, a name or a day; null where it is not known. `unknownRuns` are those whose cost nobody knows, and
- * which are not in `costUsd`. A figure that is not known of a single run is null, never 0. `estimatedUsd` is the part of `costUsd` that
+ * The usage of agents. `key` is an ID, a name or a day; null if it is unknown. `unknownRuns` are the runs with an unknown cost,
+ * which are not in `costUsd`. A value that is unknown for all runs is null, never 0. `estimatedUsd` is the part of `costUsd` that
  * comes from the price list.
  */
 export const UsageRow = v.object({
@@ -25,7 +25,7 @@ export const UsageRow = v.object({
   hours: v.number(),
 })
 
-/** Days of UTC, both included. */
+/** Days in UTC, both included. */
 const ListUsage = v.pipe(
   v.strictObject({
     groupBy: UsageGroup,

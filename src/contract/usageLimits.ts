@@ -4,10 +4,10 @@ import { AgentId, Id, refTo } from './fields.ts'
 const onLimit = v.picklist(['stop', 'wait', 'next'], 'must be stop, wait or next')
 
 /**
- * What happens to a card whose agent has reached a usage limit:
+ * The action for a card whose agent has reached a usage limit:
  * - stop: the card fails.
- * - wait: it continues at the end of the limit that the agent names.
- * - next: it continues with the first agent of `next` that has not reached a limit; after the last one as with `wait`.
+ * - wait: the card continues at the end of the limit that the agent reports.
+ * - next: the card continues with the first agent of `next` that has not reached a limit; after the last one, as with `wait`.
  */
 export const UsageLimits = v.object({
   onLimit,

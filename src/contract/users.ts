@@ -11,7 +11,7 @@ export const AdminUser = v.object({
   authProvider: v.picklist(['local', 'oidc']),
   avatarUrl: v.nullable(v.string()),
   isSuperAdmin: v.boolean(),
-  /** Whether somebody vouches that the address is the account's: an administrator, or the identity provider. */
+  /** Whether the address is verified to be the account's, by an administrator or by the identity provider. */
   addressVerified: v.boolean(),
   createdAt: Time,
 })

@@ -5,7 +5,9 @@ import { Maker } from './makers.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post } from './route.ts'
 
-/** The event types that a webhook can subscribe to. A project has no webhooks yet when it is created, and none any more when it is deleted. */
+/**
+ * The event types that a webhook can subscribe to. A project has no webhooks when it is created, and none after it is deleted.
+ */
 export const webhookEvents = (Object.keys(events) as EventType[]).filter(
   type => type !== 'notification' && type !== 'project.created' && type !== 'project.deleted',
 )
@@ -25,8 +27,8 @@ export const Webhook = v.object({
   description: v.nullable(v.string()),
   disabledReason: v.nullable(v.string()),
   /**
-   * The one that created it, last enabled it, or last changed its URL or events. A delivery that it may not read disables the
-   * webhook.
+   * The account or key that created the webhook, last enabled it, or last changed its URL or events. A delivery that it cannot
+   * read disables the webhook.
    */
   createdBy: v.nullable(Maker),
   createdAt: Time,

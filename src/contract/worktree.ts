@@ -3,7 +3,7 @@ import { integer, text, Time } from './fields.ts'
 
 /** A shell command; empty: none. */
 const Command = text(0, 4096)
-/** A folder below the worktree's own place in the repository: no `..`, not absolute; empty: that place itself. */
+/** A folder below the worktree's location in the repository: without `..`, not absolute; empty for that location itself. */
 const Subfolder = v.pipe(
   text(0, 1000),
   v.check(
@@ -13,15 +13,18 @@ const Subfolder = v.pipe(
 )
 export const maxPorts = 10
 const Ports = integer(0, maxPorts)
-/** How long each of the commands but `preview` may take. */
+/** The maximum duration of each command except `preview`. */
 const Minutes = integer(1, 240)
 const maxPatterns = 100
-/** Patterns of ignored files that each new worktree gets a copy of, in the syntax of gitignore. The last one that matches a file decides. */
+/**
+ * Patterns of ignored files that are copied into each new worktree, in the syntax of gitignore. The last matching pattern
+ * decides.
+ */
 const patterns = <Item extends v.GenericSchema<string, string>>(item: Item) =>
   v.pipe(v.array(item), v.maxLength(maxPatterns, `must have at most ${maxPatterns} entries`))
 const CopiedFiles = patterns(text(1, 500))
 const leavesFolder = /^!?(~\/|(.*\/)?\.\.\s*(\/|$))/
-/** Patterns that a person sets. Earlier versions accepted others. */
+/** Patterns that a user sets. Earlier versions accepted others. */
 const ChangedCopiedFiles = patterns(
   v.pipe(
     text(1, 500),
@@ -35,9 +38,10 @@ const ChangedCopiedFiles = patterns(
 
 /**
  * How a card's worktree is prepared and served:
- * - setup: runs once in a new worktree; beforeRun and afterRun: before and after each session of an agent; cleanup: before the worktree is removed.
- * - preview: serves the worktree at BOARD_PORT while somebody looks at it.
- * - ports: how many ports each card has for itself.
+ * - setup: runs once in a new worktree; beforeRun and afterRun: before and after each session of an agent; cleanup: before the
+ * worktree is removed.
+ * - preview: serves the worktree at BOARD_PORT while a user views it.
+ * - ports: the number of ports that are reserved for each card.
  * - subfolder: where the agent works.
  */
 const fields = {
@@ -52,11 +56,11 @@ const fields = {
 }
 
 type Fields = typeof fields
-/** Makes an entry of each field. */
+/** Creates an entry for each field. */
 const mapFields = (entryOf: (name: keyof Fields, schema: Fields[keyof Fields]) => unknown): object =>
   Object.fromEntries((Object.keys(fields) as (keyof Fields)[]).map(name => [name, entryOf(name, fields[name])]))
 
-/** The settings that hold for a project's worktrees. */
+/** The effective settings of a project's worktrees. */
 export const EffectiveWorktree = v.object({ ...fields, copiedFiles: CopiedFiles })
 export type EffectiveWorktree = v.InferOutput<typeof EffectiveWorktree>
 export const noWorktreeSettings: EffectiveWorktree = {
@@ -77,11 +81,11 @@ const own = {
   }),
   copiedFiles: CopiedFiles,
 }
-/** A project's own settings. null: the value of its `board.json`; copied files are those of both. */
+/** A project's own settings. Null: the value of its `board.json`; copied files are those of both. */
 export const WorktreeSettings = v.object(own)
 export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
 export const defaultWorktree = mapFields(() => null) as { [Name in keyof Fields]: null }
-/** Fields that are left out stay unchanged. */
+/** Omitted fields are unchanged. */
 export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: ChangedCopiedFiles }))
 
 /** `board.json` in a project's folder. */
@@ -94,8 +98,9 @@ export const BoardFile = v.strictObject({
 })
 
 /**
- * A project's `board.json`. `version` identifies its content. Nothing of it is used unless a member has agreed to this version since it
- * last changed, or the base branch has exactly a version that a member agreed to earlier. `problem` is the reason if it cannot be used.
+ * A project's `board.json`. `version` identifies its content. Nothing of it is used unless a member has agreed to this version
+ * since it last changed, or the base branch has exactly a version that a member agreed to earlier. `problem` is the reason if it
+ * cannot be used.
  */
 const FoundBoardFile = v.object({
   version: v.nullable(v.string()),
@@ -104,7 +109,7 @@ const FoundBoardFile = v.object({
   agreed: v.nullable(v.object({ by: v.nullable(v.string()), at: Time })),
 })
 export type FoundBoardFile = v.InferOutput<typeof FoundBoardFile>
-/** `settings` are the project's own, `effective` is what holds. */
+/** `settings` are the project's own, `effective` are the resulting settings. */
 export const ProjectWorktree = v.object({
   settings: WorktreeSettings,
   boardFile: v.nullable(FoundBoardFile),
