@@ -15,7 +15,7 @@ import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { originOf } from './signIns.ts'
 
-/** Somebody who has just signed in; `token` is shown this once. */
+/** A user who has just signed in; `token` is shown only once. */
 export interface SignedInUser {
   token: string
   user: UserRow
@@ -40,8 +40,8 @@ export const authStatus = async (
 })
 
 /**
- * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
- * A caller with the local token, or from the account that the server runs under, needs no setup code.
+ * Creates the first user, a super_admin, who takes over the local operator's records (specification "Authentication"). A caller
+ * with the local token, or from the account that runs the server, needs no setup code.
  * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
  */
 export async function setup(
@@ -142,7 +142,7 @@ export async function logout({ identity }: Realm, tx: Transaction, caller: Calle
 
 const maxFound = 20
 
-/** At most 20 accounts whose name or email contains the text. */
+/** Up to 20 accounts whose name or email contains the text. */
 export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, maxFound)
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string, origin: Origin): Promise<SignedInUser> {
@@ -161,7 +161,7 @@ async function signIn(tx: Transaction, user: UserRow, passwordHash: string, orig
 const ownAccountFirst =
   'The first user is created from the account that the server runs under, for example with "board auth setup".'
 
-/** The first account is made by setup: it must be a super_admin. */
+/** The first account is created by setup, because it must be a super_admin. */
 async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }, isOwn: boolean): Promise<void> {
   if (!(await hasUsers(place.db)))
     throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')

@@ -9,15 +9,15 @@ import type { Revocations } from './revocations.ts'
 /** The maximum lifetime of an agent token. */
 export const maxTokenSecs = 12 * 3600
 
-/** An agent token that has just been made; `token` is shown this once. */
+/** A new agent token; `token` is shown only once. */
 export interface MintedAgentToken {
   token: string
   expiresAt: string
 }
 
 /**
- * Mints a token for a card and one of its sessions; `userId` instead is the person who asked for it. It expires with
- * the card's active execution, after `ttlSecs`, and after 12 hours at the latest.
+ * Creates a token for a card and one of its sessions; `userId` instead is the user who requested it. It expires with the card's
+ * active execution, after `ttlSecs`, and after 12 hours at the latest.
  */
 export async function mintAgentToken(
   tx: Transaction,
@@ -36,8 +36,8 @@ export async function mintAgentToken(
 }
 
 /**
- * Mints a token of a card for a person, who works on it instead of the agent.
- * @throws Problem CARD_NOT_FOUND, CONFLICT when the card is not in active execution
+ * Creates a token of a card for a user, who works on the card instead of the agent.
+ * @throws Problem CARD_NOT_FOUND, CONFLICT if the card is not in active execution
  */
 export async function mintForPerson(
   tx: Transaction,

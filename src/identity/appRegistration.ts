@@ -10,12 +10,12 @@ import { networkOf } from './throttle.ts'
 
 export const maxRegistrationsPerHour = 60
 const hourMs = 3_600_000
-/** Apps that nobody has allowed yet. Beyond that the oldest are forgotten. */
+/** The maximum number of apps that no user has allowed yet. Beyond it, the oldest are deleted. */
 const maxUnused = 1000
 const maxNameCharacters = 80
 const namelessApp = 'An app without a name'
 
-/** An app as it was made known. */
+/** A registered app. */
 export interface Registered {
   clientId: string
   name: string
@@ -23,8 +23,8 @@ export interface Registered {
 }
 
 /**
- * Makes an app known. It gets no secret: that it is the app is shown by the address to which the answer goes, and by the verifier.
- * @throws Problem INVALID_REDIRECT_URI, RATE_LIMITED for more than so many of an address in an hour
+ * Registers an app. It gets no secret: the address of the response and the verifier identify the app.
+ * @throws Problem INVALID_REDIRECT_URI, RATE_LIMITED for too many registrations from an address in an hour
  */
 export async function registerApp(
   { db, seal }: { db: Database; seal: Seal },
@@ -40,7 +40,7 @@ export async function registerApp(
   await db.transaction(async tx => {
     const { taken, leftMs } = await addToCounter(tx, `registrations/${networkHash(seal, address)}`, 1, hourMs)
     if (taken > maxRegistrationsPerHour)
-      throw new Problem('RATE_LIMITED', 'Too many apps were made known from this address; try again later.', {
+      throw new Problem('RATE_LIMITED', 'Too many apps were registered from this address. Try again later.', {
         retryAfterSecs: leftMs / 1000,
       })
     await insertOauthClient(tx, { ...app, redirectUris: JSON.stringify(app.redirectUris) }, maxUnused)
@@ -55,7 +55,7 @@ export async function requireApp(db: Reader, clientId = ''): Promise<OauthClient
   return app
 }
 
-/** What an app calls itself, for people to read: nothing in it turns or hides the text around it. */
+/** The app's own name for display, without characters that reverse or hide the text around it. */
 function shownName(given = ''): string {
   const name = given
     .replace(/\s+/g, ' ')
@@ -64,6 +64,9 @@ function shownName(given = ''): string {
   return isVisible(name) ? [...name].slice(0, maxNameCharacters).join('') : namelessApp
 }
 
-/** 20 bits bound what strangers can have counted; with the secret nobody can choose an address that shares a victim's count. */
+/**
+ * 20 bits limit the number of counters that strangers can create. With the secret, attackers cannot choose an address that shares
+ * a victim's counter.
+ */
 const networkHash = (seal: Seal, address: string): string =>
   createHmac('sha256', seal.derive('board registrations')).update(networkOf(address)).digest('hex').slice(0, 5)

@@ -11,16 +11,16 @@ import type { Realm } from './identity.ts'
 import { isRegistered, placeOf, withAnswer } from './redirectUris.ts'
 import type { Seal } from './seal.ts'
 
-/** How long a person may take to decide. */
+/** How long a user can take to decide. */
 const pendingMs = 600_000
 export const codeMs = 60_000
-/** Decided requests that are remembered: each took somebody who is signed in. */
+/** The number of remembered decisions. Each requires a signed-in user. */
 const maxDecided = 10_000
 const sealPlace = 'oauth/request'
 
 type Place = Pick<Realm, 'config' | 'db'> & { seal: Seal }
 
-/** What an app asks for in the person's browser. */
+/** An app's request in the user's browser. */
 export interface Asked {
   client_id: string
   redirect_uri?: string
@@ -30,7 +30,10 @@ export interface Asked {
   scope?: string
   state?: string
 }
-/** A request that waits for somebody's decision: sealed in the address of the page, so that strangers who begin any number of them fill nothing. */
+/**
+ * A request that waits for a user's decision. It is encrypted in the address of the page, so that strangers who start many
+ * requests use no storage.
+ */
 interface Pending {
   id: string
   clientId: string
@@ -43,9 +46,9 @@ interface Pending {
 }
 
 /**
- * Checks an app's request. Whoever reads this came by a link of somebody unknown: it is answered here, and never by sending the
- * browser on to an address that a stranger has registered.
- * @returns the sealed request
+ * Checks an app's request. The user came through a link from an unknown source, so errors are shown here, and the browser is
+ * never redirected to an address that a stranger has registered.
+ * @returns the encrypted request
  * @throws Problem APP_UNKNOWN, APP_REQUEST_INVALID
  */
 export async function beginRequest({ config, db, seal }: Place, asked: Asked, issuer: string): Promise<string> {
@@ -78,14 +81,14 @@ function redirectUriOf({ redirectUris }: OauthClient, asked: string | undefined)
   return wanted
 }
 
-/** What an app that names scopes may be given; one that names none that are known leaves the choice to the person. */
+/** The access levels that an app with scopes can get. An app without known scopes leaves the choice to the user. */
 function accessOf(scope = ''): AppAccess[] {
   const highest = appAccess.filter(access => scope.split(' ').includes(access)).at(-1)
   return accessUpTo(highest ?? 'run')
 }
 
 /**
- * Opens a request for whoever is to decide.
+ * Opens a request for the user who decides.
  * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN
  */
 export async function openRequest(
@@ -114,15 +117,15 @@ export const appRequest = ({ pending, client }: Awaited<ReturnType<typeof openRe
   access: pending.access,
 })
 
-/** What was allowed: the key that stands for it, and where the browser takes the code. */
+/** An approval: its key, and the address to which the browser takes the code. */
 export interface Approved extends Pick<MintedKey, 'row'> {
   clientId: string
   redirectTo: string
 }
 
 /**
- * Allows what an app asks for, in the caller's name. The key is worth something once the app has traded the code.
- * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN, PROJECT_NOT_FOUND, VALIDATION_FAILED for more than the app asks for
+ * Approves an app's request in the caller's name. The key becomes usable once the app has exchanged the code.
+ * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN, PROJECT_NOT_FOUND, VALIDATION_FAILED for more access than requested
  */
 export async function approveRequest(
   place: Pick<Place, 'config' | 'seal'>,
@@ -131,7 +134,8 @@ export async function approveRequest(
   { request, access, projectId }: { request: string; access: AppAccess; projectId?: number },
 ): Promise<Approved> {
   const { pending, client } = await decide(place, tx, request)
-  if (!pending.access.includes(access)) throw new Problem('VALIDATION_FAILED', 'access must be what the app asks for.')
+  if (!pending.access.includes(access))
+    throw new Problem('VALIDATION_FAILED', 'access must be one of the requested levels.')
   const code = mint('svc_oc_')
   const expiresAt = new Date(Date.parse(tx.now) + codeMs).toISOString()
   const row = await grantKey(tx, caller, {
@@ -153,7 +157,7 @@ export async function approveRequest(
 }
 
 /**
- * Refuses it. @returns where the browser tells the app
+ * Refuses an app's request. @returns the address at which the browser notifies the app
  * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN
  */
 export async function refuseRequest(
@@ -165,7 +169,7 @@ export async function refuseRequest(
   return { redirectTo: withAnswer(redirectUri, { error: 'access_denied', state, iss: issuer, code: undefined }) }
 }
 
-/** A request is decided once. */
+/** A request can be decided only once. */
 async function decide(place: Pick<Place, 'config' | 'seal'>, tx: Transaction, request: string) {
   const opened = await openRequest(place, tx, request)
   const mark = { kind: 'oauth-request', key: hashToken(opened.pending.id), value: '', lifeMs: pendingMs }

@@ -20,10 +20,10 @@ import type { Realm } from './identity.ts'
 
 const accessSecs = 3600
 const refreshMs = 30 * 86_400_000
-/** An app that refreshes all the time makes the board keep no more than these. */
+/** The maximum number of stored tokens of an app that refreshes continuously. */
 const [maxAccessTokens, maxRefreshTokens] = [10, 1000]
 
-/** What an app sends to trade something for tokens. */
+/** An app's request to exchange a code or a token for tokens. */
 export interface Trade {
   client_id?: string
   code?: string
@@ -31,7 +31,7 @@ export interface Trade {
   redirect_uri?: string
   refresh_token?: string
 }
-/** The answer in OAuth's words. */
+/** The response in OAuth's format. */
 export interface AppTokens {
   access_token: string
   token_type: 'Bearer'
@@ -39,12 +39,12 @@ export interface AppTokens {
   refresh_token: string
   scope: string
 }
-/** A failure that ends something is no exception: what it ends would come back with its transaction. */
+/** A failure that revokes something is not an exception, because the rollback would restore the revoked tokens. */
 type Outcome = AppTokens | 'refused'
 
 /**
- * Trades a code for tokens: once, within a minute, by the app that asked for it. A second try ends what the first one got, and one
- * that does not fit ends the code: somebody else has it.
+ * Exchanges a code for tokens: once, within a minute, by the app that requested it. A second attempt revokes the tokens of the
+ * first one, and an attempt that does not match revokes the code, because it was leaked.
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
 export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
@@ -68,7 +68,8 @@ export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<
   })
 
 /**
- * Trades a refresh token for new tokens, once. A second try means that two have it: then all that the app was allowed ends.
+ * Exchanges a refresh token for new tokens, once. A second attempt means that two parties have it, so all access of the app is
+ * revoked.
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
 export const refreshTokens = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
@@ -86,7 +87,7 @@ export const refreshTokens = (realm: Realm, trade: Trade, address: string): Prom
   })
 
 /**
- * Ends an access token, or with a refresh token all that the app was allowed. What is unknown is ended already.
+ * Revokes an access token, or with a refresh token all access of the app. An unknown token counts as revoked.
  * @throws Problem INVALID_CLIENT, also for the token of another app
  */
 export async function revokeToken(
@@ -139,7 +140,7 @@ function scopeOf(permissions: string): AppAccess[] {
   return accessUpTo(access.at(-1)!)
 }
 
-/** Ends all that an app was allowed. @param why the audit log's code where that is because something was stolen */
+/** Revokes all access of an app. @param why the audit log's code if the cause was a theft */
 async function endGrant(
   { identity }: Pick<Realm, 'identity'>,
   tx: Transaction,

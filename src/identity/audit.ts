@@ -7,7 +7,7 @@ import { networkOf } from './throttle.ts'
 /** Retention of entries, and the limit of failures: years of password guessing take about 20 MB. */
 export const auditDays = 400
 export const maxKeptFailures = 100_000
-/** The limit of entries a minute for failures, whatever the number of addresses they come from. */
+/** The maximum number of failure entries per minute, regardless of the number of addresses. */
 const maxFailuresPerMinute = 50
 const minuteMs = 60_000
 const flushMs = 5000
@@ -16,7 +16,7 @@ const flushMs = 5000
 interface FailedSignIn {
   action: string
   address: string
-  /** The account that was tried, if there is one. */
+  /** The account of the attempt, if it exists. */
   userId: number | null
   /** The error code. */
   code: string
@@ -93,7 +93,7 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
   }
 }
 
-/** @param isOfMany the entry counts failures of many addresses, and so names none */
+/** @param isOfMany the entry counts failures of many addresses, so it names none */
 const failureEntry = (failure: FailedSignIn, isOfMany: boolean): NewAuditRow => ({
   outcome: 'failed',
   action: failure.action,

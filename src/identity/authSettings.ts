@@ -6,7 +6,7 @@ import { noteRightsChanged } from '../store/rights.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import type { Realm } from './identity.ts'
 
-/** Whether signing in is required, and whether anybody may register. */
+/** Whether signing in is required, and whether registration is open to all. */
 export interface AuthSettings {
   enabled: boolean
   registrationEnabled: boolean
@@ -24,7 +24,7 @@ export async function readAuthSettings(place: Place): Promise<AuthSettings> {
   return { enabled, registrationEnabled }
 }
 
-/** Whether somebody may register. Until an administrator has decided, only the server's own OS account may. */
+/** Whether a user can register. Until an administrator has decided, only the server's own OS account can. */
 export async function mayRegister(place: Place, isOwn: boolean): Promise<boolean> {
   const { registrationEnabled = isOwn && isLocalOnly(place.config) } = await readChosen(place)
   return registrationEnabled
@@ -60,7 +60,7 @@ export async function requireSafeAuthSettings(realm: Place): Promise<void> {
   if (mayBeOff(realm.config) || (await readAuthSettings(realm)).enabled) return
   throw new Problem(
     'CONFLICT',
-    'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.',
+    'Authentication is off, so the server must not be reachable from other machines. Start it on 127.0.0.1 and run "board settings auth on" first.',
   )
 }
 

@@ -109,7 +109,7 @@ async function keyHolder(
   return caller
 }
 
-/** The caller of an API key; undefined when its owner is gone. The key's expiry is checked already. */
+/** The caller of an API key. Undefined if its owner was deleted. The key's expiry is already checked. */
 export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: number): Caller | undefined {
   const owner =
     row.role === null
@@ -136,7 +136,7 @@ export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: numbe
   )
 }
 
-/** The caller of an account, with its present rights; undefined when it is gone. */
+/** The caller of an account, with its current rights. Undefined if the account was deleted. */
 export async function callerOfAccount(db: Reader, userId: number): Promise<Caller | undefined> {
   if (userId === localOperator)
     return (await hasUsers(db)) ? undefined : { kind: 'local', ...operatorAccount, tokenHash: '' }
@@ -163,7 +163,7 @@ const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant
 const ownerBeforeUsers = (userId: number, hasUsers: number) =>
   userId === localOperator && !hasUsers ? operatorAccount : undefined
 
-/** A token that a person asked for is valid only while that person has access to the project. */
+/** A token that a user requested is valid only while the user has access to the project. */
 async function agent(
   { config, identity: { holders }, catalogue }: Realm & AgentNames,
   tokenHash: string,

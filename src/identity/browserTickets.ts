@@ -16,7 +16,7 @@ const maxTickets = 10_000
 
 interface Granted {
   userId: number
-  /** The sign-in that asked for the ticket; null for the server's own OS account. */
+  /** The sign-in that requested the ticket. Null for the server's own OS account. */
   asker: string | null
 }
 
@@ -26,7 +26,7 @@ export type BrowserTickets = Tickets<Granted>
 export const createBrowserTickets = (place: { db: Database; seal: Seal }): BrowserTickets =>
   createTickets('browser', place, { maxKept: maxTickets, lifeMs: ticketMs })
 
-/** Makes a ticket for the caller's account. */
+/** Creates a ticket for the caller's account. */
 export async function issueTicket(
   tickets: BrowserTickets,
   { userId, kind, tokenHash }: Caller,
@@ -38,10 +38,9 @@ export async function issueTicket(
 }
 
 /**
- * Exchanges a browser's ticket for a sign-in. Before the first account exists, that is a sign-in of the local
- * operator, which ends with the first account.
- * @throws Problem INVALID_CREDENTIALS where the ticket was used, has expired, or the sign-in that asked for it has
- *   ended
+ * Exchanges a browser's ticket for a sign-in. Before the first account exists, that is a sign-in of the local operator, which
+ * ends with the first account.
+ * @throws Problem INVALID_CREDENTIALS if the ticket was used, has expired, or the sign-in that requested it has ended
  */
 export async function redeemTicket(
   { db, tickets }: { db: Database; tickets: BrowserTickets },
@@ -66,7 +65,7 @@ export async function redeemTicket(
       expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
     })
     const user = isStored ? await readAccount(tx, granted.userId) : undefined
-    if (!user) throw new Problem('INVALID_CREDENTIALS', 'Who asked for the link has signed out meanwhile.')
+    if (!user) throw new Problem('INVALID_CREDENTIALS', 'The user who requested the link has signed out.')
     return { token, user }
   })
 }

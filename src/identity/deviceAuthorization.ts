@@ -36,8 +36,8 @@ export interface DeviceGrantParts {
 
 export const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 /**
- * The lease for polling an authorization. Exchanging its tokens has another: with a shared one, a daemon whose poll
- * ends would release it in the middle of its own exchange.
+ * The lease for polling an authorization. The exchange of its tokens uses a separate lease: with a shared one, a daemon whose
+ * poll ends would release it in the middle of its own exchange.
  */
 export const authorizationLease = (id: number) => `credential:${id}`
 export const exchangeLease = (id: number) => `credential:${id}:tokens`

@@ -51,8 +51,8 @@ export interface DeviceGrants {
    */
   status(caller: Caller, id: number): Promise<DeviceStatus>
   /**
-   * The secret for a credential's provider; expiring tokens are refreshed first. @throws Problem CONFLICT before there
-   * is one, SEALED_WITH_OTHER_KEY
+   * The secret for a credential's provider. Expiring tokens are refreshed first. @throws Problem CONFLICT if there is no secret
+   * yet, SEALED_WITH_OTHER_KEY
    */
   secretOf(credential: CredentialRow): Promise<Secret>
   close(): Promise<void>
@@ -157,10 +157,10 @@ async function begin(
 
 async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise<void> {
   if ((await countPendingAuthorizations(db, userId, now)) >= maxPending)
-    throw new Problem('CONFLICT', `At most ${maxPending} authorizations may wait at once.`)
+    throw new Problem('CONFLICT', `At most ${maxPending} authorizations can be pending at once.`)
 }
 
-/** Polls until there is an outcome, the code has expired, or the credential is gone. */
+/** Polls until there is an outcome, the code has expired, or the credential was deleted. */
 async function poll(parts: DeviceGrantParts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
   const { config, db, outboundDispatcher } = parts
   for (;;) {
@@ -204,9 +204,8 @@ async function readPending(
 }
 
 /**
- * Stores an outcome, or the provider's polling interval, unless there is an outcome already. @returns the
- * authorization's state. A daemon whose lease has expired stores tokens only: its failure may just mean that another
- * daemon has used the code.
+ * Stores an outcome, or the provider's polling interval, unless there already is an outcome. @returns the authorization's state.
+ * A daemon whose lease has expired stores only tokens, because its failure can mean that another daemon has used the code.
  */
 const settle = (
   { db, seal }: DeviceGrantParts,

@@ -8,7 +8,7 @@ const label = 'board daemons token'
 export const clientAddressHeader = 'x-board-client'
 const clientLabel = 'board daemons client'
 
-/** What a forward token is valid for: one request, to one daemon, until a time in milliseconds since 1970. */
+/** The scope of a forward token: one request, to one daemon, until a time in milliseconds since 1970. */
 export interface ForwardToken {
   method: string
   url: string

@@ -15,15 +15,15 @@ import { createTouches, type Touches } from './touches.ts'
 
 /** The state of authentication that is not in the database. */
 export interface Identity extends Revocations {
-  /** The token in `daemon.json`, for those who can read that file: new at each start, stored nowhere else. */
+  /** The token in `daemon.json`, for accounts that can read that file. New at each start, and stored nowhere else. */
   localToken: string
   localTokenHash: string
-  /** The first look-ups of every request, of its token: cached until the next commit. */
+  /** The first look-ups of every request, for its token, which are cached until the next commit. */
   holders: Reader
   hasUsers(): Promise<boolean>
   /**
-   * The one-time code for making the first user. Needed while there are no users and the server is reachable from
-   * other machines or cannot tell its OS accounts apart.
+   * The one-time code for creating the first user. Required while there are no users and the server is reachable from other
+   * machines or cannot tell its OS accounts apart.
    */
   setupCode(): string | undefined
   /** Whether a setup from this peer needs the code. */
@@ -43,7 +43,7 @@ export interface Realm {
   identity: Identity
 }
 
-/** @param localToken of the board that this one replaces, which stays valid */
+/** @param localToken the token of the board that this one replaces, which stays valid */
 export async function createIdentity(
   config: ServerConfig,
   db: Database,
@@ -81,7 +81,7 @@ export async function createIdentity(
 
 const newSetupCode = () => formatSetupCode(randomBytes(8))
 
-/** Daemons with the same sealing key derive the same code: each accepts it, whichever printed it. */
+/** Daemons with the same sealing key derive the same code, so each accepts the code that another one printed. */
 const sharedSetupCode = (seal: Seal) => formatSetupCode(seal.derive('board setup code').subarray(0, 8))
 
 const formatSetupCode = (bytes: Buffer) => bytes.toString('hex').match(/.{4}/g)!.join('-')

@@ -25,7 +25,7 @@ const dayMs = 86_400_000
 const usualDays = 90
 const maxDays = 366
 
-/** A key that has just been made; `token` is shown this once. */
+/** A new key; `token` is shown only once. */
 export interface MintedKey {
   row: KeyRow
   token: string
@@ -41,8 +41,9 @@ export interface KeyRequest {
 }
 
 /**
- * Creates an API key of the caller's.
- * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED, FORBIDDEN when somebody else than a super_admin asks for server permissions
+ * Creates an API key of the caller.
+ * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED, FORBIDDEN if a caller other than a super_admin
+ * requests server permissions
  */
 export async function createKey(tx: Transaction, caller: Caller, request: KeyRequest): Promise<MintedKey> {
   requireRights(caller, request.permissions)
@@ -59,7 +60,8 @@ export async function createKey(tx: Transaction, caller: Caller, request: KeyReq
 }
 
 /**
- * Creates the key of a connected app in the caller's name, for all that they may see or for one project. Nobody has its secret.
+ * Creates the key of a connected app in the caller's name, for everything that the caller can see or for one project. Its secret
+ * is never revealed.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function grantKey(
@@ -95,11 +97,10 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
 }
 
 /**
- * Makes a key with the same permissions and expiry; the old one stays valid for `graceSecs`, and never beyond its own
- * expiry. Its webhooks pass to the new one; without a grace period they are deleted, because the key may have been
- * stolen.
- * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired or is an app's, FORBIDDEN when its owner may no longer give it its
- *   permissions
+ * Creates a key with the same permissions and expiry. The old one stays valid for `graceSecs`, and never beyond its own expiry.
+ * Its webhooks pass to the new key. Without a grace period, they are deleted, because the old key might have been stolen.
+ * @throws Problem KEY_NOT_FOUND, CONFLICT if the key has expired or is an app's, FORBIDDEN if its owner can no longer grant its
+ * permissions
  */
 export async function rotateKey(
   identity: Identity,
@@ -110,7 +111,10 @@ export async function rotateKey(
 ): Promise<MintedKey> {
   const old = await getKey(tx, caller, id)
   if (old.app !== null)
-    throw new Problem('CONFLICT', 'The app renews its tokens by itself. Revoke it, and connect the app again.')
+    throw new Problem(
+      'CONFLICT',
+      'The app renews its tokens automatically. Revoke the key, then connect the app again.',
+    )
   if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
   requireRights(caller, JSON.parse(old.permissions) as Permission[])
   const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
@@ -138,7 +142,7 @@ function requireRights({ role }: Caller, permissions: readonly Permission[]): vo
   if (role !== 'super_admin' && permissions.some(isAboutServer))
     throw new Problem(
       'FORBIDDEN',
-      `Only a super_admin's key may hold ${permissions.filter(isAboutServer).join(' and ')}.`,
+      `Only a super_admin's key can have ${permissions.filter(isAboutServer).join(' and ')}.`,
     )
 }
 

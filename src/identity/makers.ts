@@ -5,8 +5,8 @@ import type { Maker } from '../store/makers.ts'
 import { callerOfAccount, callerOfKey } from './authenticate.ts'
 
 /**
- * A maker as the caller that it would be now, and how people are told of it; without a caller, what became of it.
- * @param did what it did, for people
+ * The owner of automatic work as a current caller, with a description for users. If there is no caller, the reason.
+ * @param did the action, for users
  */
 export async function presentMaker(
   db: Reader,

@@ -12,7 +12,7 @@ const usualIntervalSecs = 5
 const maxSecs = 3600
 const maxTokenSecs = 10 * 365 * 86_400
 
-/** The origin of tokens and their client: the part of an authorization that is no secret. */
+/** The origin of tokens and their client: the public part of an authorization. */
 export interface TokenSource {
   issuer: string
   tokenEndpoint: string
@@ -23,7 +23,7 @@ export interface Tokens {
   refreshToken?: string
   expiresAt?: string
 }
-/** What a provider answers to the start of a device authorization (RFC 8628, 3.2). */
+/** A provider's response to the start of a device authorization (RFC 8628, 3.2). */
 export interface DeviceCode {
   source: TokenSource
   deviceCode: string
@@ -57,8 +57,8 @@ export function requireDeviceAuthorization(provider: CredentialProvider): void {
 
 /**
  * Requests a device code.
- * @throws Problem VALIDATION_FAILED where the server at `baseUrl` has no device authorization, or rejects the client;
- *   PROVIDER_UNAVAILABLE
+ * @throws Problem VALIDATION_FAILED if the server at `baseUrl` has no device authorization, or rejects the client;
+ * PROVIDER_UNAVAILABLE
  */
 export async function requestDeviceCode(
   provider: CredentialProvider,
@@ -85,7 +85,7 @@ export async function requestDeviceCode(
   }
 }
 
-/** Polls once. Failures of the network and of the provider count as pending: the next poll may succeed. */
+/** Polls once. Failures of the network and of the provider count as pending, because the next poll can succeed. */
 export async function pollDeviceCode({
   source,
   clientSecret,
@@ -122,7 +122,7 @@ const outcomes: Record<string, PollResult> = {
 const isPassing = (code: string | undefined) =>
   code === undefined || code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT' || code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 
-/** Exchanges a refresh token; undefined when the provider refuses. */
+/** Exchanges a refresh token. Undefined if the provider refuses. */
 export async function refresh(
   source: TokenSource,
   clientSecret: string | undefined,
@@ -229,7 +229,7 @@ async function configure(
   return configuration
 }
 
-/** Endpoints without TLS are allowed only where the server itself was named without TLS. */
+/** Endpoints without TLS are allowed only if the server's own address has no TLS. */
 const isPlain = (url: string) => new URL(url).protocol === 'http:'
 
 /** Messages contain nothing of the request or of the response body, except the provider's error code. */

@@ -20,7 +20,7 @@ import { createMarks, createTickets, type Marks, type Tickets } from './tickets.
 export const pendingMs = 600_000
 const codeMs = 60_000
 const maxKept = 10_000
-/** Each completion sends requests to the provider, which may take seconds. */
+/** Each completion sends requests to the provider, which can take seconds. */
 const maxCompletions = 20
 
 /**
@@ -33,14 +33,13 @@ export interface Listener {
   isPage?: boolean
 }
 /**
- * The signed-in account, or why the sign-in was refused; for a waiting program, the URL through which the browser
- * delivers it.
+ * The signed-in account, or why the sign-in was refused. For a waiting program, the URL through which the browser delivers it.
  */
 export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { goTo: string; problem: Problem }
 
 /**
- * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a pending
- * sign-in is a sealed cookie, so that strangers who begin any number of sign-ins fill no memory and evict nobody's.
+ * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a pending sign-in is
+ * an encrypted cookie, so that strangers who start many sign-ins fill no memory and evict no other state.
  */
 export interface Oidc extends Realm, Runners {
   log: Log
@@ -48,11 +47,11 @@ export interface Oidc extends Realm, Runners {
   used: Marks
   codes: Tickets<Granted>
   providers: ProviderCache
-  /** How many completions are in progress. */
+  /** The number of completions in progress. */
   completing: number
 }
 interface Pending {
-  /** The fingerprint of the settings at its beginning. */
+  /** The fingerprint of the settings at the start of the sign-in. */
   settings: string
   redirectUri: string
   nonce: string
@@ -71,7 +70,7 @@ export const createOidc = (place: Realm & Runners & Pick<Oidc, 'seal' | 'log'>):
 })
 
 /**
- * Begins a sign-in. @returns the provider's URL, and the sealed state that the browser keeps until it comes back
+ * Starts a sign-in. @returns the provider's URL, and the encrypted state that the browser keeps until it returns
  * @throws Problem OIDC_NOT_CONFIGURED, OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY
  */
 export async function begin(
@@ -90,13 +89,13 @@ export async function begin(
   return { url, pending: seal.seal(placeOf(state), JSON.stringify(pending)) }
 }
 
-/** Binds the sealed state to the answer that names it. */
+/** Binds the encrypted state to the response that names it. */
 const placeOf = (state: string) => `oidc/pending/${state}`
 
 /**
- * Completes the sign-in of the answer's state: once, within 10 minutes, by the browser that holds `sealed`.
- * @throws Problem OIDC_SIGN_IN_UNKNOWN, RATE_LIMITED, and where no program waits for the outcome OIDC_REFUSED,
- *   OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
+ * Completes the sign-in of the response's state: once, within 10 minutes, by the browser that has `sealed`.
+ * @throws Problem OIDC_SIGN_IN_UNKNOWN, RATE_LIMITED, and if no program waits for the outcome, OIDC_REFUSED, OIDC_NOT_CONFIGURED,
+ * PROVIDER_UNAVAILABLE
  */
 export async function complete(oidc: Oidc, answer: URLSearchParams, sealed = ''): Promise<Outcome> {
   const state = answer.get('state') ?? ''
@@ -134,7 +133,7 @@ async function completeOnce(
     if (replaced)
       oidc.log(
         'warn',
-        'An account was ended because somebody had registered it with the address of another; its projects passed on',
+        'An account with the unverified address of another user was deleted, and its projects were reassigned',
         { ...replaced, newUserId: user.id },
       )
     return listener ? { goTo: withCode(listener, await grant(oidc, listener, claims, user)), user } : { user }
@@ -198,7 +197,7 @@ async function claimsOf(
 ): Promise<{ claims: Claims; settings: OidcSettings }> {
   const settings = await requireOidcSettings(db)
   if (fingerprint(settings) !== begunWith)
-    throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
+    throw new Problem('OIDC_REFUSED', 'The settings of single sign-on changed in the meantime. Start again.')
   const provider = await providers.of(settings)
   const claims = await provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
     providers.forget()

@@ -12,7 +12,7 @@ import type { Claims } from './oidcProvider.ts'
 import type { OidcBounds } from './oidcSettings.ts'
 import { erase } from './users.ts'
 
-/** An account that was deleted because its address proved to be somebody else's, and the new owner of its projects. */
+/** An account that was deleted because its address was verified as another user's, and the new owner of its projects. */
 interface Replaced {
   userId: number
   email: string
@@ -25,11 +25,11 @@ export interface Recognized {
 }
 
 /**
- * Finds or makes the account of a signed-in user:
+ * Finds or creates the account of a signed-in user:
  * - the account linked to issuer and subject;
- * - else the account with the address, which is linked now, if the provider says that the address is verified;
- * - else a new one with the role user, under the same condition. `registrationEnabled` does not apply: the provider
- *   decides who may come. The first account of a server is never made here.
+ * - otherwise the account with the address, which is then linked, if the provider reports the address as verified;
+ * - otherwise a new one with the role user, under the same condition. `registrationEnabled` does not apply, because the provider
+ * decides who can sign in. The first account of a server is never created here.
  * @throws Problem OIDC_REFUSED
  */
 export async function accountOf(
@@ -39,7 +39,7 @@ export async function accountOf(
   bounds: OidcBounds,
 ): Promise<Recognized> {
   const { issuer, subject } = claims
-  // The store cuts text at NUL, so that two subjects could become equal.
+  // The store cuts text at NUL, so two subjects could become equal.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
     throw refuse('The identity provider names you in a way that is not allowed.')
   requireAllowed(bounds, claims)
@@ -58,29 +58,29 @@ export async function accountOf(
   return { user, replaced }
 }
 
-/** Checked at every sign-in, of linked accounts too: somebody may have left the group. */
+/** Checked at every sign-in, including for linked accounts, because the user might have left the group. */
 function requireAllowed(bounds: OidcBounds, claims: Claims): void {
   const { allowedDomains, allowedGroups } = bounds
   if (allowedDomains.length > 0) {
     const email = verifiedAddress(claims, bounds)
     if (!allowedDomains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase()))
-      throw refuse('Addresses of your domain may not sign in to this server. Ask its administrator.')
+      throw refuse('Addresses in your domain cannot sign in to this server. Ask an administrator of the server.')
   }
   if (allowedGroups.length > 0 && !claims.groups.some(group => allowedGroups.includes(group)))
-    throw refuse('You are in no group that may sign in to this server. Ask its administrator.')
+    throw refuse('None of your groups can sign in to this server. Ask an administrator of the server.')
 }
 
 function requireUnlinked({ oidcIssuer, oidcSubject }: LinkableRow, claims: Claims): void {
   if (oidcSubject !== null && oidcIssuer === claims.issuer)
     throw refuse(
-      'The account with your address belongs to somebody else at the identity provider. A server administrator has to sort this out.',
+      'The account with your address belongs to another user of the identity provider. A server administrator must resolve this.',
     )
 }
 
 /**
- * Deletes an account that was registered with an unverified address, when the verified holder of the address signs in.
- * Who registered it is unknown, so the holder inherits nothing and gets a new account. Its projects with their cards
- * and its organizations pass to the first super_admin; everything that runs or reports there ends.
+ * Deletes an account that was registered with an unverified address, when the verified owner of the address signs in. The
+ * registrant is unknown, so the owner gets a new account without the old data. The old account's projects with their cards and
+ * its organizations pass to the first super_admin, and its running work ends.
  */
 async function endRegistrant(
   { identity, ...runners }: { identity: Identity } & Runners,
@@ -90,18 +90,18 @@ async function endRegistrant(
   const newOwner = await readOtherSuperAdmin(tx, id)
   if (!newOwner)
     throw refuse(
-      'Somebody registered an account with your address without showing it to be theirs, and it is the only super_admin. Another one has to be made first.',
+      'The account with your address is unverified and is the only super_admin. Create another super_admin first.',
     )
   const projectIds = await endWorkOf(tx, runners, id)
   await erase(identity, tx, id, newOwner.id)
   insertAuditRow(tx, {
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
-    detail: JSON.stringify({ email, heirId: newOwner.id, reason: 'its address was shown to be of somebody else' }),
+    detail: JSON.stringify({ email, heirId: newOwner.id, reason: 'another user verified its address' }),
   })
   return { userId: id, email, heirId: newOwner.id, projectIds }
 }
 
-/** Links an account that an administrator made, or that was linked at another provider before. */
+/** Links an account that an administrator created, or that was previously linked at another provider. */
 async function link(
   tx: Transaction,
   { id, email, displayName, role }: LinkableRow,

@@ -20,7 +20,7 @@ export function whyNoProvider(error: unknown, issuerUrl: string): Problem {
   return networkProblem(error) ?? refused(`There is no identity provider at ${issuerUrl}: check the issuer URL.`)
 }
 
-/** The issuer is compared as text (OpenID Connect Discovery 1.0, 4.3): not even a slash at its end may differ. */
+/** The issuer is compared as text (OpenID Connect Discovery 1.0, 4.3), so even a trailing slash must match. */
 export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
   refused(
     `The identity provider at ${issuerUrl} calls itself ${JSON.stringify(issuer.slice(0, 200))}; the issuer URL must be exactly that.`,
@@ -48,7 +48,7 @@ export function whyNoSignIn(error: unknown): Problem {
   )
 }
 
-/** Errors that a retry may fix. */
+/** Errors that a retry might fix. */
 function networkProblem(error: unknown): Problem | undefined {
   const { name, code, cause } = error as Thrown
   if (code === 'OAUTH_TIMEOUT') return unavailable('it did not answer in time')

@@ -8,11 +8,11 @@ import type { Seal } from './seal.ts'
 
 const group = 'oidc'
 
-/** Restrictions on who may sign in; an empty list does not restrict. Domains are in lower case. */
+/** Restrictions on who can sign in. An empty list does not restrict. Domains are in lower case. */
 export interface OidcBounds {
   allowedDomains: readonly string[]
   allowedGroups: readonly string[]
-  /** The claim that holds a user's groups. */
+  /** The claim that contains a user's groups. */
   groupsClaim: string
   emailVerification: EmailVerification
 }
@@ -52,10 +52,10 @@ export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
 type NewOidcSettings = Partial<OidcBounds> & { issuerUrl: string; clientId: string; clientSecret: string }
 
 /**
- * Stores the settings (specification "OIDC single sign-on"). Restrictions that are not given stay. Another issuer must verify addresses
- * unless `emailVerification` is given.
- * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a
- *   fragment or a password
+ * Stores the settings (specification "OIDC single sign-on"). Omitted restrictions are unchanged. Another issuer must verify
+ * addresses unless `emailVerification` is given.
+ * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a fragment or a
+ * password
  */
 export async function setOidcSettings(
   seal: Seal,

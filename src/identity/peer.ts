@@ -5,20 +5,20 @@ import { isFromSandbox } from './sandboxSockets.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { ownPeerReader, type IsOwnPeer } from '../system/socketOwner.ts'
 
-/** Who is at the other end of a request. */
+/** The other end of a request. */
 export interface Peer {
   address: string
   /**
-   * Whether it runs on this machine under the server's own account, as far as that can be told. Everything that the server
-   * allows without a token asks this, and not for the address: other accounts and plain proxies come from 127.0.0.1 as well.
+   * Whether the peer is known to run on this machine under the server's own account. Everything that the server allows without a
+   * token depends on this check, not on the address, because other accounts and plain proxies also connect from 127.0.0.1.
    */
   isOwn(): Promise<boolean>
 }
 
 /**
- * Tells who is at the other end of a request. With `trustProxy` the last entry of `X-Forwarded-For` counts: the one that
- * the nearest proxy wrote. Such a peer is never the server's own, so that a proxy cannot lend its own place to everybody; nor is
- * one that comes through a proxy which is not trusted but says that it is there, or out of a sandbox.
+ * Identifies the peer of a request. With `trustProxy`, the last entry of `X-Forwarded-For` counts, which the nearest proxy wrote.
+ * Such a peer is never the server's own account, so that a proxy cannot pass its own rights on to its clients. Neither is a peer
+ * behind an untrusted proxy that adds forwarding headers, or one in a sandbox.
  */
 export function peerReader(
   config: Pick<ServerConfig, 'trustProxy' | 'socketTables'>,
@@ -32,7 +32,7 @@ export function peerReader(
   }
 }
 
-/** Peers are classes because every request makes one: methods of an object literal would be made anew each time. */
+/** Peers are classes because every request creates one, and methods of an object literal would be created each time. */
 class DirectPeer implements Peer {
   readonly address: string
   readonly #socket: Socket
@@ -64,10 +64,10 @@ class StrangePeer implements Peer {
   }
 }
 
-/** Its addresses are those of a network of its own, and what it says of itself counts for nothing. */
+/** Its addresses belong to a separate network, and its headers are ignored. */
 const sandboxPeer: Peer = new StrangePeer('sandbox')
 
-/** By these headers proxies and tunnels say that they pass a request on, and for whom. */
+/** The headers with which proxies and tunnels state that they forward a request, and for whom. */
 const forwardingHeaders = new Set([
   'forwarded',
   'via',

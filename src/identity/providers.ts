@@ -17,10 +17,10 @@ export interface Verdict {
 interface Provider {
   /** The default address of its API. */
   baseUrl?: string
-  /** A free endpoint that answers valid keys only. */
+  /** A free endpoint that responds only to valid keys. */
   path: string
   headers(apiKey: string): Record<string, string>
-  /** The statuses that mean an invalid key, beside 401 and 403. */
+  /** The statuses that mean an invalid key, in addition to 401 and 403. */
   refusals?: readonly number[]
 }
 
@@ -46,17 +46,14 @@ const providers: Record<CredentialProvider, Provider> = {
   custom: { path: '/models', headers: bearer },
 }
 
-/**
- * The API address for a credential. @throws Problem VALIDATION_FAILED when neither the provider nor the credential has
- * one
- */
+/** The API address for a credential. @throws Problem VALIDATION_FAILED if neither the provider nor the credential has one */
 export function baseUrlOf({ provider, baseUrl }: Pick<CredentialRow, 'provider' | 'baseUrl'>): string {
   const found = baseUrl ?? providers[provider].baseUrl
   if (found === undefined) throw invalid('baseUrl', `is required for the provider ${provider}`)
   return found.replace(/\/+$/, '')
 }
 
-/** Checks a secret with its provider. An unreachable provider is a result, too. */
+/** Checks a secret with its provider. An unreachable provider is also a result. */
 export async function verify(
   credential: Pick<CredentialRow, 'provider' | 'baseUrl'>,
   { kind, token }: Secret,
@@ -89,7 +86,7 @@ export async function verify(
   }
 }
 
-/** Joins them; the base URL may end with the version that the path begins with. */
+/** Joins a base URL and a path. The base URL can end with the version that the path begins with. */
 function addressOf(baseUrl: string, path: string): string {
   const [, version = ''] = /^(\/(?:api\/)?v\d+(?:beta)?)\//.exec(path) ?? []
   return version !== '' && baseUrl.endsWith(version) ? baseUrl.slice(0, -version.length) + path : baseUrl + path

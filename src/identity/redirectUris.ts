@@ -1,10 +1,10 @@
-/** Editors that come back by a scheme of their own without a dot in it, which RFC 8252 asks for. */
+/** Editors whose custom scheme lacks the dot that RFC 8252 requires. */
 const editorSchemes = new Set(['cursor:', 'vscode:', 'vscode-insiders:'])
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
- * Whether an app may have its answers sent to an address: https, http on its user's own machine, or a scheme of its own, such as
- * `com.example.app:`. Never one that a browser would run or open by itself (`javascript:`, `data:`, `file:`).
+ * Whether an app can receive its responses at an address: https, http on its user's own machine, or a custom scheme such as
+ * `com.example.app:`. Never a scheme that a browser runs or opens automatically (`javascript:`, `data:`, `file:`).
  */
 export function isRedirectUri(text: string): boolean {
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes('#') || !URL.canParse(text)) return false
@@ -15,19 +15,19 @@ export function isRedirectUri(text: string): boolean {
   return editorSchemes.has(protocol) || /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(protocol)
 }
 
-/** Whether an address is one of those that were registered: the same text, save for the port on the user's own machine (RFC 8252, 7.3). */
+/** Whether an address is registered: the same text, except for the port on the user's own machine (RFC 8252, 7.3). */
 export const isRegistered = (registered: readonly string[], asked: string): boolean =>
   registered.includes(asked) ||
   (isRedirectUri(asked) && registered.some(each => isLoopback(each) && withoutPort(each) === withoutPort(asked)))
 
-/** The place to which an address leads, as people are told: `https://app.example`, `http://localhost`, `com.example.app:`. */
+/** The target of an address, in the form for users: `https://app.example`, `http://localhost`, `com.example.app:`. */
 export function placeOf(redirectUri: string): string {
   const { protocol, host, hostname } = new URL(redirectUri)
   if (protocol === 'https:') return `https://${host}`
   return protocol === 'http:' ? `http://${hostname}` : protocol
 }
 
-/** An address with the parameters of an answer. */
+/** An address with the parameters of a response. */
 export function withAnswer(redirectUri: string, answer: Readonly<Record<string, string | undefined>>): string {
   const url = new URL(redirectUri)
   for (const [name, value] of Object.entries(answer))

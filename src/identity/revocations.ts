@@ -5,8 +5,8 @@ import { insertRevocation, lastRevocation, listRevocations } from '../store/revo
 const lookMs = 400
 
 /**
- * What is revoked: one token (by its hash), every token of an account, every sign-in of an account, an API key, or
- * cached rights of an account (null: of all accounts).
+ * The revoked object: one token (by its hash), every token of an account, every sign-in of an account, an API key, or cached
+ * rights of an account (null: of all accounts).
  */
 export type Ended =
   | { tokenHash: string }
@@ -15,11 +15,14 @@ export type Ended =
   | { keyId: number }
   | { rightsOf: number | null }
 
-/** Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced: they poll for it. */
+/**
+ * Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced, because
+ * they poll for it.
+ */
 export interface Revocations {
   /** Subscribes to revocations committed from now on. @returns the function that unsubscribes */
   onRevoked(listener: (ended: Ended) => void): () => void
-  /** Call it in the revoking transaction: listeners are notified after the commit, those of other daemons too. */
+  /** Call this in the revoking transaction: listeners are notified after the commit, including those of other daemons. */
   announce(tx: Transaction, ended: Ended): Promise<void>
 }
 
@@ -69,7 +72,7 @@ function pollRevocations(db: Database, notify: (ended: Ended) => void): () => vo
           last = id
         }
       } catch {
-        /* The next poll finds it. */
+        /* The next poll detects it. */
       }
     }
   }

@@ -9,7 +9,7 @@ const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 const keyFile = 'secret.key'
-const wanted = '32 bytes in base64 or hexadecimal, as made by: openssl rand -base64 32'
+const wanted = '32 bytes in base64 or hexadecimal, for example from: openssl rand -base64 32'
 
 /**
  * Encrypts secrets for the database. `place` names where the sealed text is stored, for example
@@ -18,7 +18,7 @@ const wanted = '32 bytes in base64 or hexadecimal, as made by: openssl rand -bas
 export interface Seal {
   /** @returns text of the base64url alphabet and dots */
   seal(place: string, secret: string): string
-  /** @throws Problem SEALED_WITH_OTHER_KEY, also when the text is damaged or belongs to another place */
+  /** @throws Problem SEALED_WITH_OTHER_KEY, also if the text is damaged or belongs to another place */
   open(place: string, sealed: string): string
   /** A key for another purpose, from which the sealing key cannot be derived. */
   derive(label: string): Buffer
@@ -30,9 +30,9 @@ interface Key {
 }
 
 /**
- * AES-256-GCM with BOARD_SECRET_KEY, or else with `secret.key` in the data folder, which is generated on first use.
- * Sealed text is `version.fingerprint.nonce.tag.ciphertext`; the first two are authenticated with the place.
- * @throws Problem VALIDATION_FAILED when BOARD_SECRET_KEY is no key
+ * AES-256-GCM with BOARD_SECRET_KEY, or otherwise with `secret.key` in the data folder, which is generated on first use. Sealed
+ * text is `version.fingerprint.nonce.tag.ciphertext`; the first two are authenticated with the place.
+ * @throws Problem VALIDATION_FAILED if BOARD_SECRET_KEY is not a key
  */
 export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): Seal {
   let key =
@@ -84,7 +84,7 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
 /** Whether a text is a valid sealing key. */
 export const isSealingKey = (text: string): boolean => toKey(text) !== undefined
 
-/** The text of a server's sealing key; undefined before there is one. */
+/** The text of a server's sealing key. Undefined if there is none yet. */
 export function sealingKeyOf({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): string | undefined {
   if (secretKey !== undefined) return secretKey
   try {

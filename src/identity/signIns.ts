@@ -19,7 +19,7 @@ export const originOf = ({ address }: Pick<Peer, 'address'>, { client }: { clien
 export const list = ({ db, config }: Pick<Realm, 'db' | 'config'>, { userId }: Caller): Promise<ListedSignIn[]> =>
   listSignIns(db, userId, config.clock().toISOString())
 
-/** Ends a sign-in of the caller's. @throws Problem SIGN_IN_NOT_FOUND, also for those of others */
+/** Ends a sign-in of the caller. @throws Problem SIGN_IN_NOT_FOUND, also for those of others */
 export async function end(identity: Identity, tx: Transaction, { userId }: Caller, id: number): Promise<void> {
   const tokenHash = await deleteSignIn(tx, userId, id)
   if (tokenHash === undefined) throw new Problem('SIGN_IN_NOT_FOUND')
@@ -27,10 +27,9 @@ export async function end(identity: Identity, tx: Transaction, { userId }: Calle
 }
 
 /**
- * Changes the caller's own password and ends all other sign-ins of the account. API keys stay. A wrong current
- * password counts as a failed sign-in.
- * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED, NOT_LOCAL_AUTH, CONFLICT, VALIDATION_FAILED where nothing would
- *   change
+ * Changes the caller's own password and ends all other sign-ins of the account. API keys stay. A wrong current password counts as
+ * a failed sign-in.
+ * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED, NOT_LOCAL_AUTH, CONFLICT, VALIDATION_FAILED if nothing would change
  */
 export async function changePassword(
   { db, identity }: Realm,
@@ -53,7 +52,7 @@ export async function changePassword(
   })
   await db.transaction(async tx => {
     if (!(await replacePasswordHash(tx, caller.userId, from, to)))
-      throw new Problem('CONFLICT', 'The password was changed meanwhile.')
+      throw new Problem('CONFLICT', 'The password was changed in the meantime.')
     for (const tokenHash of await deleteOtherSignIns(tx, caller.userId, caller.tokenHash))
       await identity.announce(tx, { tokenHash })
   })

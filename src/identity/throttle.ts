@@ -11,7 +11,7 @@ const minuteMs = 60_000
 
 /** Rate-limits password guessing: failures per minute of an address and of an email. */
 export interface Throttle {
-  /** @throws Problem RATE_LIMITED when the address or the email has failed too often */
+  /** @throws Problem RATE_LIMITED if the address or the email has failed too often */
   check(address: string, email: string): Promise<void>
   /** Counts a failure. @throws Problem RATE_LIMITED when it exceeds the limit */
   countFailure(address: string, email: string): Promise<void>
@@ -24,9 +24,9 @@ interface Failures {
 }
 
 /**
- * Counts per 20 bits of a keyed hash of the address or email: 20 bits bound the memory that strangers can fill, and
- * with a secret key nobody can choose an address that shares a victim's count. The key is new at each start; daemons
- * that share a database derive the same one.
+ * Counts per 20 bits of a keyed hash of the address or email: 20 bits limit the memory that strangers can fill, and with a secret
+ * key, attackers cannot choose an address that shares a victim's count. The key is new at each start; daemons that share a
+ * database derive the same one.
  */
 export function createThrottle(db: Database, seal: Seal): Throttle {
   const [failures, secret] = db.isShared

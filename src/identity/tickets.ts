@@ -9,7 +9,7 @@ export interface Marks {
   set(secret: string): Promise<boolean>
 }
 
-/** Of a secret the database has a hash. Of more than `most` marks the oldest are forgotten. */
+/** The database stores a hash of each secret. Beyond `most` marks, the oldest are deleted. */
 export const createMarks = (
   kind: string,
   db: Database,
@@ -18,16 +18,16 @@ export const createMarks = (
   set: secret => db.transaction(tx => markTicket(tx, { kind, key: hashToken(secret), value: '', lifeMs }, maxKept)),
 })
 
-/** Single-use values under a secret, for a short time; any daemon can redeem them. */
+/** Single-use values under a secret, for a short time. Any daemon can redeem them. */
 export interface Tickets<T> {
   keep(secret: string, value: T): Promise<void>
-  /** Takes the value of a secret; undefined if it was taken or has expired. */
+  /** Takes the value of a secret. Undefined if it was already taken or has expired. */
   take(secret: string): Promise<T | undefined>
 }
 
 /**
- * Of a secret the database has a hash, and the value as sealed JSON.
- * @param most of more than these the oldest are forgotten, which bounds what strangers can make the server remember
+ * The database stores a hash of each secret, and the value as sealed JSON.
+ * @param most the maximum number of values; beyond it, the oldest are deleted, which limits the storage that strangers can fill
  */
 export function createTickets<T>(
   kind: string,

@@ -29,12 +29,12 @@ import { revokeAgentTokens } from './agentTokens.ts'
 import type { Identity, Realm } from './identity.ts'
 import { hashPassword } from './passwords.ts'
 
-/** An account that has just been made; the password is shown this once. */
+/** A new account; the password is shown only once. */
 export interface NewAccount {
   user: AccountRow
   generatedPassword: string
 }
-/** The administrator who makes a change, read inside the transaction. */
+/** The administrator who is the author of a change, read inside the transaction. */
 interface Actor {
   id: number
   role: UserRole
@@ -135,7 +135,7 @@ export async function resetPassword({ db, identity }: Realm, caller: Caller, id:
   return generatedPassword
 }
 
-/** How many projects would pass to a new owner if the account were deleted. @throws Problem USER_NOT_FOUND */
+/** The number of projects that would pass to a new owner if the account were deleted. @throws Problem USER_NOT_FOUND */
 export async function countOwned(db: Reader, id: number): Promise<number> {
   return countOwnedProjects(db, (await find(db, id)).id)
 }
@@ -146,7 +146,7 @@ async function find(db: Reader, id: number): Promise<AccountRow> {
   return user
 }
 
-/** An account that the caller may change, also to the role `newRole`. */
+/** An account that the caller can change, and can give the role `newRole`. */
 async function findChangeable(
   tx: Transaction,
   caller: Caller,
@@ -159,7 +159,7 @@ async function findChangeable(
   return { user, actor }
 }
 
-/** Reads the caller again: another administrator may have deleted or demoted them since the request came in. */
+/** Reads the caller again, because another administrator might have deleted or demoted them since the request arrived. */
 async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
   const actor = caller.userId === localOperator ? await readFirstSuperAdmin(tx) : await readAccount(tx, caller.userId)
   if (!actor) throw new Problem('UNAUTHENTICATED', 'Your account was deleted.')
@@ -169,14 +169,14 @@ async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
 
 function requireRank(actor: Actor, ...roles: Array<UserRole | undefined>): void {
   if (actor.role !== 'super_admin' && roles.includes('super_admin'))
-    throw new Problem('FORBIDDEN', 'Only a super_admin may create or change a super_admin.')
+    throw new Problem('FORBIDDEN', 'Only a super_admin can create or change a super_admin.')
 }
 
 async function requireOtherSuperAdmin(tx: Transaction, { id, role }: AccountRow): Promise<void> {
   if (role === 'super_admin' && !(await hasOtherSuperAdmin(tx, id))) throw new Problem('LAST_SUPER_ADMIN')
 }
 
-/** Letters and digits that are not easily confused; 32 of them, so that five random bits choose evenly. */
+/** Letters and digits that are not easily confused. There are 32, so that five random bits choose evenly. */
 const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** 100 random bits in four groups that can be read out: `k7mqd-x2w9h-…`. */

@@ -15,7 +15,7 @@ export async function whoAmI({ identity }: Realm, caller: Caller): Promise<Infer
   return { id, email, displayName, role, token: { ...nothing, ...(await infoOf(identity.holders, caller)) } }
 }
 
-/** The limits of an unlimited token. */
+/** The fields of a token without limits. */
 const nothing: Omit<Info, 'kind'> = {
   name: null,
   scope: 'server',
@@ -32,7 +32,7 @@ async function infoOf(
 ): Promise<Pick<Info, 'kind'> & Partial<Info>> {
   if (key) {
     const row = await readKey(holders, userId, key.id)
-    // What an app sends ends before the key that it leads to.
+    // An app's token expires before the app's key.
     const ofApp = row?.app === null ? undefined : await findKeyHolderByAccessToken(holders, tokenHash)
     return {
       kind: 'key',

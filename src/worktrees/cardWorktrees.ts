@@ -30,7 +30,7 @@ export interface WorktreePlan {
   baseCommit: string
 }
 
-/** The file beside a worktree that says that its project's setup has run in it. */
+/** The marker file next to a worktree which records that its project's setup has run in it. */
 export const setUpMark = (worktreePath: string): string => `${worktreePath}.set-up`
 
 /**
@@ -46,12 +46,14 @@ export async function planWorktree(
   if (baseCommit === null)
     throw new Problem(
       'CONFLICT',
-      "The repository has no commit yet, so no worktree can be made. Make a first commit, or switch the card's worktree off.",
+      "The repository has no commit yet, so no worktree can be created. Create a first commit, or disable the card's worktree.",
     )
   return { path, branch: await freeBranch(repository, others, card), baseCommit }
 }
 
-/** The same with the branch name that the card has elsewhere, where that is unused here. @throws Problem like `planWorktree` */
+/**
+ * Plans a worktree with the branch name that the card has elsewhere, if that is unused here. @throws Problem like `planWorktree`
+ */
 export async function planWorktreeOn(
   branch: string,
   checkout: CheckoutState,
@@ -63,7 +65,7 @@ export async function planWorktreeOn(
   return { path, branch, baseCommit: checkout.commit }
 }
 
-/** A title as the last part of a branch name: at most 40 lower-case letters, digits and hyphens, never empty. */
+/** A title as the last part of a branch name: up to 40 lower-case letters, digits and hyphens, never empty. */
 export const slugOf = (title: string): string =>
   title
     .normalize('NFKD')
@@ -97,9 +99,9 @@ async function freeBranch(
 
 /**
  * Ensures that a card's worktree exists as planned.
- * - A deleted folder is restored from its branch, also where it was `formerly` another; anything else in its place is moved aside.
+ * - A deleted folder is restored from its branch, even if it was `formerly` elsewhere. Anything else in its place is moved aside.
  * - A new worktree gets copies of the ignored files that `.worktreeinclude` of its base commit and `copied` name.
- * - No hook and no filter of the repository's configuration runs; the filters of the account's configuration do.
+ * - No hook and no filter of the repository's configuration runs. The filters of the account's configuration do.
  * Returns the plan with the effective base commit.
  * @throws Problem CONFLICT, DISK_FULL
  */
@@ -138,7 +140,7 @@ async function makeOnce(
   })
 }
 
-/** Whether the worktree exists. Repairs its link after the project or the worktree was moved. */
+/** Whether the worktree exists. Repairs its link if the project or the worktree was moved. */
 async function stands(worktrees: Worktrees, repository: Repository, path: string): Promise<boolean> {
   if ((await kindOf(path)) !== 'folder') return false
   const found = await findWorkingTree(repository, path)
@@ -158,13 +160,13 @@ async function moveAside(path: string): Promise<void> {
   else await rename(path, `${path}.aside-${Date.now()}`)
 }
 
-/** @param prepare fills the folder with the files of the commit, before it is at its place */
+/** @param prepare fills the folder with the files of the commit, before the folder is moved to its place */
 async function checkOut(
   repository: Repository,
   plan: WorktreePlan,
   prepare: (place: WorkingTree, commit: string, baseCommit: string) => Promise<void>,
 ): Promise<WorktreePlan> {
-  // A branch that is there, or a base that is gone, is for what follows.
+  // The steps below handle an existing branch and a missing base.
   const added =
     plan.baseCommit === ''
       ? undefined
@@ -192,7 +194,7 @@ async function checkOut(
   throw new GitFailed('failed', `git worktree add ended with ${exitCode}: ${stderr.trim()}`)
 }
 
-/** Writes a commit's files into a worktree that has none. Filters run in a process of their own. */
+/** Writes a commit's files into a worktree that has none. Filters run in a separate process. */
 async function fill(worktrees: Worktrees, place: WorkingTree, commit: string): Promise<void> {
   const index = await takeIndex(place)
   try {
@@ -206,9 +208,9 @@ async function fill(worktrees: Worktrees, place: WorkingTree, commit: string): P
 }
 
 /**
- * Removes a card's worktree including ignored files; a missing one is no failure. The caller has ensured that nothing
- * is lost. Its branch is deleted only when another branch or tag holds all its commits.
- * @returns whether the branch is still there
+ * Removes a card's worktree including ignored files. A missing worktree is not an error. The caller has ensured that no work is
+ * lost. Its branch is deleted only if another branch or tag contains all its commits.
+ * @returns whether the branch still exists
  * @throws Problem CONFLICT
  */
 export async function dropWorktree(
@@ -230,7 +232,7 @@ export async function dropWorktree(
   })
 }
 
-/** Deletes a branch without commits of its own that no command of Git uses. @returns whether it is gone */
+/** Deletes a branch that has no commits of its own and that no Git command uses. @returns whether it was deleted */
 async function dropBranch(repository: Repository, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
   const { commonDir } = repository
@@ -270,7 +272,7 @@ function toProblem(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || /No space left/.test(message)) return new Problem('DISK_FULL', undefined, { cause: error })
   if (error instanceof GitFailed && error.reason === 'timeout')
-    return new Problem('CONFLICT', 'Git took too long to make the worktree.', { cause: error })
+    return new Problem('CONFLICT', 'Git took too long to create the worktree.', { cause: error })
   const filter = /smudge filter (\S+) failed/.exec(message)?.[1]
   if (filter !== undefined)
     return new Problem(
@@ -278,7 +280,7 @@ function toProblem(error: unknown): unknown {
       `The filter ${filter} of your Git configuration failed, so the worktree could not be created. If large files are missing, run git lfs fetch in the project's folder. Otherwise, install the filter's program where the sandbox shows it, for example in /usr/local/bin.`,
       { cause: error },
     )
-  return new Problem('CONFLICT', 'The worktree could not be made or removed.', { cause: error })
+  return new Problem('CONFLICT', 'The worktree could not be created or removed.', { cause: error })
 }
 
 function fail(message: string): never {

@@ -8,8 +8,8 @@ import type { Worktrees } from './worktrees.ts'
 const objectName = /^([0-9a-f]{40}|[0-9a-f]{64})$/
 
 /**
- * Compares the files of a worktree, staged or not, tracked or not, with a commit (null: its HEAD). The diff is at most 2 MiB
- * and 5,000 files long. With `stores`, the snapshot of the files is in the repository afterwards.
+ * Compares the files of a worktree, staged or not, tracked or not, with a commit (null: its HEAD). The diff is limited to 2 MiB
+ * and 5,000 files. With `stores`, the snapshot of the files is stored in the repository.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT if Git fails or takes too long, or `since` is not in the repository
  */
 export async function compareWorktree(

@@ -40,20 +40,22 @@ import type { Worktrees } from './worktrees.ts'
 /** Longer than a transfer takes at most. */
 const staleTransferMs = 60 * 60_000
 
-/** How an agent sees its folder and Git. `mounts` make the folder writable; they come after those of what lies around it. */
+/** An agent's view of its folder and Git. `mounts` make the folder writable. They follow the mounts of the folders around it. */
 export interface GitView {
   mounts: Mount[]
   /** Variables for the agent. */
   variables: Record<string, string>
-  /** A note for people before the agent starts; null if there is none. */
+  /** A note for users before the agent starts. Null if there is none. */
   remark: string | null
   /** Takes over the agent's commits: `syncBranch` for this folder. */
   sync(): Promise<BranchSync>
-  /** Removes what the mounts required, after the end of all processes that see them. */
+  /** Removes the files behind the mounts, after the end of all processes that see them. */
   close(): Promise<void>
 }
 
-/** The folder of a card, and the branch of which commits come out. Without a worktree, the card works in the project's folder. */
+/**
+ * The folder of a card, and the branch whose commits are taken over. Without a worktree, the card works in the project's folder.
+ */
 export interface GitPlace {
   project: ProjectFolder
   worktreePath: string | null
@@ -61,10 +63,10 @@ export interface GitPlace {
 }
 
 /**
- * Prepares what an agent in a card's folder sees of Git: a Git folder of its own. It reads the repository's objects and writes
- * its own, and has branches, tags, stash, index and configuration of which only the card's branch (null: the HEAD of the
- * worktree) comes out, by `sync`. In a folder without a repository, the agent cannot create one.
- * @throws Problem CONFLICT for a repository that cannot be shown so; GitFailed, or the file system's error
+ * Prepares an agent's view of Git in a card's folder: a separate Git folder. The agent reads the repository's objects and writes
+ * its own, and has branches, tags, stash, index and configuration, of which only the card's branch (null: the HEAD of the
+ * worktree) is taken over, by `sync`. In a folder without a repository, the agent cannot create one.
+ * @throws Problem CONFLICT for a repository that does not support this; GitFailed, or the file system's error
  */
 export async function openGitView(worktrees: Worktrees, place: GitPlace): Promise<GitView> {
   const { project, worktreePath } = place
@@ -140,7 +142,7 @@ async function openView(
 }
 
 const noSignatures =
-  'The Git configuration signs commits (commit.gpgSign). The signing key is not available in the sandbox, so commits of the agent have no signature. The board signs the commits that it makes itself.'
+  'The Git configuration signs commits (commit.gpgSign). The signing key is not available in the sandbox, so commits of the agent have no signature. The board signs its own commits.'
 /** Replaces the settings of the repository, with which each commit would fail. */
 const withoutSignatures = {
   GIT_CONFIG_COUNT: '2',
@@ -226,7 +228,7 @@ async function mountsOf(shadow: Shadow, folder: string): Promise<Mount[]> {
   ])
   const readOnly = [...stores, ...readable.map(name => join(commonDir, name))]
   const own: Mount = { kind: 'rw', target: folder }
-  // The mount of a folder hides those in it that came before.
+  // The mount of a folder hides earlier mounts inside it.
   const hasGitInside = isWithin(folder, commonDir)
   return [
     ...(hasGitInside ? [own] : []),

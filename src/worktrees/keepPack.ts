@@ -1,19 +1,19 @@
 import { chmod, copyFile, mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files of objects that were checked, and the name that they have in a repository. */
+/** Checked object files, and their name in a repository. */
 export interface Pack {
   pack: string
   index: string
   name: string
 }
 
-/** Copies a checked pack into a repository; an empty one is left. */
+/** Copies a checked pack into a repository. Skips an empty one. */
 export async function keepPack({ pack, index, name }: Pack, commonDir: string): Promise<void> {
   const folder = join(commonDir, 'objects/pack')
   await mkdir(folder, { recursive: true })
   if (await isEmpty(pack)) return
-  // Git finds a pack by its index, which therefore comes last, and sweeps what has such a name otherwise.
+  // Git finds a pack by its index, so the index is copied last. Git deletes other files with such a name.
   for (const [from, ending] of [
     [pack, 'pack'],
     [index, 'idx'],

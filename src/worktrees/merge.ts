@@ -21,19 +21,18 @@ import type { Worktrees } from './worktrees.ts'
 export interface MergeRequest {
   project: ProjectFolder
   /**
-   * The card's worktree, if it exists: its uncommitted changes are committed there and merged, too. Null: the branch
-   * alone.
+   * The card's worktree, if it exists: its uncommitted changes are committed there and also merged. Null merges only the branch.
    */
   worktreePath: string | null
   branch: string | null
-  /** The target branch; undefined: the current one of the project's folder. */
+  /** The target branch. Undefined for the current one of the project's folder. */
   into: string | undefined
   squash: boolean
   /** The commit at which the work began: with `squash`, earlier commits are unchanged. */
   base: string | null
   /** The message of the commits. */
   title: string
-  /** Only finds out whether it could be merged. */
+  /** Only checks whether the work could be merged. */
   isTrial: boolean
   /** The last merge of this work. A squash merge leaves no other trace in the target. */
   earlier?: EarlierMerge
@@ -44,16 +43,16 @@ export interface EarlierMerge {
   commit: string
   head: string
 }
-/** `merged` is false when the branch was up to date. `commit` is the branch's commit now, or that of the earlier merge. */
+/** `merged` is false if the branch was up to date. `commit` is the branch's current commit, or that of the earlier merge. */
 export interface Merged extends EarlierMerge {
   merged: boolean
 }
 
 /**
- * Merges a card's work into a branch, atomically: by a merge commit, or with `squash` a single commit. The files of a
- * checked-out branch change, too. No hooks and merge drivers run, and of the filters only those of the account.
- * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the
- *   files; WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
+ * Merges a card's work into a branch, atomically: with a merge commit, or with `squash` a single commit. Also changes the files
+ * of a checked-out branch. No hooks and merge drivers run, and of the filters only those of the account.
+ * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the files;
+ * WORKTREE_DIRTY if the checked-out branch has local changes; CONFLICT
  */
 export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Promise<Merged> {
   const repository = (await findProjectRepository(request.project)) ?? refuse('NOT_A_GIT_REPOSITORY')
@@ -70,7 +69,7 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
       throw mergeProblem(error)
     }),
   )
-  // Agents with Git folders of their own see what the merge has moved.
+  // Agents with separate Git folders see the moved branches.
   await syncWorktreesOn(worktrees, repository, into)
   if (worktree) await syncBranch(worktrees, worktree)
   return merged
@@ -107,7 +106,7 @@ async function mergeOnce(
       return withCommitted(worktrees, run, place, { title: request.title, isWhole: true }, async (work, moveBranch) => {
         const merged = await mergeInto(work)
         if (request.isTrial) return merged
-        // The merge is complete. If the worktree cannot move to its new commit, it is unchanged, and nothing is lost.
+        // The merge is complete. If the worktree cannot move to its new commit, its files are unchanged and no work is lost.
         await moveBranch().catch(() => {})
         return merged
       })
@@ -116,7 +115,7 @@ async function mergeOnce(
   })
 }
 
-/** Ensures that a branch still contains a commit: somebody else can have moved it. @throws Problem CONFLICT */
+/** Ensures that a branch still contains a commit, because another process can have moved it. @throws Problem CONFLICT */
 async function requireContained(run: ObjectsRun, commonDir: string, branch: string, commit: string): Promise<void> {
   const tip = await branchTip(commonDir, branch)
   if (tip === undefined || (tip !== commit && !(await isBefore(run, commit, tip))))
@@ -129,7 +128,7 @@ const isMergedAlready = async (
   { into, target, work }: { into: string; target: string; work: string },
 ): Promise<boolean> => earlier?.into === into && earlier.head === work && (await isBefore(run, earlier.commit, target))
 
-/** Merges the work into the target; the target itself when it is up to date. */
+/** Merges the work into the target. Returns the target itself if it is up to date. */
 async function combine(
   run: ObjectsRun,
   target: string,
@@ -146,7 +145,7 @@ async function combine(
   return commit(run, tree, [target, work], `Merge: ${title}`)
 }
 
-/** Work that began at a fetched commit brings those before it, which must not become part of the one commit. */
+/** Work that started at a fetched commit includes the commits before it, which must not become part of the squashed commit. */
 async function squashParents(run: ObjectsRun, target: string, work: string, base: string | null): Promise<string[]> {
   if (base === null || !(await isBefore(run, base, work)) || (await isBefore(run, base, target))) return [target]
   return (await isBefore(run, target, base)) ? [base] : [target, base]
@@ -155,7 +154,7 @@ async function squashParents(run: ObjectsRun, target: string, work: string, base
 /** Reads the attributes by which files are merged, those of a commit. */
 export const readAttributes = (run: ObjectsRun, commit: string): Promise<unknown> => run(['read-tree', commit])
 
-/** Whether a commit is the other or one before it. */
+/** Whether a commit equals or precedes the other. */
 export const isBefore = (run: ObjectsRun, one: string, other: string): Promise<boolean> =>
   run(['merge-base', '--is-ancestor', one, other]).then(
     () => true,
@@ -164,7 +163,7 @@ export const isBefore = (run: ObjectsRun, one: string, other: string): Promise<b
 
 /**
  * Ensures that no file with a filter of the repository differs between two commits: the board runs none of these filters, so it
- * cannot write the file, and nobody has read the change.
+ * cannot write the file, and no user has read the change.
  * @throws Problem CONFLICT that names the files
  */
 export async function requireUnfiltered(run: ObjectsRun, place: WorkingTree, from: string, to: string): Promise<void> {

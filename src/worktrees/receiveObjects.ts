@@ -11,7 +11,7 @@ import { receiveLargeFiles } from './receiveLargeFiles.ts'
 
 const timeoutMs = 5 * 60_000
 const maxShallowBytes = 64 * 1024 * 1024
-/** As in Git's `transfer.unpackLimit`: fewer objects become single files instead of a pack. */
+/** Like Git's `transfer.unpackLimit`: fewer objects become single files instead of a pack. */
 const minKeptObjects = 100
 const maxUnpackedBytes = 16 * 1024 * 1024
 
@@ -20,9 +20,9 @@ export interface IncomingObjects {
   /** Takes the next bytes of the pack, or the next part of a large file. */
   write(bytes: Buffer, part?: ResultPart): Promise<void>
   /**
-   * Checks the pack and adds it to the repository: Git computes the name of each object again, and everything that
-   * belongs to the commit or tree must be in the pack or in the repository. Adds the large files, too.
-   * @throws GitFailed, and then the repository is unchanged
+   * Checks the pack and adds it to the repository: Git computes the name of each object again, and everything that belongs to the
+   * commit or tree must be in the pack or in the repository. Also adds the large files.
+   * @throws GitFailed; in this case, the repository is unchanged
    */
   accept(id: string, type: 'commit' | 'tree'): Promise<void>
   /** Removes the temporary folder. */
@@ -30,7 +30,7 @@ export interface IncomingObjects {
 }
 
 /**
- * Receives objects in a temporary Git folder that sees the repository's objects, and no file of an agent.
+ * Receives objects in a temporary Git folder that sees the repository's objects, but no file of an agent.
  * @param folder the parent of the temporary folder
  * @param known an object of the repository
  */
@@ -89,7 +89,7 @@ async function isSmall(pack: string): Promise<boolean> {
   return (await readFile(pack)).readUInt32BE(8) < minKeptObjects
 }
 
-/** Git does not wait for the disk with single objects by default. */
+/** By default, Git does not sync single objects to the disk. */
 const unpack = async (commonDir: string, pack: string) =>
   gitOutput(commonDir, ['-c', 'core.fsync=loose-object', 'unpack-objects', '-q'], {
     input: await readFile(pack),

@@ -31,8 +31,8 @@ export interface BranchSync {
 }
 
 /**
- * Takes over the commits that an agent made in its sandbox: the objects, checked, and then the card's own branch, and nothing
- * else. Commits that were made outside go the other way.
+ * Takes over the commits that an agent created in its sandbox: the objects, checked, and then only the card's own branch. Commits
+ * that were created outside are shown to the agent.
  * Never call it with the repository's lock held.
  * @throws Problem CONFLICT if there are new commits and this machine has no Git
  */
@@ -48,7 +48,7 @@ export async function syncBranch(worktrees: Worktrees, worktree: WorkingTree): P
   }
 }
 
-/** Does the same for the worktrees of a repository in which a branch is what comes out. */
+/** Does the same for the worktrees of a repository whose branch is taken over. */
 export async function syncWorktreesOn(worktrees: Worktrees, known: WorkingTree, branch: string): Promise<void> {
   for (const shadow of await listShadows(known)) if (shadow.state.branch === branch) await syncBranch(worktrees, shadow)
 }
@@ -90,7 +90,7 @@ export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<
   }
 }
 
-/** The commit that was refused a short time ago while the branch outside was where it is now. */
+/** The commit that was refused a short time ago while the outside branch was at the same commit. */
 function recentRefusal(
   { refused }: ShadowState,
   outside: string | undefined,
@@ -147,11 +147,11 @@ async function takeOver(
     { env },
   )
   await followWithIndex(shadow, inside).catch(() => {
-    /* Git outside shows more as changed than is, until the next commit. */
+    /* Outside, Git shows unchanged files as changed until the next commit. */
   })
 }
 
-/** Puts the worktree's index outside on the commit. Files that differ from the old index are read again by the next Git. */
+/** Moves the worktree's outside index to the commit. The next Git command reads files again that differ from the old index. */
 async function followWithIndex({ folder, gitDir, commonDir, state }: Shadow, tip: string): Promise<void> {
   const head = (await readFile(join(gitDir, 'HEAD'), 'utf8')).trim()
   if (state.branch !== null && head !== `ref: refs/heads/${state.branch}`) return

@@ -13,21 +13,21 @@ const maxReplayed = 1000
 
 export interface BranchUpdate {
   repository: Repository
-  /** The worktree of the branch, if there is one: what is uncommitted there is committed first. */
+  /** The worktree of the branch, if there is one. Uncommitted changes there are committed first. */
   place: Repository | undefined
   /** Whether the board created this worktree. Its files do not go through filters of the repository. */
   isManaged: boolean
   branch: string
-  /** The commit that comes in. */
+  /** The commit to merge in. */
   onto: string
   strategy: 'merge' | 'rebase'
-  /** The message of a commit of what is uncommitted, and that of the merge. */
+  /** The message of the commit with uncommitted changes, and that of the merge. */
   title: string
   message: string
 }
 
 /**
- * Brings a commit into a branch, by a merge or by replaying the branch's own commits on it. The files of its worktree change, too. A
+ * Adds a commit to a branch, by a merge or by replaying the branch's own commits on it. Also changes the files of its worktree. A
  * conflict changes nothing. No hooks and merge drivers run, and of the filters only those of the account.
  * @returns whether anything was missing, and the branch's commit
  * @throws Problem MERGE_CONFLICT, its details name the files; WORKTREE_DIRTY, CONFLICT
@@ -71,15 +71,15 @@ async function combine(run: ObjectsRun, work: string, { onto, strategy, message 
   return commit(run, await mergeTrees(run, work, onto), [work, onto], message)
 }
 
-/** Replays the branch's own commits on another one, oldest first, each with its author and message. Skips changes that are there already. */
+/**
+ * Replays the branch's own commits on another one, oldest first, each with its author and message. Skips changes that already
+ * exist there.
+ */
 async function replay(run: ObjectsRun, work: string, onto: string): Promise<string> {
   const list = await run(['rev-list', '--reverse', '--topo-order', '--no-merges', `${onto}..${work}`])
   const commits = list.toString().split('\n').slice(0, -1)
   if (commits.length > maxReplayed)
-    throw new Problem(
-      'CONFLICT',
-      `The branch has ${commits.length} commits of its own, too many to rebase. Merge instead.`,
-    )
+    throw new Problem('CONFLICT', `The branch has ${commits.length} new commits, too many to rebase. Merge instead.`)
   let tip = onto
   for (const each of commits) {
     const tree = await pickTree(run, tip, each)
@@ -95,7 +95,10 @@ async function replay(run: ObjectsRun, work: string, onto: string): Promise<stri
   return tip
 }
 
-/** The tree of `tip` with the changes of a commit. Git accepts a merge base from 2.40 on only, so these commits get that base as their parent. */
+/**
+ * The tree of `tip` with the changes of a commit. Git accepts a merge base only from version 2.40 on, so these commits get that
+ * base as their parent.
+ */
 async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
   const unsigned = async (tree: string, parents: readonly string[]) =>
     (await run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent]), '-m', 'temporary']))

@@ -2,17 +2,17 @@ import { join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import type { ServerConfig } from '../config/server.ts'
 
-/** What says where worktrees are. */
+/** The settings that determine the location of worktrees. */
 export type WorktreePlaces = Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>
 
 /** The folder of worktrees in the data folder. */
 export const worktreesFolder = (dataDir: string): string => join(dataDir, 'worktrees')
 
-/** The folder of a card's worktree, if it is made now. */
+/** The folder of a card's worktree if it is created now. */
 export const newWorktreePath = ({ dataDir, worktreeRoot }: WorktreePlaces, projectId: number, cardId: number): string =>
   join(worktreeRoot ?? worktreesFolder(dataDir), String(projectId), String(cardId))
 
-/** The folder beside a card's worktree that has those of the project's other repositories, each by its name. */
+/** The folder next to a card's worktree that contains the worktrees of the project's other repositories, each by its name. */
 export const repositoriesFolder = (worktreePath: string): string => `${worktreePath}.repositories`
 
 /** The folders of worktrees outside of the data folder that this board has used. */
@@ -24,6 +24,6 @@ export const foreignRoots = ({ worktreeRoot, earlierWorktreeRoots = [] }: Worktr
 /** The folders of the board: no file in them is part of a project. */
 export const boardFolders = (places: WorktreePlaces): string[] => [places.dataDir, ...foreignRoots(places)]
 
-/** Whether a path is that of a worktree which this board could have made, now or with an earlier root. */
+/** Whether a path is that of a worktree which this board could have created, now or with an earlier root. */
 export const isBelowRoot = (places: WorktreePlaces, path: string): boolean =>
   [worktreesFolder(places.dataDir), ...foreignRoots(places)].some(root => root !== path && isWithin(root, path))

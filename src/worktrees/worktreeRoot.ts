@@ -16,13 +16,13 @@ import { folderReason, isWithin, makePrivateFolder } from '../config/folders.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { worktreesFolder } from './worktreePlaces.ts'
 
-/** Names in the data folder the roots that were ever used, for their worktrees stay where they are. */
+/** The file in the data folder that lists all roots ever used, because their worktrees stay where they are. */
 const rootsName = 'worktree-roots.json'
-/** Names in a root the board that it belongs to: two boards would give their cards the same folders. */
+/** The file in a root that names its board, because two boards would use the same folders for their cards. */
 const ownerName = '.board-root'
 
 /**
- * The folders of worktrees outside of the data folder: the one that is asked for, and those that were used before.
+ * The folders of worktrees outside of the data folder: the configured one, and those that were used before.
  * @throws Problem VALIDATION_FAILED
  */
 export function takeWorktreeRoots(
@@ -33,23 +33,26 @@ export function takeWorktreeRoots(
 }
 
 /**
- * Takes the folder for new worktrees, which is made if it is missing. It must be this account's own and this board's, hold nothing but
- * worktrees, and lie in no Git repository: Git would take worktrees for its files, or remove them with them.
+ * Takes the folder for new worktrees, and creates it if it is missing. It must belong to this account and this board, contain
+ * only worktrees, and not be in a Git repository: Git would treat worktrees as its files, or remove them.
  * @returns its path without links
  */
 function takeRoot({ dataDir, database }: Pick<ServerConfig, 'dataDir' | 'database'>, root: string): string {
-  // Before it is made, too: nothing is left in a repository.
+  // Also checked before the folder is created, so that nothing is left behind in a repository.
   requireNoRepository(root, root)
   const real = makeRoot(root)
   const data = realpathSync(dataDir)
   if (isWithin(real, realpathSync(homedir()))) throw refused(root, 'it is the home folder, or holds it')
   if (isWithin(real, data) || (isWithin(data, real) && real !== worktreesFolder(data)))
-    throw refused(root, 'it is the data folder, lies in it, or holds it')
+    throw refused(root, 'it is the data folder, is inside it, or contains it')
   requireNoRepository(root, real)
   if (real === worktreesFolder(data)) return real
   const { mode, uid } = statSync(real)
   if ((mode & 0o022) !== 0 || (process.getuid !== undefined && uid !== process.getuid()))
-    throw refused(root, 'others may write there: it must be a folder of this account, which nobody else may write')
+    throw refused(
+      root,
+      'other accounts can write to it. Use a folder that belongs to this account and that only this account can write to',
+    )
   if (readdirSync(real).some(name => !name.startsWith(ownerName) && !/^\d+$/.test(name)))
     throw refused(root, 'it holds other files: it must be a folder for worktrees alone')
   takeOwnership(root, join(real, ownerName), data, database?.url)
@@ -74,13 +77,13 @@ function makeRoot(root: string): string {
 
 function requireNoRepository(root: string, path: string): void {
   const repository = repositoryAround(path)
-  if (repository !== undefined) throw refused(root, `it lies in the Git repository ${repository}`)
+  if (repository !== undefined) throw refused(root, `it is inside the Git repository ${repository}`)
 }
 
 const repositoryAround = (folder: string): string | undefined =>
   existsSync(join(folder, '.git')) ? folder : dirname(folder) === folder ? undefined : repositoryAround(dirname(folder))
 
-/** Those that share a database share the root. A board whose data folder is gone has no claim any more. */
+/** Boards that share a database share the root. A board whose data folder was deleted no longer has a claim. */
 function takeOwnership(root: string, file: string, data: string, databaseUrl: string | undefined): void {
   const present = readIfThere(file)?.trim()
   const owner = databaseUrl ?? data
@@ -112,7 +115,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** The file appears whole, also where two daemons write it at once. */
+/** Writes the file atomically, even if two daemons write it at once. */
 function writeWhole(file: string, text: string): void {
   const part = `${file}.${crypto.randomUUID()}`
   writeFileSync(part, text, { mode: 0o600 })

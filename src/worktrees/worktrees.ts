@@ -35,9 +35,9 @@ export type ProjectFile = { content: Buffer; problem: null } | { content: null; 
 export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
 
 /**
- * The work on files of worktrees and of projects' folders, which agents can change at any time. With bubblewrap, a
- * process that sees that folder and its repository alone does it, so that no name in the folder can lead anywhere else.
- * Elsewhere the server does it with the same code, because agents have the rights of its account there.
+ * The operations on files of worktrees and of projects' folders, which agents can change at any time. With bubblewrap, they run
+ * in a process that sees only that folder and its repository, so that no name in the folder can lead anywhere else. Elsewhere,
+ * the server runs the same code itself, because agents have the rights of its account there.
  */
 export interface Worktrees {
   /**
@@ -47,8 +47,8 @@ export interface Worktrees {
    */
   run<Name extends OperationName>(name: Name, input: OperationInput<Name>, send?: Send): Promise<OperationResult<Name>>
   /**
-   * Runs an operation on a folder that no agent could write yet, without a process: a start of one takes 100 ms, and agents
-   * wait for this.
+   * Runs an operation on a folder that no agent could write to yet, without a process: starting one takes 100 ms, and agents wait
+   * for this.
    */
   prepare<Name extends OperationName>(
     name: Name,
@@ -113,14 +113,14 @@ async function loadBase(): Promise<ProcessBase> {
   return { program, covered, home }
 }
 
-/** The processes by what they see. The one that was used least recently ends first. */
+/** The processes by their mounts. The least recently used one ends first. */
 function createPool(sandbox: Sandbox, memoryMb: number) {
   const kept = new Map<string, WorktreeProcess>()
   const timers = new Map<string, NodeJS.Timeout>()
   const removals = new Set<Promise<void>>()
   const base = loadBase()
   base.catch(() => {
-    /* Reported by the first operation. */
+    /* The first operation reports the error. */
   })
   const end = (key: string) => {
     clearTimeout(timers.get(key))

@@ -176,7 +176,7 @@ describe('beyond loopback', () => {
     const { database } = board.server.app.config
     await board.close()
     const line =
-      'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.'
+      'Authentication is off, so the server must not be reachable from other machines. Start it on 127.0.0.1 and run "board settings auth on" first.'
     for (const config of [{ host: '0.0.0.0' }, { publicUrl: 'https://board.example.org' }, { trustProxy: true }])
       await expect(startBoard({ ...config, dataDir })).rejects.toMatchObject({ code: 'CONFLICT', message: line })
     const cli = commandLine()

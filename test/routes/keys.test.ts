@@ -107,7 +107,7 @@ describe('creating a key', () => {
     const refused = await create({ permissions })
     expect([codeOf(refused), refused.body.error.message]).toEqual([
       [403, 'FORBIDDEN'],
-      "Only a super_admin's key may hold backups.read.",
+      "Only a super_admin's key can have backups.read.",
     ])
     const { id } = await newKey({ permissions }, board.token)
     for (const scope of [

@@ -274,7 +274,7 @@ describe('an account that exists', () => {
       const [run] = await board.client.scripts.status({ projectId: id })
       return run?.status === 'cancelled'
     })
-    expect(logged.join('')).toContain('An account was ended because somebody had registered it')
+    expect(logged.join('')).toContain('An account with the unverified address of another user was deleted')
     const { items: entries } = await board.client.audit.list({ action: 'users.delete' })
     expect(entries.map(({ target, via }) => [target, via])).toEqual([
       [
@@ -318,8 +318,8 @@ async function active(client: Client, projectId: string): Promise<string> {
 }
 
 describe('a restricted single sign-on', () => {
-  const outside = 'Addresses of your domain may not sign in to this server. Ask its administrator.'
-  const noGroup = 'You are in no group that may sign in to this server. Ask its administrator.'
+  const outside = 'Addresses in your domain cannot sign in to this server. Ask an administrator of the server.'
+  const noGroup = 'None of your groups can sign in to this server. Ask an administrator of the server.'
   afterEach(() => sso.configure({ allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }))
 
   it('to domains accepts their verified addresses only, also of accounts that were linked before', async () => {

@@ -9,7 +9,7 @@ import { kindOf, type Kind } from '../../git/kindOf.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const listTimeoutMs = 60_000
-/** So many branches are looked through for work that was put there under another name. */
+/** The maximum number of branches that are searched for the same changes in other commits. */
 const maxBases = 20
 const maxListBytes = 256 * 1024 * 1024
 
@@ -52,13 +52,13 @@ export async function losesCommits(
     timeoutMs: listTimeoutMs,
   })
   if (own.length === 0) return false
-  // What was put elsewhere under another name, by a squash or a rebase, is there nevertheless.
+  // Changes that a squash or a rebase has added to another branch under other commits are not lost.
   const bases = (await quarantine.refs()).filter(ref => isBase(ref) && kept.includes(ref.id)).slice(0, maxBases)
   for (const tip of lost) if (!(await isInAnyBase(quarantine, tip, bases))) return true
   return false
 }
 
-/** Branches that are no card's, and of which there are few. */
+/** Branches that do not belong to cards, of which there are few. */
 const isBase = ({ name }: { name: string }): boolean =>
   /^refs\/(?:heads|remotes)\//.test(name) && !/^refs\/(?:heads|remotes\/[^/]+)\/board\//.test(name)
 
@@ -72,8 +72,8 @@ async function isInAnyBase(
 }
 
 /**
- * Whether index or files differ from the commit, also files that are not tracked unless told otherwise. Too many differences to list
- * count as some.
+ * Whether index or files differ from the commit, including untracked files unless `withUntracked` is false. Too many differences
+ * to list count as a difference.
  */
 export async function isChanged(quarantine: Quarantine, withUntracked = true): Promise<boolean> {
   try {

@@ -8,11 +8,11 @@ import { readChanged } from './readChanged.ts'
 import { packTree, shownLimits, snapshotOf } from './snapshot.ts'
 
 /**
- * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Of a repository inside, the diff has the
- * commit that is checked out, and the files that differ from this commit. Runs no program that a planted configuration names. At most
- * 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the counts cover the same files.
+ * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). For a repository inside, the diff
+ * has the checked-out commit, and the files that differ from this commit. Runs no program that a planted configuration names. At
+ * most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the counts cover the same files.
  * @param onPack receives a pack of the snapshot's objects that the HEAD commit lacks, with `stores`
- * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
+ * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT if Git fails or takes too long, or `since` no longer exists
  */
 export const compareFiles = (
   worktree: Repository,
@@ -42,7 +42,7 @@ export const compareFiles = (
     }
   })
 
-/** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareFiles` */
+/** Diffs two commits, for a card whose worktree was removed. @throws Problem like `compareFiles` */
 export const compareCommits = (
   worktree: Repository,
   base: string | null,
@@ -82,7 +82,7 @@ const compareIn = <T>(worktree: Repository, work: (quarantine: Quarantine) => Pr
     throw compareProblem(error)
   })
 
-/** A commit or tree, if the repository has its files (a partial clone may not). */
+/** A commit or tree, if the repository has its files. A partial clone can lack them. */
 async function presentObject(quarantine: Quarantine, id: string | null): Promise<string | undefined> {
   if (id === null || id === quarantine.head) return id ?? undefined
   return /^[0-9a-f]{40,64}$/.test(id) &&
@@ -97,5 +97,5 @@ async function presentObject(quarantine: Quarantine, id: string | null): Promise
 async function requirePresent(quarantine: Quarantine, id: string): Promise<string> {
   const present = await presentObject(quarantine, id)
   if (present !== undefined) return present
-  throw new Problem('CONFLICT', 'The repository has not kept the files as they were at that review.')
+  throw new Problem('CONFLICT', 'The repository no longer has the files of that review.')
 }

@@ -22,8 +22,8 @@ export interface CopyPlaces {
 }
 
 /**
- * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files
- * really inside of `source` are copied, and only into `target`, wherever links lead.
+ * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files really
+ * inside of `source` are copied, and only into `target`, regardless of links.
  * @returns the paths of the copies, relative to `target`
  * @throws Problem CONFLICT for more than 1,000 files or 256 MiB, with the pattern that matches most of it
  */
@@ -68,7 +68,7 @@ export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise
   }
 }
 
-/** A line of the list of patterns that Git reads, a character for each byte; the pattern as people wrote it, and where. */
+/** A line of the list of patterns that Git reads, one character per byte, with the pattern as written and its location. */
 interface PatternLine {
   line: string
   text: string
@@ -164,12 +164,12 @@ async function realFiles(
   return found.flat()
 }
 
-/** @returns whether the file was copied: a file that is there stays */
+/** @returns whether the file was copied; an existing file stays */
 async function copyInto(target: string, path: string, real: string): Promise<boolean> {
   const place = join(target, path)
   const folder = await nearestExisting(target, dirname(place))
   if (!isWithin(target, folder)) return false
-  // A link that leads nowhere can be in the way of a folder.
+  // A link without a target can be in the way of a folder.
   await mkdir(filePath(dirname(place)), { recursive: true }).catch(() => undefined)
   if ((await realName(dirname(place)).catch(() => undefined)) !== dirname(place)) return false
   return copyFile(filePath(real), filePath(place), constants.COPYFILE_EXCL).then(

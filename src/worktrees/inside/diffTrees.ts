@@ -20,7 +20,7 @@ const plainDiff = (prefix: string) => [
   `--dst-prefix=b/${prefix}`,
 ]
 
-/** Where a diff is part of a larger one: the path of its repository, and the bytes that are left. */
+/** The place of a diff in a larger one: the path of its repository, and the remaining bytes. */
 export interface DiffPlace {
   prefix?: string
   maxBytes?: number
@@ -56,8 +56,7 @@ export async function diffTrees(
 }
 
 /**
- * Parses "added TAB removed TAB path NUL", for a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has
- * hyphens.
+ * Parses "added TAB removed TAB path NUL", for a rename "added TAB removed TAB NUL old NUL new NUL". A binary file has hyphens.
  */
 function statsOf(numbers: Buffer): WorkDiff['stats'] {
   const stats = { filesChanged: 0, insertions: 0, deletions: 0 }

@@ -4,17 +4,17 @@ import type { Quarantine } from './quarantine.ts'
 
 const timeoutMs = 60_000
 const maxBytes = 64 * 1024 * 1024
-/** So many of the newest commits of a base are compared. */
+/** The maximum number of the newest commits of a base that are compared. */
 const maxCompared = 1000
-/** One commit that has all changes has changed each of these. */
+/** The maximum number of paths in the search. A commit with all changes has changed each of them. */
 const maxPaths = 20
 
-/** What no setting and no attribute changes, nor runs a program. */
+/** Options that make the output independent of settings and attributes, without running other programs. */
 const plain = ['--no-ext-diff', '--no-textconv', '--no-renames', '--no-color', '--full-index', '--binary']
 
 /**
- * Whether the changes of a commit since it left another one's line are there by now: each of its commits by what it changes, or all of them
- * in one commit, as a squash makes it. What is too large to be compared is not.
+ * Whether the base now contains the changes of a commit since it branched off: each of its commits by its changes, or all of them
+ * in one commit, as after a squash. Changes that are too large to compare count as missing.
  */
 export async function isAlreadyInBase(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
   try {
@@ -33,7 +33,7 @@ export async function isAlreadyInBase(quarantine: Quarantine, tip: string, base:
 const isPart = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
   (await textOf(quarantine, ['rev-list', '--max-count=1', `${base}..${tip}`])) === ''
 
-/** The base was brought into it, and nothing of its own was left then. */
+/** The base was merged into the branch, which then had no changes of its own. */
 const isMergedIn = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
   (await textOf(quarantine, ['rev-list', '--merges', '--max-count=1', `${base}..${tip}`])) !== '' &&
   (await textOf(quarantine, ['diff-tree', '-r', '--name-only', tip, base])) === ''
@@ -58,7 +58,7 @@ async function isSquashed(quarantine: Quarantine, tip: string, base: string): Pr
     `--max-count=${maxCompared}`,
     ...plain,
   ]
-  // No pathspec can name other bytes.
+  // A pathspec cannot contain other bytes.
   const named = paths.filter(path => path.isWellFormed()).slice(0, maxPaths)
   const limit = ['--', ...named.map(path => `:(literal)${path}`)]
   for (const { id, commit } of await patchIds(quarantine, [...since, `${fork}..${base}`, ...limit]))
@@ -66,7 +66,7 @@ async function isSquashed(quarantine: Quarantine, tip: string, base: string): Pr
   return false
 }
 
-/** A patch id leaves out some of what makes up files that are no text: their names tell. */
+/** A patch ID ignores some content of binary files, so their object names are compared. */
 async function isSameThere(
   quarantine: Quarantine,
   { tip, commit, paths }: { tip: string; commit: string; paths: readonly string[] },

@@ -10,11 +10,11 @@ import { inFolder, isSamePlain } from '../../git/untrustedFiles.ts'
 const maxListBytes = 256 * 1024 * 1024
 
 /**
- * Gives a quarantine the index of an agent that has a Git folder of its own, and checked copies of what is staged there only.
- * If that fails, it keeps the index of the repository.
+ * Gives a quarantine the index of an agent that has a separate Git folder, and checked copies of the objects that are only staged
+ * there. If that fails, the quarantine keeps the index of the repository.
  */
 export async function takeShadowIndex(run: GitRun, gitDir: string, repository: Repository): Promise<void> {
-  // The index of the project's folder is its owner's, also while an agent works there.
+  // The index of the project's folder belongs to its owner, even while an agent works there.
   const shadow = isMain(repository) ? undefined : await shadowOf(repository)
   if (!shadow || repository.head === undefined) return
   try {
@@ -31,7 +31,9 @@ export async function takeShadowIndex(run: GitRun, gitDir: string, repository: R
 const copyIndex = (shadow: Shadow, to: string): Promise<void> =>
   inFolder(shadow.common, shadow.admin, folder => copyIndexFiles(folder, to))
 
-/** Whether a Git folder has the index of a shadow: the agent has staged nothing then, and looking for it would take a process. */
+/**
+ * Whether a Git folder has the index of a shadow. In this case, the agent has staged nothing, and a search would need a process.
+ */
 const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> =>
   inFolder(common, admin, async folder => {
     const [inside, outside] = await Promise.all([indexFiles(folder), indexFiles(gitDir)])

@@ -74,7 +74,7 @@ export interface ShadowUpdate {
   head: string | undefined
   /** Folders of the repository's Git folder that are mounted over the shadow's. */
   mountPoints: readonly string[]
-  /** Settings of the server's account that hold for the agent, too. */
+  /** Settings of the server's account that also apply to the agent. */
   account: AccountSettings
 }
 
@@ -104,7 +104,7 @@ export async function updateShadow(
   return copied
 }
 
-/** The files by which the agent's Git finds the objects of the repository and the settings of the server's account. */
+/** The files through which the agent's Git finds the objects of the repository and the settings of the server's account. */
 function ownFiles({ commonDir }: Shadow, account: AccountSettings): Record<string, string> {
   const { config, ...texts } = accountTexts(account, join(commonDir, accountFolder))
   const system = configurationText([['include.path', '/etc/gitconfig']])
@@ -116,7 +116,9 @@ function ownFiles({ commonDir }: Shadow, account: AccountSettings): Record<strin
   }
 }
 
-/** Names of the files and folders that belong to the working tree alone, in a Git folder that has the rest of the repository also. */
+/**
+ * Names of the files and folders that belong only to the working tree, in a Git folder that also has the rest of the repository.
+ */
 const ownPart = /^([A-Z_]+|index|sharedindex\..*|rebase-merge|rebase-apply|sequencer)$/
 
 /** Creates a Git folder without refs, with the worktree's own part of the repository's. */

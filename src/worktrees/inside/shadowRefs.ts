@@ -41,7 +41,7 @@ const parse = (text: string): Map<string, string> =>
     [...text.matchAll(/^([0-9a-f]{40}|[0-9a-f]{64}) (refs\/[^\0\s]+)$/gm)].map(([, id, name]) => [name!, id!] as const),
   )
 
-/** Removes what hides a branch or a tag of the repository, and locks of a Git that was killed. */
+/** Removes loose refs that hide a branch or a tag of the repository, and locks of a Git process that was killed. */
 async function dropLoose(common: string, names: ReadonlyMap<string, string>): Promise<void> {
   await eachLoose(common, async (name, file) => {
     if (names.has(name) || (await isStaleLock(file))) await unlink(file)
@@ -57,12 +57,12 @@ async function eachLoose(common: string, work: (name: string, file: string) => P
         if (entry.isDirectory()) waiting.push(`${path}/${entry.name}`)
         else await work(`${path}/${entry.name}`, `${folder}/${entry.name}`)
     }).catch(() => {
-      /* It was removed or replaced meanwhile, and holds nothing then. */
+      /* The ref was removed or replaced in the meantime, so it protects no commit. */
     })
   }
 }
 
-/** Whether the agent has branches, tags or a stash of its own with commits that the repository has not. */
+/** Whether the agent has its own branches, tags or stash with commits that the repository lacks. */
 export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
   const { common, commonDir } = shadow
   const shown = parse(await readFile(shownRefsFile(shadow), 'utf8').catch(() => ''))
@@ -70,7 +70,7 @@ export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
   const ids = new Set([...packed].filter(([name]) => !shown.has(name)).map(([, id]) => id))
   await eachLoose(common, async (name, file) => {
     const id = (await readPlain(file, maxRefBytes).catch(() => '')).trim()
-    // What a remote has is there.
+    // Commits of a remote are available there.
     if (isId.test(id) && !name.startsWith('refs/remotes/')) ids.add(id)
   })
   if (ids.size === 0) return false

@@ -17,7 +17,7 @@ export interface SnapshotLimits {
   /** Whether the tree refers to untracked repositories inside as if they were submodules. */
   hasUntrackedRepositories: boolean
 }
-/** Larger files are listed in a diff, and not shown. */
+/** Larger files are listed in a diff without content. */
 export const maxShownBytes = 2 * 1024 * 1024
 export const shownLimits: SnapshotLimits = {
   maxFiles: 5000,
@@ -26,7 +26,7 @@ export const shownLimits: SnapshotLimits = {
   hasUntrackedRepositories: true,
 }
 
-/** `changed`: differences from the index as it was. `isPartial`: some files are missing, or have a placeholder. */
+/** `changed`: differences from the original index. `isPartial`: some files are missing, or have a placeholder. */
 export interface Snapshot {
   tree: string
   changed: string[]
@@ -35,10 +35,10 @@ export interface Snapshot {
 }
 
 /**
- * Writes a tree of a worktree's present files: staged, changed, deleted and untracked ones; ignored ones only if
- * tracked. A file over a limit is replaced by a binary placeholder that differs by size and time. Line endings and
- * encodings are converted by the repository's attributes; no filter runs. A submodule has the commit that is checked out in it.
- * Afterwards the quarantine's index is that tree.
+ * Writes a tree of a worktree's current files: staged, changed, deleted and untracked ones; ignored ones only if tracked. A file
+ * over a limit is replaced by a binary placeholder that differs by size and time. Line endings and encodings are converted by the
+ * repository's attributes, but no filter runs. A submodule has its checked-out commit. Afterwards, the quarantine's index is that
+ * tree.
  * @throws GitFailed
  */
 export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
@@ -47,7 +47,7 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
       return await takeSnapshot(quarantine, limits)
     } catch (error) {
       if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === maxTries) throw error
-      // Files may come and go meanwhile. The last try skips conversions, in case one of them fails.
+      // Files can appear and disappear in the meantime. The last attempt skips conversions, in case one of them fails.
       if (attempt === maxTries - 1)
         await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
     }
@@ -83,7 +83,7 @@ interface Large {
   description: string
 }
 
-/** Separates files to be read from those that are too large, too many, or unreadable. */
+/** Separates readable files from those that are too large, too many, or unreadable. */
 async function bySize(
   topLevel: string,
   paths: readonly string[],
@@ -110,7 +110,7 @@ async function bySize(
 
 const descriptionOf = ({ size, mtimeMs }: Stats): string => `\0${size} ${mtimeMs}`
 
-/** Whether a file's content is what stands in a snapshot for one over a limit. */
+/** Whether a file's content is the placeholder in a snapshot for a file over a limit. */
 export const isStandIn = (content: Buffer): boolean =>
   content.length < 64 && /^\0\d+ \d+(\.\d+)?$/.test(content.toString('latin1'))
 
@@ -125,7 +125,7 @@ async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise
   )
 }
 
-/** Puts the commits that are checked out in repositories inside a worktree in the index. */
+/** Adds the checked-out commits of repositories inside a worktree to the index. */
 async function recordNested(quarantine: Quarantine, nested: readonly NestedRepository[]): Promise<void> {
   const heads = await Promise.all(
     nested.map(async ({ path }) => (await repositoryAt(join(quarantine.topLevel, path)))?.head),

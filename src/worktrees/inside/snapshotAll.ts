@@ -37,7 +37,7 @@ export async function snapshotAll(
     const { head } = quarantine
     if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
     if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
-      throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
+      throw new Problem('CONFLICT', "The card's worktree has unresolved conflicts. Resolve them first.")
     const { tree, changed, nested } = await snapshotOf(quarantine, everything)
     if (requiresWhole) await requireNoneOmitted(quarantine, nested, tree)
     if (tree === (await quarantine.run(['rev-parse', `${head}^{tree}`])).toString().trim()) return null
