@@ -3,7 +3,7 @@ import { createThreadProgram } from '../process/thread.ts'
 import type { Pack, Packed } from './packArchive.ts'
 import type { Place, Verified } from './examineArchive.ts'
 
-/** What is done with archives on threads of their own, so that the server keeps answering and both cores are used. */
+/** The archive tasks that run on separate threads, so that the server keeps answering and both cores are used. */
 export interface Tasks {
   pack: { options: Pack; result: Packed }
   verify: { options: Verify; result: Verified }
@@ -11,7 +11,7 @@ export interface Tasks {
 export interface Verify {
   path: string
   place: Place
-  /** Tells how the archive grows, where it is still being written. */
+  /** Reports the growth of the archive while it is still being written. */
   growth?: MessagePort
   tellsProgress?: boolean
 }
@@ -23,7 +23,7 @@ const program = createThreadProgram(new URL(programPath, import.meta.url), impor
 export const loadArchiver = program.load
 
 /**
- * Looks through an archive (verifying.ts has the rules) on a thread of its own.
+ * Examines an archive (verifying.ts has the rules) on a separate thread.
  * @throws Problem INVALID_BACKUP, DISK_FULL, or the signal's reason
  */
 export const verifyArchive = (
@@ -34,8 +34,8 @@ export const verifyArchive = (
   runTask('verify', { path, place, tellsProgress: onProgress !== undefined }, { signal, onProgress })
 
 /**
- * Does a task with an archive on a thread of its own.
- * @throws what it failed with, or the signal's reason
+ * Runs a task with an archive on a separate thread.
+ * @throws the error of the task, or the signal's reason
  */
 export const runTask = <T extends keyof Tasks>(
   task: T,

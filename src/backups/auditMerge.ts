@@ -9,9 +9,9 @@ import { exists } from './folder.ts'
 import { databaseName } from './manifest.ts'
 
 /**
- * Has a restored state keep the audit log of the state whose place it takes, and say that it was restored. Nothing may have either
- * database open. What a damaged state does not give any more is left behind.
- * @param folder of the restored state, within the data folder
+ * Merges the audit log of the replaced state into a restored state, and records the restore. Neither database can be open.
+ * Unreadable entries of a damaged state are lost.
+ * @param folder the folder of the restored state, in the data folder
  */
 export async function keepAudit(
   { dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>,

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
 
-/** What is said of a file that is no backup, or no whole one. */
+/** The error for a file that is not a backup, or not a whole one. */
 export const notWhole = (reason: string, cause?: unknown): Problem =>
   new Problem('INVALID_BACKUP', `The file is not a whole backup of a board: ${reason}.`, { cause })

@@ -22,13 +22,13 @@ import { makeBackup, type Source } from './makeBackup.ts'
 import { backupName, timeOfName } from './names.ts'
 import type { Verified } from './examineArchive.ts'
 
-/** The backups of one data folder. Making and reading archives is serialized. */
+/** The backups of one data folder. Creating and reading archives is serialized. */
 export interface Backups {
   /** @throws Problem DISK_FULL, DATABASE_DAMAGED, SHUTTING_DOWN */
   create(origin: BackupOrigin, withKey: boolean): Promise<Backup>
-  /** Newest first. A file that was put there by hand is verified first, once. */
+  /** Newest first. A file that was added manually is first verified once. */
   list(): Promise<Backup[]>
-  /** A backup and where it is. @throws Problem BACKUP_NOT_FOUND */
+  /** A backup and its path. @throws Problem BACKUP_NOT_FOUND */
   find(filename: string): Promise<Backup & { path: string }>
   /** @throws Problem BACKUP_NOT_FOUND */
   remove(filename: string): Promise<void>
@@ -42,9 +42,9 @@ export interface Backups {
   discard(upload: string): Promise<void>
   /** The maximum size of an upload: half of the disk's free space. */
   roomBytes(): Promise<number>
-  /** Deletes all scheduled backups but the newest `keep` good ones. @returns their names */
+  /** Deletes all scheduled backups except the newest `keep` good ones. @returns their names */
   prune(keep: number): Promise<string[]>
-  /** Runs `work` exclusively, with a temporary folder, which `work` may move away. */
+  /** Runs `work` exclusively, with a temporary folder that `work` can move away. */
   runExclusive<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
   /** Aborts backups in progress. */
   close(): Promise<void>
@@ -61,9 +61,9 @@ interface Parts {
 export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
   const folder = backupsFolder(dataDir)
   await openBackupsFolder(folder)
-  // What fails here fails again, and is told, when a backup is made.
+  // An error here occurs again, and is reported, when a backup is created.
   loadArchiver().catch(() => {
-    /* Told then. */
+    /* Reported when a backup is created. */
   })
   const closing = new AbortController()
   const { signal } = closing
@@ -117,7 +117,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
   }
 }
 
-/** Keeps an upload as a backup, once it was verified, under the name that it was sent with if that is a backup's. */
+/** Stores an upload as a backup once it is verified, under its original name if that is a backup's. */
 async function admitUpload(
   { folder, work, signal }: { folder: string; work: string; signal: AbortSignal },
   upload: string,
@@ -190,8 +190,8 @@ async function receive(folder: string, bytes: AsyncIterable<Buffer>): Promise<st
 }
 
 /**
- * Scheduled backups older than the `keep` newest good ones. Those with a future time count as the oldest: the clock
- * was set back since.
+ * Scheduled backups older than the `keep` newest good ones. Backups with a future time count as the oldest, because the clock was
+ * set back since.
  */
 async function prune(folder: string, keep: number, now: Date): Promise<string[]> {
   const removed: string[] = []
@@ -231,5 +231,5 @@ function createWorkQueue(folder: string, signal: AbortSignal): WorkQueue {
   return Object.assign(runExclusive, { idle: queue.idle })
 }
 
-/** A name for a folder or file that is worked on. */
+/** A name for a temporary folder or file. */
 const workName = (prefix: string): string => prefix + randomBytes(8).toString('hex')

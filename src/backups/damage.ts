@@ -8,33 +8,33 @@ import { readHeader, type DatabaseHeader } from './databaseHeader.ts'
 import { backupsFolder, exists, namesIn, readRecord } from './folder.ts'
 import { databaseName } from './manifest.ts'
 
-/** A file that says that this data folder has a database: without one that can be read the board never begins anew. */
+/** The marker file of a data folder that has a database. With it, the board never starts over without a readable database. */
 const markerName = 'database.json'
 
 /**
- * Looks whether the database that a data folder should have is there, without opening it: the engine would take an empty file
- * for a new database.
- * @throws Problem DATABASE_DAMAGED; a copy of what is there has been kept then
+ * Checks that the expected database of a data folder exists, without opening it, because the engine would accept an empty file as
+ * a new database.
+ * @throws Problem DATABASE_DAMAGED; in this case, a copy of the files was stored
  */
 export async function requireDatabase(dataDir: string, log: Log): Promise<void> {
   const { reason } = await lookAtDatabase(dataDir)
   if (reason !== undefined) throw await reportDamage(dataDir, log, reason)
 }
 
-/** Whether a data folder has a database or had one, and what is wrong with it as far as can be seen without opening it. */
+/** Whether a data folder has or had a database, and the fault that is visible without opening it. */
 export async function lookAtDatabase(dataDir: string): Promise<{ isThere: boolean; reason?: string }> {
   const path = join(dataDir, databaseName)
   const header = await readHeader(path)
   const isKnown = await hadDatabase(dataDir)
   if (header !== undefined && header.sizeBytes > 0)
     return { isThere: true, reason: await findFault(path, header, isKnown) }
-  return isKnown ? { isThere: true, reason: header ? 'it is empty' : 'it is gone' } : { isThere: false }
+  return isKnown ? { isThere: true, reason: header ? 'it is empty' : 'it is missing' } : { isThere: false }
 }
 
 /** Whether the data folder has had a database. */
 export const hadDatabase = (dataDir: string): Promise<boolean> => exists(join(dataDir, markerName))
 
-/** Remembers that the data folder has a database from now on. */
+/** Records that the data folder has a database from now on. */
 export async function markDatabase(dataDir: string, now: Date): Promise<void> {
   const path = join(dataDir, markerName)
   if (await exists(path)) return
@@ -42,7 +42,7 @@ export async function markDatabase(dataDir: string, now: Date): Promise<void> {
   await syncFolder(dataDir)
 }
 
-/** What is said of a database that cannot be read or written: where a copy of it is, and which backup is there. */
+/** The error about an unreadable database, with the location of a copy and of the newest backup. */
 export async function reportDamage(dataDir: string, log: Log, reason: string, cause?: unknown): Promise<Problem> {
   const copy = await keepCopy(dataDir).catch((error: unknown) => {
     log('error', 'The damaged database could not be copied.', { cause: causeOf(error) })
@@ -77,7 +77,7 @@ async function newestGood(dataDir: string): Promise<string | undefined> {
   return undefined
 }
 
-/** Finds a fault in the header. While there is a log, the file might lack pages. */
+/** Finds a fault in the header. While there is a log, the file can lack pages. */
 async function findFault(path: string, header: DatabaseHeader, isKnown: boolean): Promise<string | undefined> {
   if (!header.isDatabase) return 'it is not a database'
   const logBytes = await lstat(`${path}-wal`).then(
@@ -89,7 +89,7 @@ async function findFault(path: string, header: DatabaseHeader, isKnown: boolean)
   return header.isCounted && header.sizeBytes < header.pages * header.pageBytes ? 'its end is missing' : undefined
 }
 
-/** Copies the files of the database into a folder of their own, once for each state of them. Tells the folder's name. */
+/** Copies the files of the database into a separate folder, once for each state of them. Returns the folder's name. */
 async function keepCopy(dataDir: string): Promise<string | undefined> {
   const header = await readHeader(join(dataDir, databaseName))
   if (!header || header.sizeBytes === 0) return undefined

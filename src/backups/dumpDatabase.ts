@@ -6,8 +6,8 @@ import { Problem } from '../contract/errors.ts'
 import { migrate } from '../store/migrate.ts'
 
 /**
- * Writes the database of a libSQL server, as it is at one moment, into a new file, which every board can open.
- * @throws Problem DISK_FULL, DATABASE_BUSY when the server does not answer
+ * Writes a snapshot of a libSQL server's database into a new file, which every board can open.
+ * @throws Problem DISK_FULL, DATABASE_BUSY if the server does not respond
  */
 export async function dumpDatabase(db: Database, to: string): Promise<void> {
   const target = openDatabase({ path: to, clock: () => new Date() })

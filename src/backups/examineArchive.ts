@@ -12,17 +12,19 @@ import { createUnpacking, drain } from './unpackArchive.ts'
 
 const spareBytes = 16 * 1024 * 1024
 
-/** A file with the bytes of the archive's database, which is then not unpacked; or where it goes. */
+/** The target of the archive's database: a file with its bytes, which is then not unpacked, or a folder. */
 export type Place =
   | { database: string }
   | {
-      /** A new folder: what is unpacked goes here. */
+      /** A new folder for the unpacked files. */
       work: string
-      /** Unpack every part, synced to disk, and not only the database. Attachments that lie in the folder `reuse` are linked. */
+      /**
+       * Unpack every part, synced to disk, instead of only the database. Attachments that exist in the folder `reuse` are linked.
+       */
       unpack?: { reuse?: string }
     }
 
-/** What a whole archive turned out to be. */
+/** The properties of a whole archive. */
 export interface Verified {
   size: number
   sha256: string
@@ -37,9 +39,9 @@ export interface Verified {
 }
 
 /**
- * Reads an archive whole and holds it to its manifest: every part is there, of its size and hash, and nothing else is; the database
- * opens, is sound, is a board's, and names exactly the attachments that are there.
- * @throws Problem INVALID_BACKUP, DISK_FULL when what it holds would not fit on the disk
+ * Reads an archive completely and checks it against its manifest: every part exists with its size and hash, and nothing else
+ * does; the database opens, is intact, belongs to a board, and names exactly the existing attachments.
+ * @throws Problem INVALID_BACKUP, DISK_FULL if its content would not fit on the disk
  */
 export async function examineArchive(path: string, place: Place, options: ReadOptions = {}): Promise<Verified> {
   let examining = 'database' in place ? examine(place.database) : undefined
@@ -48,7 +50,7 @@ export async function examineArchive(path: string, place: Place, options: ReadOp
   })
   const read = await readArchive(path, manifest => requireRoom(place, manifest), take, options).catch(async error => {
     await finish().catch(() => {
-      /* The first failure is told. */
+      /* The first error is reported. */
     })
     throw error
   })
@@ -57,7 +59,7 @@ export async function examineArchive(path: string, place: Place, options: ReadOp
   return verifiedOf(read)
 }
 
-/** What is done with each part. @param onDatabase told when the database is unpacked */
+/** Returns the function that processes each part. @param onDatabase called when the database is unpacked */
 async function takerOf(place: Place, onDatabase: () => void) {
   if ('database' in place)
     return { take: (_: Part, bytes: Buffer | AsyncIterable<Buffer>) => drain(bytes), finish: nothing }
@@ -83,13 +85,13 @@ async function takerOf(place: Place, onDatabase: () => void) {
 
 const nothing = async () => {}
 
-/** Begins to look through a database while the rest of the archive is read. */
+/** Starts to examine a database while the rest of the archive is read. */
 function examine(path: string): Promise<DatabaseContents> {
   const examining = examineDatabase(path).catch(error => {
     throw error instanceof InvalidDatabase ? notWhole(error.message) : error
   })
   examining.catch(() => {
-    /* Handled where it is awaited. */
+    /* The error is handled where the promise is awaited. */
   })
   return examining
 }

@@ -6,13 +6,16 @@ import { Backup } from '../contract/backups.ts'
 import { Problem } from '../contract/errors.ts'
 import { backupName, timeOfName } from './names.ts'
 
-/** What is known of a backup, beside it, so that a list opens no archive. It holds for the file of that size and time of change only. */
+/**
+ * The stored properties of a backup, in a file next to it, so that a list opens no archive. They are valid only for the file with
+ * that size and modification time.
+ */
 const Record = v.object({ ...Backup.entries, changedAtSecs: v.number() })
 
-/** The folder in a data folder that holds the backups. */
+/** The folder in a data folder that contains the backups. */
 export const backupsFolder = (dataDir: string): string => join(dataDir, 'backups')
 
-/** Where a backup is. @throws Problem BACKUP_NOT_FOUND for a name that no backup has */
+/** The path of a backup. @throws Problem BACKUP_NOT_FOUND for a name that no backup has */
 export function pathOf(folder: string, filename: string): string {
   if (timeOfName(filename) === undefined) throw new Problem('BACKUP_NOT_FOUND')
   return join(folder, filename)
@@ -20,7 +23,7 @@ export function pathOf(folder: string, filename: string): string {
 
 const recordPath = (folder: string, filename: string) => join(folder, filename.replace(/\.tar\.gz$/, '.json'))
 
-/** The names of the backups, newest first. What has another name, or is no plain file, is none. */
+/** The names of the backups, newest first. Ignores other names, and everything except plain files. */
 export async function namesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -33,7 +36,7 @@ export async function namesIn(folder: string): Promise<string[]> {
     .reverse()
 }
 
-/** What is known of a backup, if that is of the file as it is now. @throws Problem BACKUP_NOT_FOUND */
+/** The stored properties of a backup, if they match the current file. @throws Problem BACKUP_NOT_FOUND */
 export async function readRecord(folder: string, filename: string): Promise<Backup | undefined> {
   const stats = await lstat(pathOf(folder, filename)).catch(() => undefined)
   if (!stats?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
@@ -49,7 +52,7 @@ export async function readRecord(folder: string, filename: string): Promise<Back
   return backup
 }
 
-/** Notes what was found out about the backup that is in this file. */
+/** Stores the properties of the backup in this file. */
 export async function writeRecord(
   folder: string,
   backup: Backup,
@@ -66,7 +69,7 @@ export async function writeRecord(
   await rename(`${target}.new`, target)
 }
 
-/** Gives a verified archive its name: from then on it is a backup, on disk for good. @throws Problem BACKUP_EXISTS */
+/** Renames a verified archive to its final name, with which it is a backup, durably on disk. @throws Problem BACKUP_EXISTS */
 export async function keepArchive(folder: string, path: string, backup: Backup): Promise<void> {
   if (await exists(pathOf(folder, backup.filename))) throw new Problem('BACKUP_EXISTS')
   await writeRecord(folder, backup, path)
@@ -74,7 +77,7 @@ export async function keepArchive(folder: string, path: string, backup: Backup):
   await syncFolder(folder)
 }
 
-/** A name that no backup has: that of this time, or the next millisecond that is free. */
+/** An unused backup name: that of this time, or of the next free millisecond. */
 export async function freeTime(folder: string, wanted: Date): Promise<Date> {
   for (let at = wanted; ; at = new Date(at.getTime() + 1)) if (!(await exists(join(folder, backupName(at))))) return at
 }
@@ -88,7 +91,7 @@ export async function removeBackup(folder: string, filename: string): Promise<vo
   await syncFolder(folder)
 }
 
-/** Makes the folder, and removes what a server that died left half done there. */
+/** Creates the folder, and removes the unfinished files of a server that died. */
 export async function openBackupsFolder(folder: string): Promise<void> {
   makePrivateFolder(folder)
   const present = new Set(await namesIn(folder))
@@ -100,13 +103,13 @@ export async function openBackupsFolder(folder: string): Promise<void> {
   }
 }
 
-/** What files and folders are called that are worked on. */
+/** The name prefix of temporary files and folders. */
 export const workPrefix = '.work-'
 
-/** Copies of a file keep the time to the second at least. */
+/** Copies of a file keep the time to at least the second. */
 const secsOf = ({ mtimeMs }: { mtimeMs: number }) => Math.floor(mtimeMs / 1000)
 
-/** Whether there is anything of this name. */
+/** Whether a file or folder with this name exists. */
 export const exists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,

@@ -1,23 +1,23 @@
 import type { MessagePort } from 'node:worker_threads'
 
-/** A file that somebody writes: how much of it can be read so far. */
+/** A file that is still being written: the number of bytes that can be read so far. */
 export interface Growth {
   readonly bytes: number
   readonly isWhole: boolean
-  /** Resolves when there is more, or nothing more will come. */
+  /** Resolves when there are more bytes, or when no more will follow. */
   more(): Promise<void>
 }
-/** What the writer says. */
+/** The writer's message. */
 export interface Grown {
   bytes: number
   isWhole: boolean
 }
 
-/** Hears from another thread how far a file has grown. */
+/** Receives from another thread how far a file has grown. */
 export function followGrowth(port: MessagePort): Growth & { close(): void } {
   let now: Grown = { bytes: 0, isWhole: false }
   let wake = () => {
-    /* Nobody waits. */
+    /* Does nothing until `more` waits. */
   }
   port.on('message', (grown: Grown) => {
     now = grown

@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib'
 
-/** What begins a gzip member of unknown time and system (RFC 1952). */
+/** The start of a gzip member with unknown time and system (RFC 1952). */
 const memberHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const maxBlockBytes = 0xffff
 
 /**
- * A gzip member that holds bytes as they are, in stored blocks (RFC 1951), as zlib makes one at level 0, without a copy: that takes a
- * third of the time.
+ * A gzip member with verbatim bytes in stored blocks (RFC 1951), like zlib's level 0 but without a copy, which takes a third of
+ * the time.
  * @returns its pieces, in order; some of them are the bytes themselves
  */
 export function storedMember(bytes: Buffer): Buffer[] {

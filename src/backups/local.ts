@@ -19,8 +19,8 @@ import { keepPresent, prepare, replaceDatabase, type Kept } from './restoreBacku
 import { finishState, removeRubbish } from './replaceDatabase.ts'
 
 /**
- * Looks through a backup file on this machine, as a restore would.
- * @throws Problem INVALID_BACKUP, DISK_FULL when its database does not fit into the folder for temporary files
+ * Examines a backup file on this machine, like a restore would.
+ * @throws Problem INVALID_BACKUP, DISK_FULL if its database does not fit into the folder for temporary files
  */
 export async function verifyFile(path: string, onProgress?: OnProgress): Promise<VerifiedBackup> {
   const folder = await mkdtemp(join(tmpdir(), 'board-verify-'))
@@ -37,7 +37,7 @@ export async function verifyFile(path: string, onProgress?: OnProgress): Promise
 }
 
 /**
- * The file that is meant: a path, or the name of a backup in the data folder.
+ * Resolves a path, or the name of a backup in the data folder, to a file.
  * @throws Problem BACKUP_NOT_FOUND
  */
 export async function findFile(wanted: string, dataDir: string): Promise<string> {
@@ -56,7 +56,7 @@ export async function findFile(wanted: string, dataDir: string): Promise<string>
   )
 }
 
-/** The newest backup in a data folder, by the time in its name; undefined where there is none. */
+/** The newest backup in a data folder, by the time in its name. Undefined if there is none. */
 export async function findNewest(dataDir: string): Promise<string | undefined> {
   const names = await readdir(backupsFolder(dataDir)).catch(() => [])
   const newest = names
@@ -67,9 +67,9 @@ export async function findNewest(dataDir: string): Promise<string | undefined> {
 }
 
 /**
- * Puts a backup in the place of what a data folder holds, while no server uses it. What was there is kept as a backup, or in a folder
- * `damaged-…` when it is too damaged for one. Every sign-in ends.
- * @returns where the earlier state is; null when there was none
+ * Replaces the content of a data folder with a backup while no server uses it. The earlier content is kept as a backup, or in a
+ * folder `damaged-…` if it is too damaged for one. Every sign-in ends.
+ * @returns the location of the earlier state; null if there was none
  * @throws Problem INVALID_BACKUP, DISK_FULL, SERVER_ALREADY_RUNNING, CONFLICT
  */
 export async function restoreFile(
@@ -94,7 +94,7 @@ export async function restoreFile(
   }
 }
 
-/** What the audit log says of a restore without a server: it is done under the machine's account. */
+/** The audit entry of a restore without a server, which runs under the machine's account. */
 const restoredBy = (path: string): NewAuditRow => ({
   outcome: 'ok',
   action: 'backups.restore',
@@ -109,7 +109,7 @@ const restoredBy = (path: string): NewAuditRow => ({
   detail: '{}',
 })
 
-/** Keeps what the data folder holds, if it holds anything. */
+/** Keeps the content of the data folder, if there is any. */
 async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | undefined> {
   const { dataDir, clock } = config
   const { isThere, reason } = await lookAtDatabase(dataDir)
@@ -126,7 +126,7 @@ async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | unde
       source,
       clock,
       log: () => {
-        /* Nobody reads a log here. */
+        /* There is no log to write to. */
       },
     })
     return backups.create('restore', withKey)

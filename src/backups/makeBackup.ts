@@ -12,7 +12,9 @@ import { backupName } from './names.ts'
 import type { Pack, Packed } from './packArchive.ts'
 import type { Verified } from './examineArchive.ts'
 
-/** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` returns the key's text, if there is one. */
+/**
+ * The source of a backup. `copyDatabase` writes a snapshot into a new file; `sealingKey` returns the key's text, if there is one.
+ */
 export interface Source {
   copyDatabase(to: string, signal?: AbortSignal): Promise<void>
   attachmentFiles: AttachmentFiles
@@ -25,15 +27,15 @@ export interface MakeOptions {
   origin: BackupOrigin
   withKey: boolean
   now: Date
-  /** Told of the attachments whose files are gone. */
+  /** Called with the attachments whose files are missing. */
   onMissing(names: string[]): void
   signal?: AbortSignal
 }
 
 /**
- * Makes a backup: a copy of the database as it is at one moment, with the files that this copy names. It gets its name once it
- * is on disk and was read again whole.
- * @throws Problem DISK_FULL, DATABASE_DAMAGED, INVALID_BACKUP when what was written does not hold
+ * Creates a backup: a snapshot of the database, with the files that the snapshot names. The archive gets its final name once it
+ * is on disk and was read again completely.
+ * @throws Problem DISK_FULL, DATABASE_DAMAGED, INVALID_BACKUP if the written archive fails verification
  */
 export async function makeBackup(source: Source, options: MakeOptions): Promise<Backup> {
   const release = source.attachmentFiles.hold()
@@ -74,8 +76,8 @@ async function copyKey(source: Source, work: string): Promise<boolean> {
 type Written = Packed & Verified
 
 /**
- * Writes the archive and reads it again. When a file turns out to be another than its row says, all are looked at and it is written
- * anew: what is damaged is kept as it is.
+ * Writes the archive and reads it again. If a file differs from its row, all files are measured and the archive is written again
+ * with damaged files unchanged.
  */
 async function write(pack: Omit<Pack, 'growth' | 'isMeasured'>, signal?: AbortSignal): Promise<Written> {
   try {
@@ -87,7 +89,7 @@ async function write(pack: Omit<Pack, 'growth' | 'isMeasured'>, signal?: AbortSi
   }
 }
 
-/** While one thread writes the archive, another reads what was written: that takes little longer than the slower of both. */
+/** While one thread writes the archive, another reads it, which takes little longer than the slower of both. */
 async function writeOnce(pack: Omit<Pack, 'growth'>, signal?: AbortSignal): Promise<Written> {
   const failed = new AbortController()
   const either = { signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) }

@@ -9,7 +9,7 @@ export const databaseName = 'board.db'
 export const keyName = 'secret.key'
 /** The folder of the attachments' files, in the archive as in the data folder. */
 export const attachmentsName = 'attachments'
-/** Room for a million attachments and more. */
+/** Enough for more than a million attachments. */
 export const maxManifestBytes = 256 * 1024 * 1024
 
 const partName = /^(?:board\.db|secret\.key|attachments\/[0-9a-f]{32})$/
@@ -23,7 +23,10 @@ const Part = v.strictObject({
 /** One file in an archive. */
 export type Part = v.InferOutput<typeof Part>
 
-/** What stands first in an archive: which program made it, and every file that follows. `missing`: attachments whose files were not on disk. */
+/**
+ * The first file in an archive: the program that created it, and every file that follows. `missing`: attachments whose files were
+ * not on disk.
+ */
 export const Manifest = v.strictObject({
   format: v.literal(format),
   version: v.string(),

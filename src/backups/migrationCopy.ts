@@ -9,9 +9,9 @@ const folderName = 'before-migration'
 const maxKept = 3
 
 /**
- * Keeps a copy of the database from before its schema is changed, verified and on disk, and the two before it. An older program can
- * use it: stop the server, and put it in the place of `board.db`.
- * @throws Problem DISK_FULL, DATABASE_DAMAGED: then the schema is not to be changed
+ * Stores a verified copy of the database on disk before its schema is changed, and keeps the two previous copies. To return to an
+ * older program, stop the server and replace `board.db` with the copy.
+ * @throws Problem DISK_FULL, DATABASE_DAMAGED: in this case, the schema must not be changed
  */
 export async function keepMigrationCopy(dataDir: string, schemaVersion: number, now: Date): Promise<void> {
   const folder = join(dataDir, folderName)
@@ -38,7 +38,7 @@ export async function keepMigrationCopy(dataDir: string, schemaVersion: number, 
 const noRoom = (folder: string, problem: Problem) =>
   new Problem(
     'DISK_FULL',
-    `This program is newer than the board's database, and keeps a copy of it before it changes its schema. ${problem.message} Make room; or move ${folder} to a larger disk and put a link in its place.`,
+    `Before this newer program changes the schema of the board's database, it stores a copy. ${problem.message} Free disk space, or move ${folder} to a larger disk and replace it with a link.`,
     { cause: problem },
   )
 

@@ -21,8 +21,8 @@ const clock = () => new Date()
 const aliveMs = 5000
 
 /**
- * Copies the board of a data folder, or of a backup file, to a libSQL server that holds none. The data folder keeps its database
- * under another name, and says where the board is now.
+ * Copies the board of a data folder, or of a backup file, to a libSQL server without a board. The data folder keeps its database
+ * under another name, and records the new location of the board.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY, INVALID_BACKUP
  */
 export const moveToServer = (move: DatabaseMove, backup?: string): Promise<MovedDatabase> =>
@@ -43,7 +43,8 @@ export const moveToServer = (move: DatabaseMove, backup?: string): Promise<Moved
     : withUnpackedBackup(backup, path => copyToServer(path, move))
 
 /**
- * Copies the board of a libSQL server, on which no daemon runs, into a data folder that holds none. The server's stays as it is.
+ * Copies the board of a libSQL server, on which no daemon runs, into a data folder without a board. The server's database is
+ * unchanged.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY
  */
 export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
@@ -77,7 +78,7 @@ export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
     }
   })
 
-/** Where the board of a data folder has moved to. */
+/** The new location of a data folder's board. */
 export async function movedTo(dataDir: string): Promise<string | undefined> {
   return (await readMoved(dataDir))?.to
 }
@@ -119,7 +120,7 @@ async function copy(
   })
 }
 
-/** The database that is no longer used stays beside what says so. */
+/** The unused database stays next to the file that records the move. */
 async function renameMovedDatabase({ dataDir, server }: DatabaseMove): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
@@ -133,7 +134,10 @@ async function renameMovedDatabase({ dataDir, server }: DatabaseMove): Promise<s
   return keptAs
 }
 
-/** Gives the database of a board that has moved its other name, if it has not got it yet. One that has come back since, by a copy whose end was cut off, is made anew. */
+/**
+ * Renames the database of a moved board, unless it is already renamed. If an interrupted copy restored the old name since, the
+ * database is created again.
+ */
 async function moveAside(dataDir: string): Promise<void> {
   const moved = await readMoved(dataDir)
   if (!moved) return

@@ -18,13 +18,14 @@ const maxWaitMs = 30_000
 const retryMs = 250
 
 /**
- * Opens the database that the configuration names and brings it up to this program's version.
- * @throws Problem DATABASE_DAMAGED, DISK_FULL, DATABASE_BUSY when a libSQL server is out of reach, CONFLICT when a newer board has used it
+ * Opens the configured database and migrates it to this program's version.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL, DATABASE_BUSY if a libSQL server is unreachable, CONFLICT if a newer board has
+ * used it
  */
 export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'clock'>, log: Log): Promise<Database> =>
   config.database ? openShared({ ...config.database, clock: config.clock }, log) : openOwn(config, log)
 
-/** Of several daemons that start at once one migrates, and the others wait. */
+/** If several daemons start at once, one migrates, and the others wait. */
 async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
   const db = await openSharedDatabase(options)
   const giveUpAt = performance.now() + maxWaitMs
@@ -49,7 +50,7 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
   }
 }
 
-/** A board that was moved to a server is not begun anew here. */
+/** A board that was moved to a server is not created again here. */
 async function requireHere(dataDir: string): Promise<void> {
   const to = await movedTo(dataDir)
   if (to !== undefined)
@@ -60,9 +61,9 @@ async function requireHere(dataDir: string): Promise<void> {
 }
 
 /**
- * Opens the database of a data folder and brings it up to this program's version; a copy from before is kept. A data folder that had
- * a database never gets a new one.
- * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT when a newer board has used it
+ * Opens the database of a data folder and migrates it to this program's version, after storing a copy. A data folder that had a
+ * database never gets a new one.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT if a newer board has used it
  */
 async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
   await requireHere(dataDir)
@@ -76,7 +77,7 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
       isOpen ? reportDamage(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
     const path = join(dataDir, databaseName)
     await letGiveBack(path).catch((error: unknown) =>
-      log('warn', 'The database file stays as long as it is, whatever is deleted.', {
+      log('warn', 'The database file cannot be shortened after deletions.', {
         cause: (error as Error).message,
       }),
     )

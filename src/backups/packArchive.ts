@@ -8,29 +8,29 @@ import { hashFile } from './hashFile.ts'
 import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
 import { writeArchive } from './writeArchive.ts'
 
-/** What is packed into an archive. */
+/** The content of an archive. */
 export interface Pack {
   /** The archive's path. */
   path: string
-  /** A folder with a copy of the database, and of the key if that belongs to the backup. */
+  /** A folder with a copy of the database, and of the key if the backup includes it. */
   work: string
   withKey: boolean
   attachmentsDir: string
   createdAt: string
   origin: BackupOrigin
-  /** Look at each file instead of taking it to be what its row says: what is damaged is kept as it is. */
+  /** Measure each file instead of trusting its row. Damaged files are packed unchanged. */
   isMeasured: boolean
-  /** Told how the archive grows. */
+  /** Receives the growth of the archive. */
   growth: MessagePort
 }
-/** `missing`: the attachments whose files are gone. */
+/** `missing`: the attachments whose files do not exist. */
 export interface Packed {
   missing: string[]
 }
 
 /**
  * Writes an archive of a copy of the database and the files that it names.
- * @throws Problem INVALID_BACKUP when a file turns out to be another than its row says
+ * @throws Problem INVALID_BACKUP if a file differs from its row
  */
 export async function packArchive({ path, growth, ...options }: Pack): Promise<Packed> {
   try {
@@ -68,7 +68,7 @@ interface Found {
   missing: string[]
 }
 
-/** The files that are on disk, taken to be what their rows say, and those that are gone. */
+/** The files on disk, with the properties in their rows, and the missing ones. */
 async function findParts(attachmentsDir: string, files: readonly NamedFile[]): Promise<Found> {
   const present = new Set(
     (await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name),
@@ -83,7 +83,7 @@ async function findParts(attachmentsDir: string, files: readonly NamedFile[]): P
   }
 }
 
-/** What the files are, whatever their rows say. One that cannot be read is missing. */
+/** Measures the files, regardless of their rows. An unreadable file is missing. */
 async function measure({ parts, missing }: Found, pathOfPart: (part: Part) => string): Promise<Found> {
   const measured: Found = { parts: [], missing: [...missing] }
   for (const part of parts) {

@@ -11,34 +11,34 @@ import { notWhole } from './backupErrors.ts'
 import { wholeBytes } from './smallFiles.ts'
 import { blockBytes, paddingOf, readHeader } from './tar.ts'
 
-/** What an archive turned out to be: its manifest, size and SHA-256. */
+/** The properties of an archive: its manifest, size and SHA-256. */
 export interface Read {
   manifest: Manifest
   size: number
   sha256: string
 }
 /**
- * Takes the bytes of a part. Those of a small one were held to its hash before; the others are meanwhile, and the archive fails
- * afterwards if they are not the part's.
+ * Receives the bytes of a part. A small part has already been checked against its hash. Other parts are checked during the call,
+ * and the archive fails afterwards if they differ.
  */
 export type TakePart = (part: Part, bytes: Buffer | AsyncIterable<Buffer>) => Promise<void> | void
 
 export interface ReadOptions {
-  /** The archive is still being written: it is read as it grows. */
+  /** Set if the archive is still being written, to read it as it grows. */
   growth?: Growth
-  /** Told how many bytes of the archive were read. */
+  /** Called with the number of bytes read so far. */
   onProgress?: (bytes: number) => void
 }
 
-/** What stands at the end is little. */
+/** The maximum size of the end of an archive. */
 const maxTrailerBytes = 1024 * 1024
 const chunkBytes = 1024 * 1024
 
 /**
- * Reads an archive from its first byte to its last. It must hold the manifest, then exactly the parts that the manifest
- * names, in order, each a plain file of the size and hash that stand there; nothing of it is ever used as a path.
- * @param admit told of the manifest before anything else is read: what it throws ends the reading
- * @throws Problem INVALID_BACKUP, or what `admit` and `take` throw
+ * Reads an archive from its first byte to its last. It must contain the manifest, then exactly the parts that the manifest names,
+ * in order, each a plain file with the listed size and hash. Nothing in it is ever used as a path.
+ * @param admit called with the manifest before anything else is read; if it throws, reading ends
+ * @throws Problem INVALID_BACKUP, or the errors of `admit` and `take`
  */
 export async function readArchive(
   path: string,
@@ -55,7 +55,7 @@ export async function readArchive(
       for (;;) {
         while (growth && size >= growth.bytes && !growth.isWhole) await growth.more()
         const wanted = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
-        // A buffer of its own: several small chunks may wait to be unpacked.
+        // A separate buffer, because several small chunks can wait to be unpacked.
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, size)
         if (bytesRead === 0) return
         const chunk = buffer.subarray(0, bytesRead)
@@ -96,7 +96,7 @@ async function readMembers(
   return manifest
 }
 
-/** Nothing but a few empty blocks. */
+/** Only a few empty blocks are allowed. */
 async function readEnd(bytes: ByteReader): Promise<void> {
   let endBytes = 0
   for (let some = await bytes.some(chunkBytes); some.length > 0; some = await bytes.some(chunkBytes)) {
@@ -104,7 +104,7 @@ async function readEnd(bytes: ByteReader): Promise<void> {
       throw notWhole('its members are not those of its manifest')
     endBytes += some.length
     if (endBytes > maxTrailerBytes || some.some(byte => byte !== 0))
-      throw notWhole('it holds more than its manifest says')
+      throw notWhole('it contains more than its manifest lists')
   }
 }
 
@@ -115,14 +115,14 @@ async function readManifest(bytes: ByteReader, fileBytes: number): Promise<Manif
   const text = (await bytes.exactly(header.size)).toString('utf8')
   await bytes.exactly(paddingOf(header.size))
   const found = v.safeParse(v.object({ format: v.pipe(v.number(), v.minValue(format + 1)) }), parse(text))
-  if (found.success) throw notWhole('a newer board made it')
+  if (found.success) throw notWhole('a newer board created it')
   const { success, output } = v.safeParse(Manifest, parse(text))
   if (!success) throw notWhole('its manifest is not valid')
   const names = output.parts.map(part => part.name)
   if (new Set([...names, ...output.missing]).size < names.length + output.missing.length)
     throw notWhole('its manifest names a part twice')
   if (!names.includes(databaseName) || output.missing.includes(databaseName)) throw notWhole('it has no database')
-  // Nothing shrinks to less than a thousandth.
+  // Compression never exceeds a factor of a thousand.
   const claimed = output.parts.reduce((sum, { size }) => sum + size, 0)
   if (claimed > 1100 * fileBytes + maxTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
   return output
@@ -150,7 +150,7 @@ async function takeStream(part: Part, bytes: ByteReader, take: TakePart): Promis
   if (left > 0 || digest.digest('hex') !== part.sha256) throw notDescribed(part)
 }
 
-const notDescribed = ({ name }: Part) => notWhole(`${name} is not what its manifest says`)
+const notDescribed = ({ name }: Part) => notWhole(`${name} does not match its manifest`)
 
 function parse(text: string): unknown {
   try {
@@ -160,7 +160,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What streams say of a file that is no archive, and of each other's end. */
+/** The errors of streams for a file that is not an archive, and for a premature end of another stream. */
 const isOfStreams = (error: NodeJS.ErrnoException): boolean =>
   !(error instanceof Problem || error instanceof TypeError || error.syscall) &&
   /^(Z_|ERR_STREAM|STREAM_|$)/.test(error.code ?? '')

@@ -9,10 +9,10 @@ import { exists } from './folder.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 
 /**
- * How the state of a data folder is replaced in one step. The new state is put together in a folder `restoring-…`. The journal, a
- * file that appears whole, is the step: from then on the new state is moved into its place, by whoever opens the data folder
- * next if need be; without it the folder is rubbish. The old state is moved to `replaced-…`, which is rubbish afterwards, or to
- * `damaged-…`, which stays.
+ * Replaces the state of a data folder in one step. The new state is prepared in a folder `restoring-…`. The step is the creation
+ * of the journal, a file that appears atomically. From then on, the new state is moved into place, if necessary by the next
+ * process that opens the data folder. Without the journal, the folder is rubbish. The old state is moved to `replaced-…`, which
+ * is rubbish afterwards, or to `damaged-…`, which stays.
  */
 const journalName = 'restore.json'
 const Journal = v.strictObject({
@@ -21,13 +21,13 @@ const Journal = v.strictObject({
   withKey: v.boolean(),
 })
 
-/** A new state that is ready: the name of its folder, and whether it brings a sealing key. */
+/** A prepared new state: the name of its folder, and whether it includes a sealing key. */
 export interface Prepared {
   folder: string
   withKey: boolean
 }
 
-/** Makes the folder for a new state, and gives its name. */
+/** Creates the folder for a new state, and returns its name. */
 export async function beginState(dataDir: string): Promise<string> {
   const name = `restoring-${randomBytes(8).toString('hex')}`
   await mkdir(join(dataDir, name), { mode: 0o700 })
@@ -35,9 +35,9 @@ export async function beginState(dataDir: string): Promise<string> {
 }
 
 /**
- * The step: the new state is the state from now on, whatever happens. Nothing may have the database open.
- * @param keptAs a name `damaged-…` when the old state is to stay
- * @throws Problem CONFLICT when the attachments cannot be moved; then nothing has changed
+ * The step: from now on, the new state is the current one, even after a crash. The database must not be open.
+ * @param keptAs a name `damaged-…` if the old state must stay
+ * @throws Problem CONFLICT if the attachments cannot be moved; in this case, nothing has changed
  */
 export async function commitState(dataDir: string, { folder, withKey }: Prepared, keptAs?: string): Promise<void> {
   await requireMovable(dataDir)
@@ -60,8 +60,8 @@ export async function commitState(dataDir: string, { folder, withKey }: Prepared
 }
 
 /**
- * Finishes the replacement that was begun, if one was. To be called before the database is opened.
- * @throws Problem CONFLICT when the journal is none
+ * Finishes an interrupted replacement, if there is one. Call this before the database is opened.
+ * @throws Problem CONFLICT if the journal is invalid
  */
 export async function finishState(dataDir: string): Promise<void> {
   const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -83,7 +83,7 @@ function readJournal(text: string): v.InferOutput<typeof Journal> {
   }
 }
 
-/** Removes what is rubbish at the moment of the call. To be called when no new state is being put together. */
+/** Removes the current rubbish. Call this when no new state is being prepared. */
 export async function removeRubbish(dataDir: string): Promise<void> {
   const names = readdirSync(dataDir).filter(
     name => /^(restoring|replaced)-/.test(name) || name === `${journalName}.new`,
@@ -91,7 +91,7 @@ export async function removeRubbish(dataDir: string): Promise<void> {
   for (const name of names) await rm(join(dataDir, name), { recursive: true, force: true })
 }
 
-/** Every move can be repeated: what still lies in the new folder has not been moved, so what stands in its place is old. */
+/** Every move can be repeated: a file that is still in the new folder has not been moved, so the file in its place is old. */
 async function move(dataDir: string, { from, to, withKey }: v.InferOutput<typeof Journal>): Promise<void> {
   await mkdir(join(dataDir, to), { mode: 0o700, recursive: true })
   for (const name of [databaseName, attachmentsName, ...(withKey ? [keyName] : [])]) {
@@ -105,7 +105,7 @@ async function move(dataDir: string, { from, to, withKey }: v.InferOutput<typeof
   await syncFolder(dataDir)
 }
 
-/** A folder of another disk, or a link to one, cannot be replaced by a rename. */
+/** A folder on another disk, or a link to one, cannot be replaced by a rename. */
 async function requireMovable(dataDir: string): Promise<void> {
   const [folder, attachments] = [
     await lstat(dataDir),
@@ -114,6 +114,6 @@ async function requireMovable(dataDir: string): Promise<void> {
   if (attachments && (!attachments.isDirectory() || attachments.dev !== folder.dev))
     throw new Problem(
       'CONFLICT',
-      'The folder of the attachments is a link or a disk of its own; a backup cannot take its place.',
+      'The folder of the attachments is a link or a separate disk, so a backup cannot replace it.',
     )
 }

@@ -25,13 +25,13 @@ import { attachmentsName, databaseName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './replaceDatabase.ts'
 
-/** The host of a board on a data folder: takes it down around something, and up again. */
+/** The host of a board on a data folder: it can stop the board for an operation and start it again. */
 export interface Host {
   /**
-   * Ends all work, answers reading requests only while `keep` runs, closes the board, runs `swap` and opens what is there then.
-   * When either fails, what was there is opened again.
-   * @param request the one on whose behalf this happens, which is not cut off
-   * @throws Problem CONFLICT while it is being done already
+   * Ends all work, answers only reading requests while `keep` runs, closes the board, runs `swap` and opens the result. If either
+   * fails, the earlier state is opened again.
+   * @param request the request that triggered this, which is not aborted
+   * @throws Problem CONFLICT if a replacement is already in progress
    */
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
 }
@@ -44,10 +44,10 @@ interface Parts {
 }
 
 /**
- * Puts a backup in the place of the present state, which is kept as a backup. Everything is verified, brought up to this program's
- * version and on disk before anything is touched; the present state is kept as a backup when nothing writes to it any more.
- * Every sign-in but the caller's ends, and every agent's token. A present state that is too damaged for a backup is kept as it is.
- * @returns the name of the backup or folder that keeps the present state
+ * Replaces the current state with a backup. Everything is verified, migrated to this program's version and on disk before the
+ * current state is touched. The current state is stored as a backup once it is no longer written to. Every sign-in except the
+ * caller's ends, and every agent's token. A current state that is too damaged for a backup is kept unchanged.
+ * @returns the name of the backup or folder with the earlier state
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
 export async function restore(
@@ -67,7 +67,7 @@ export async function restore(
       prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }),
     )
     .catch(async (error: unknown) => {
-      // It may have been deleted since it was found.
+      // The backup might have been deleted since it was found.
       await backups.find(filename)
       throw error
     })
@@ -84,13 +84,13 @@ export async function restore(
   }
 }
 
-/** Where the present state is kept: a backup, or the folder that it will be moved to. */
+/** The location of the current state: a backup, or the folder that it will be moved to. */
 export interface Kept {
   name: string
   folder?: string
 }
 
-/** Keeps the present state as a backup, or returns where its files will stay when there is nothing sound to back up. */
+/** Stores the current state as a backup, or returns the future location of its files if there is nothing intact to back up. */
 export async function keepPresent(
   create: () => Promise<{ filename: string }>,
   { clock }: Pick<ServerConfig, 'clock'>,
@@ -105,8 +105,8 @@ export async function keepPresent(
 }
 
 /**
- * The step from the old state to the new one, which keeps the old one's audit log. Nothing of this process may have the database
- * open any more.
+ * The step from the old state to the new one, which keeps the old one's audit log. The database must no longer be open in this
+ * process.
  */
 export async function replaceDatabase(
   config: Pick<ServerConfig, 'dataDir' | 'clock'>,
@@ -125,8 +125,8 @@ export async function replaceDatabase(
 }
 
 /**
- * Makes a whole new state of an archive in a folder of its own: verified, migrated, without anybody signed in.
- * @throws Problem INVALID_BACKUP, DISK_FULL, CONFLICT when authentication is off in it and others can reach this server
+ * Prepares a whole new state from an archive in a separate folder: verified, migrated, without sign-ins.
+ * @throws Problem INVALID_BACKUP, DISK_FULL, CONFLICT if authentication is off in it and others can reach this server
  */
 export async function prepare(
   config: ServerConfig,
@@ -161,10 +161,10 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)
-      // A refresh token that was used up after the backup would be good again.
+      // A refresh token that was used after the backup would become valid again.
       await deleteAllOauthGrants(tx)
       await forgetTickets(tx)
-      // What several machines shared is this one's alone.
+      // The data of several machines now belongs only to this one.
       await clearHosts(tx)
       await clearFolderRecords(tx)
       if (keep) await keepSignInToken(tx, keep)

@@ -5,7 +5,10 @@ import type { Audit } from '../identity/audit.ts'
 import { bySystem } from '../store/audit.ts'
 import type { Backups } from './backups.ts'
 
-/** When something is due again that was last done, if ever, at the one time, by somebody who began to look at the other; undefined for never. */
+/**
+ * When something is due again, from the time it was last done, if ever, and the time since which it is scheduled. Undefined for
+ * never.
+ */
 export type Schedule = (last: Date | undefined, since: Date) => Date | undefined
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -13,7 +16,7 @@ const maxMs = 366 * unitMs.d
 const retryMs = 15 * 60_000
 
 /**
- * Reads `30m`, `6h` or `1d`, which is due at once when it was never done, or a cron expression in the server's time zone.
+ * Parses `30m`, `6h` or `1d`, which is due at once if it was never done, or a cron expression in the server's time zone.
  * @throws Problem VALIDATION_FAILED
  */
 export function parseSchedule(text: string): Schedule {
@@ -36,8 +39,8 @@ export function parseSchedule(text: string): Schedule {
 }
 
 /**
- * Makes the function that makes a backup when one is due, and deletes the oldest that it has made. What was not made because the
- * server was away is made when it is back; what fails is tried again a quarter of an hour later.
+ * Returns the function that creates a backup when one is due, and deletes its oldest ones. A backup that was missed while the
+ * server was down is created at its start. A failed backup is retried a quarter of an hour later.
  */
 export function scheduledBackups({
   backups,
@@ -54,7 +57,7 @@ export function scheduledBackups({
   let retryAt = since
   return async () => {
     const now = config.clock()
-    // What is known of a time to come is from before the clock was put back.
+    // A recorded time in the future is from before the clock was set back.
     if (since > now) since = now
     if (last && last > now) last = undefined
     last ??= await lastMade(backups, now)
@@ -69,7 +72,7 @@ export function scheduledBackups({
   }
 }
 
-/** When the timetable's newest good backup was made. One from a time to come, since when the clock was put back, does not count. */
+/** The time of the newest good scheduled backup. A future time does not count, because the clock was set back since. */
 async function lastMade(backups: Pick<Backups, 'list'>, now: Date): Promise<Date | undefined> {
   const newest = (await backups.list()).find(
     ({ origin, verified, createdAt }) => origin === 'timetable' && verified && Date.parse(createdAt) <= now.getTime(),

@@ -1,11 +1,11 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 
-/** Files up to this size are held in memory, and read and written without turns of the thread pool, which would take ten times as long. */
+/** Files up to this size are held in memory, and read and written without the thread pool, which would take ten times as long. */
 export const wholeBytes = 256 * 1024
 
 /**
- * Reads a plain file that should have this size to a place in memory, after which there must be room for a byte more.
- * @returns whether it has that size; also false when it is gone, or a link
+ * Reads a plain file of an expected size to a place in memory, which needs space for one more byte.
+ * @returns whether the size matches; also false if the file is missing, or a link
  */
 export function readExactly(path: string, target: Buffer, at: number, size: number): boolean {
   const descriptor = openPlain(path)
@@ -20,7 +20,7 @@ export function readExactly(path: string, target: Buffer, at: number, size: numb
   }
 }
 
-/** Opens a file to read it; undefined when it is gone or a link. */
+/** Opens a file for reading. Undefined if it is missing or a link. */
 export function openPlain(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

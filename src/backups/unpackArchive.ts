@@ -6,7 +6,7 @@ import { hashFile } from './hashFile.ts'
 import type { Part } from './manifest.ts'
 import { readExactly, wholeBytes } from './smallFiles.ts'
 
-/** So many files are synced at the same time: that costs the same for several. */
+/** The number of files that are synced concurrently. Syncing several takes as long as syncing one. */
 const maxConcurrent = 32
 const sync = promisify(fsync)
 
@@ -14,13 +14,14 @@ const sync = promisify(fsync)
 export interface Unpacking {
   /** Writes a part to a new file there. */
   take(part: Part, bytes: Buffer | AsyncIterable<Buffer>): Promise<void>
-  /** Resolves when nothing is being written any more. @throws what a write failed with */
+  /** Resolves when all writes have ended. @throws the error of a write */
   done(): Promise<void>
 }
 
 /**
  * @param synced whether the files are on disk when it is done
- * @param reuse a folder: a file in it that has a part's name and bytes is linked instead of written. Nobody may ever write to such files
+ * @param reuse a folder: a file in it with a part's name and bytes is linked instead of written. Such files must never be written
+ * to
  */
 export function createUnpacking(folder: string, synced: boolean, reuse?: string): Unpacking {
   const syncing = new Set<Promise<void>>()
@@ -59,7 +60,7 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
   }
 }
 
-/** Reads bytes and forgets them. */
+/** Reads and discards bytes. */
 export async function drain(bytes: Buffer | AsyncIterable<Buffer>): Promise<void> {
   if (!Buffer.isBuffer(bytes)) for await (const _ of bytes);
 }
@@ -83,7 +84,7 @@ async function isSame(path: string, { size, sha256 }: Part): Promise<boolean> {
   return stats?.isFile() === true && stats.size === size && (await hashFile(path)).sha256 === sha256
 }
 
-/** Some file systems have no links. */
+/** Some file systems do not support links. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to)

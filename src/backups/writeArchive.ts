@@ -10,26 +10,27 @@ import { openPlain, readExactly, wholeBytes } from './smallFiles.ts'
 import { blockBytes, headerWriter, paddingOf } from './tar.ts'
 
 const compress = promisify(gzip)
-/** A database shrinks well by the quickest level that there is. */
+/** A database compresses well at the fastest level. */
 const quickest = 1
-/** Attachments are often compressed already: what would not shrink is stored, in a tenth of the time. */
+/** Attachments are often already compressed. A batch that would not shrink is stored, in a tenth of the time. */
 const worthwhile = 0.95
 const probeBytes = 4 * 1024
-/** A member that did not shrink is longer by this at most, and still made in one piece. */
+/** The maximum growth of a member that did not shrink, which is still created in one piece. */
 const memberBytes = 1024
-/** So many batches are compressed at the same time, each by a thread of the pool, which other work needs too. */
+/** The number of batches that are compressed concurrently, each by a thread of the pool, which other work also needs. */
 const maxCompressing = 2
-/** Made a gzip member of its own, and written, at once. */
+/** The size of a batch, which becomes a separate gzip member in one write. */
 const batchBytes = 256 * 1024
-/** What waits to be synced is never so much that a commit of the database, which is synced too, has to wait for it. */
+/** Limits the unsynced bytes, so that a commit of the database, which is also synced, does not wait for them. */
 const syncEveryBytes = 8 * 1024 * 1024
 
 /**
- * Writes an archive into a new file, 0600 and synced: the manifest, then its parts in order. Reads and writes without turns of the
- * thread pool, so it is for a thread of its own.
- * @param pathOf where a part's file is
- * @param onGrowth told how much of the file can be read
- * @throws Problem INVALID_BACKUP when a file is gone or has another size, or the file system's error: a part of the archive is left then
+ * Writes an archive into a new file, 0600 and synced: the manifest, then its parts in order. Reads and writes without the thread
+ * pool, so it needs a separate thread.
+ * @param pathOf returns the path of a part's file
+ * @param onGrowth called with the number of readable bytes
+ * @throws Problem INVALID_BACKUP if a file is missing or has another size, or the file system's error; in this case, a part of
+ * the archive is left behind
  */
 export async function writeArchive(
   path: string,
@@ -51,7 +52,7 @@ export async function writeArchive(
       await syncing
       syncing = file.datasync()
       syncing.catch(() => {
-        /* Handled where it is awaited. */
+        /* The error is handled where the promise is awaited. */
       })
     }
     await syncing
@@ -59,7 +60,7 @@ export async function writeArchive(
     onGrowth({ bytes, isWhole: true })
   } finally {
     await syncing.catch(() => {
-      /* The first failure is told. */
+      /* The first error is reported. */
     })
     await file.close()
   }
@@ -99,7 +100,7 @@ function* batchesOf(manifest: Manifest, pathOf: (part: Part) => string): Generat
   yield batch.subarray(0, length + 2 * blockBytes)
 }
 
-/** Buffers that are used again: as many as batches are under way, and one that is filled. */
+/** Reusable buffers: one per batch in progress, and one that is being filled. */
 function createBuffers(size: number): () => Buffer {
   const buffers = Array.from({ length: maxCompressing + 2 }, () => Buffer.alloc(size))
   let turn = 0
@@ -123,9 +124,9 @@ function* chunksOf(part: Part, path: string, begin: () => Buffer): Generator<Buf
   }
 }
 
-const isAnother = ({ name }: Part) => notWhole(`the file of ${name} is not what it was`)
+const isAnother = ({ name }: Part) => notWhole(`the file of ${name} has changed`)
 
-/** Makes each batch a gzip member by itself, in order. A file of several members unpacks as if it were one (RFC 1952). */
+/** Compresses each batch into a separate gzip member, in order. A file of several members unpacks like one (RFC 1952). */
 async function* compressBatches(batches: Iterable<Buffer>): AsyncGenerator<Buffer[]> {
   const members: (Promise<Buffer> | Buffer[])[] = []
   const next = async () => {
@@ -138,7 +139,7 @@ async function* compressBatches(batches: Iterable<Buffer>): AsyncGenerator<Buffe
       : storedMember(batch)
     if (!Array.isArray(member))
       member.catch(() => {
-        /* Handled where it is awaited. */
+        /* The error is handled where the promise is awaited. */
       })
     members.push(member)
     if (members.length >= maxCompressing) yield await next()
@@ -146,19 +147,19 @@ async function* compressBatches(batches: Iterable<Buffer>): AsyncGenerator<Buffe
   while (members.length > 0) yield await next()
 }
 
-/** By the middle of the batch, for files often begin with a head that shrinks. */
+/** Tests the middle of the batch, because files often begin with a compressible header. */
 function shrinks(batch: Buffer): boolean {
   const middle = Math.max(0, (batch.length - probeBytes) >> 1)
   const probe = batch.subarray(middle, middle + probeBytes)
   return gzipSync(probe, { level: quickest }).length < probe.length * worthwhile
 }
 
-/** @returns how many bytes those were */
+/** @returns the number of bytes */
 function writeAll(descriptor: number, pieces: Buffer[]): number {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   let written = writevSync(descriptor, pieces)
   if (written === length) return length
-  // What a nearly full disk did not take at once.
+  // Writes the bytes that a nearly full disk did not accept at once.
   const whole = Buffer.concat(pieces)
   while (written < length) written += writeSync(descriptor, whole, written)
   return length

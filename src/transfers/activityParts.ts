@@ -11,7 +11,7 @@ const cardsAPage = 200
 const readCommentRecords = exportComments(entriesOf(Comment))
 const readActivityRecords = exportActivity(entriesOf(Activity))
 
-/** What was said on cards. Of who said it the name stays. */
+/** The comments on cards. Only the name of the author is kept. */
 export const comments = part({
   name: 'comments',
   schema: Comment,
@@ -33,7 +33,7 @@ export const comments = part({
   },
 })
 
-/** What happened on cards. Of who did it the name stays. */
+/** The activity of cards. Only the name of the author is kept. */
 export const activity = part({
   name: 'activity',
   schema: Activity,
@@ -56,7 +56,7 @@ export const activity = part({
   },
 })
 
-/** Cards that a change names get their ids here; those that the file has not are left out. */
+/** Maps cards that a change names to their IDs here. Omits cards that are not in the file. */
 function withCardsOf(made: Made, { field, from, to }: FieldChange): FieldChange {
   const rowOf = (id: unknown) => {
     const row = made.rows.cards.get(Number(id))

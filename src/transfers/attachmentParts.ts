@@ -11,7 +11,9 @@ export const readAttachmentRecords = exportAttachments(entriesOf(Attachment))
 const cardsAPage = 1000
 const maxPerCard = 1000
 
-/** An attachment, where it stands in the file, what its bytes in `contents` came to so far, and the machine that has them if they are not there. */
+/**
+ * An attachment, its place in the file, its progress in `contents`, and the machine with its bytes if they are not in the file.
+ */
 export interface KnownAttachment {
   card: number
   filename: string
@@ -24,7 +26,7 @@ export interface KnownAttachment {
   machine?: string | null
 }
 
-/** The bytes of attachments follow in `contents`; one without them is left out of an import. */
+/** The bytes of attachments follow in `contents`. An import omits an attachment without bytes. */
 export const attachments = part({
   name: 'attachments',
   schema: Attachment,
@@ -60,7 +62,7 @@ export const attachments = part({
   },
 })
 
-/** Attachments without bytes, and the machines that have those. */
+/** Attachments without bytes, and the machines that have their bytes. */
 export const missing = part({
   name: 'missing',
   schema: Missing,
@@ -81,7 +83,7 @@ export const contents = part({
     if (!attachment) return
     if (known.latest !== attachmentId) begin(attachmentId, known)
     if (attachment.digest !== undefined)
-      known.addError('attachmentId', 'must stand beside the other pieces of its attachment')
+      known.addError('attachmentId', 'must follow the other pieces of its attachment')
     const bytes = Buffer.from(content, 'base64')
     attachment.bytes += bytes.length
     attachment.hash = (attachment.hash ?? createHash('sha256')).update(bytes)
@@ -92,7 +94,7 @@ export const contents = part({
   },
 })
 
-/** From here on come the pieces of another attachment. */
+/** The next pieces belong to another attachment. */
 function begin(attachmentId: number, known: RecordIndex): void {
   const last = known.all<KnownAttachment>('attachments').get(known.latest)
   if (last) Object.assign(last, { digest: last.hash?.digest('hex') ?? last.digest, hash: undefined })

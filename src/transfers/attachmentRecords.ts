@@ -13,9 +13,9 @@ export const Attachment = v.strictObject({
   sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')),
   createdAt: v.optional(Time),
 })
-/** An attachment whose bytes were on another machine, out of reach, or gone when the file was made. */
+/** An attachment whose bytes were on another machine, unreachable, or missing at the time of the export. */
 export const Missing = v.strictObject({ attachmentId: IntegerId, machine: orNull(text(1, 200)) })
-/** A piece of an attachment's bytes in base64. The pieces of one attachment stand together, in their order. */
+/** A piece of an attachment's bytes in base64. The pieces of one attachment are consecutive and in order. */
 export const Content = v.strictObject({
   attachmentId: IntegerId,
   content: v.pipe(

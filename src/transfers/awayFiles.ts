@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import type { ContentFile } from './contentPieces.ts'
 
-/** An attachment whose file is not here: its exact size in bytes, its hash in hexadecimal, and the file's name. */
+/** An attachment whose file is not on this machine: its exact size in bytes, its hash in hexadecimal, and the file's name. */
 export interface AwayFile {
   id: number
   projectId: number
@@ -12,13 +12,16 @@ export interface AwayFile {
   storedAs: string
 }
 
-/** A machine that has the files of projects, and the way to them while another daemon works there. */
+/** A machine with the files of projects, and the connection to it while a daemon runs there. */
 export interface Machine {
   name: string
-  /** Writes an attachment's file to a path. False where there is none. @throws Problem MACHINE_UNAVAILABLE, or the signal's reason */
+  /**
+   * Writes an attachment's file to a path. Returns false if it does not exist. @throws Problem MACHINE_UNAVAILABLE, or the
+   * signal's reason
+   */
   fetch: ((file: AwayFile, path: string, signal: AbortSignal) => Promise<boolean>) | undefined
 }
-/** Which machine has a project's files. Undefined where there is one machine only. */
+/** Returns the machine with a project's files. Undefined if there is only one machine. */
 export type MachineOf = (projectId: number) => Promise<Machine | undefined>
 
 /** An attachment without its file, and the machine that should have it. */
@@ -30,7 +33,7 @@ export interface MissingFile {
 
 const atOnce = 4
 
-/** Brings files of other machines into a folder. A machine that cannot be reached is not asked for what is left. */
+/** Fetches files of other machines into a folder. An unreachable machine is not contacted for the remaining files. */
 export async function bringFiles(
   machineOf: MachineOf,
   away: readonly AwayFile[],
@@ -59,7 +62,7 @@ async function bring(
   const work = async () => {
     for (let file = left.shift(); file; file = left.shift()) {
       const path = join(folder, file.storedAs)
-      // One of another size may stand there, which is the same file as the one that was linked.
+      // A file of another size might be there, which shares its data with the linked one.
       await rm(path, { force: true })
       if (await fetch(file, path, signal)) brought.set(file.id, { id: file.id, size: file.size, path })
     }

@@ -51,12 +51,12 @@ export const projects = part({
       approvalPolicy: JSON.stringify(withoutPermissions(approvalPolicy)),
     })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
-    // The id of a row that is rolled back may become another project's.
+    // The ID of a row that is rolled back can become another project's.
     tx.afterCommit(() => made.hidden.push(projectId))
   },
 })
 
-/** A file may come from anywhere: it forbids its agents what it likes, and allows them nothing. */
+/** A file can come from anywhere, so its refusals for agents apply, but not its permissions. */
 const withoutPermissions = ({ default: usual, refuse }: ApprovalPolicy): ApprovalPolicy => ({
   default: usual === 'refuse' ? 'refuse' : 'ask',
   allow: [],
@@ -118,7 +118,7 @@ export const columns = part({
   checkEnd: checkColumns,
   write: async (tx, { id, boardId, pull: _, mergedColumnId, closedColumnId, ...record }, made) => {
     if (made.rows.columns.has(id)) return
-    // A file may come from anywhere: no column of one starts agents by itself.
+    // A file can come from anywhere, so none of its columns starts agents automatically.
     const board = made.rows.boards.get(boardId)!
     const columnId = await insertColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
     const { columnType } = record
@@ -137,7 +137,7 @@ export const columns = part({
   },
 })
 
-/** Where cards go after their requests: another column of the same board, in which no agents work. */
+/** The target columns of cards after their pull requests: another column of the same board that is not active. */
 function checkColumns(known: RecordIndex): void {
   known.requireDense()
   const all = known.all<KnownColumn | undefined>('columns')
@@ -208,7 +208,10 @@ function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Record
   else if (card.position !== null) known.takePosition(`column ${card.columnId}`, card.position)
 }
 
-/** A card that was at work is interrupted, as when a server stops. A project has one assistant: that of a file is left out where there may be one. */
+/**
+ * A running card is interrupted, as when a server stops. A project has one assistant, so the file's is omitted if the project can
+ * already have one.
+ */
 async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord, made: Made): Promise<void> {
   if (card.kind === 'assistant' && made.intoExisting) return
   const { id: columnId, boardId, projectId, columnType } = made.rows.columns.get(card.columnId)!
@@ -238,7 +241,7 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   tell(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
 }
 
-/** What is in a column of done cards is done, also where the file does not say since when; what is not done stands in none. */
+/** A card in a done column is done, even if the file does not state since when. A card that is not done is in no done column. */
 const doneAtOf = (
   card: Pick<CardRecord, 'doneAt' | 'endedAt' | 'updatedAt'>,
   columnType: ColumnType,

@@ -7,7 +7,7 @@ import { Dependency, type DependencyRecord } from './records.ts'
 
 const cardsAPage = 500
 
-/** What cards wait for, what they are parts of, on which card they were found and whose branch they start at. */
+/** The blockers of cards, their parents, the cards on which they were found and the cards whose branches they start at. */
 export const dependencies = part({
   name: 'dependencies',
   schema: Dependency,

@@ -5,17 +5,17 @@ import { RecordIndex } from './recordIndex.ts'
 import { parts } from './parts.ts'
 import { Head } from './records.ts'
 
-/** Records that can be imported, whatever they were before: read as often as it takes. */
+/** Records that can be imported, regardless of their original format. They can be read repeatedly. */
 export interface Document {
   exportedAt: string | undefined
   organization: { name: string } | null
   records(part: string): AsyncIterable<Placed>
-  /** What the file holds that has no place here. */
+  /** The parts of the file that the board does not support. */
   warnings: readonly string[]
   close(): Promise<void>
 }
 
-/** What a check found: how many records each part has, and what it knows of them. */
+/** The result of a check: the number of records in each part, and the index of the records. */
 export interface Checked {
   counts: Readonly<Record<string, number>>
   known: RecordIndex
@@ -26,7 +26,7 @@ export async function openDocument(path: string): Promise<Document> {
   const file = await openJson(path)
   try {
     const heads = Object.keys(Head.entries)
-    if (!file.names.includes('format')) throw importError('format', 'is required: this is no export of a board')
+    if (!file.names.includes('format')) throw importError('format', 'is required: this is not an export of a board')
     const values = Object.fromEntries(
       await Promise.all(
         file.names.filter(name => heads.includes(name)).map(async name => [name, await file.small(name)]),
@@ -48,8 +48,8 @@ export async function openDocument(path: string): Promise<Document> {
 }
 
 /**
- * Checks every record of a document by itself and against the others, and writes nothing.
- * @throws Problem INVALID_IMPORT with the first 20 errors, each by its place, or the signal's reason
+ * Checks every record of a document by itself and against the others, without writing anything.
+ * @throws Problem INVALID_IMPORT with the first 20 errors, each with its place, or the signal's reason
  */
 export async function check(
   document: Document,

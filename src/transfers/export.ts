@@ -20,7 +20,7 @@ import type { Scope } from './part.ts'
 import { parts } from './parts.ts'
 import { version } from './records.ts'
 
-/** What making an export needs. `transfersDir` holds files for as long as they are sent. */
+/** The dependencies of an export. `transfersDir` contains files while they are sent. */
 export interface ExportContext {
   db: Database
   attachmentFiles: Pick<AttachmentFiles, 'folder'>
@@ -29,13 +29,16 @@ export interface ExportContext {
   machineOf: MachineOf
 }
 
-/** What is exported, and by whom. */
+/** The exported object, and the exporting account. */
 export type Exported = ({ projectId: number } | { organizationId: number }) & { exporterId: number }
 
 /** An export that is ready to be sent, `size` bytes long. The receiver closes it. */
 export interface Export {
   size: number
-  /** Attachments whose file is gone, of another size, or on a machine where no daemon works: the export has no content of theirs. */
+  /**
+   * Attachments whose file is missing, of another size, or on a machine without a running daemon. The export does not contain
+   * their content.
+   */
   missing: readonly MissingFile[]
   stream(): AsyncGenerator<Buffer | string>
   close(): Promise<void>
@@ -45,9 +48,9 @@ const bufferLength = 262_144
 const end = '\n]}\n'
 
 /**
- * Writes a project, or an organization with its projects, as they are at one moment (README, "Export and import"). The rows go
- * to a file first, page by page, so that a slow client holds nothing up; attachments stay where they are, under a second
- * name that outlives their deletion, and those of other machines are fetched.
+ * Writes a snapshot of a project, or of an organization with its projects (README, "Export and import"). The rows go to a file
+ * first, page by page, so that a slow client blocks nothing. Attachments stay in place, under a second name that survives their
+ * deletion, and those of other machines are fetched.
  * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
 export async function makeExport(context: ExportContext, of: Exported, signal: AbortSignal): Promise<Export> {
@@ -94,7 +97,7 @@ async function scopeOf(db: Reader, of: Exported): Promise<Scope> {
   return { organizationId: 'organizationId' in of ? of.organizationId : null, exporterId: of.exporterId, projects }
 }
 
-/** The cards of all boards of a project in the order in which they were made. */
+/** The cards of all boards of a project in order of creation. */
 async function cardIdsOf(db: Reader, projectId: number): Promise<number[]> {
   const ids: number[] = []
   for (const board of await listBoards(db, projectId)) {
@@ -145,7 +148,7 @@ async function writeRows(path: string, db: Reader, scope: Scope, now: Date, sign
   }
 }
 
-/** Gathers what is written into larger pieces. */
+/** Buffers writes into larger pieces. */
 class Out {
   readonly #file: FileHandle
   #text = ''
@@ -189,7 +192,7 @@ async function keepFiles(
   return { kept, away }
 }
 
-/** One that somebody deletes at this moment misses its content too, but nobody need be told of it. */
+/** An attachment that is being deleted also lacks its content, but needs no report. */
 async function stillThere(db: Reader, missing: readonly MissingFile[]): Promise<MissingFile[]> {
   const there: MissingFile[] = []
   for (let from = 0; from < missing.length; from += 500) {
@@ -210,7 +213,7 @@ function beforeContents(missing: readonly MissingFile[]): string {
   return `${records.length === 0 ? '' : `,\n"missing":[\n${records.join(',\n')}]`},\n"contents":[`
 }
 
-/** Gives a file a second name, and returns whether it is what it should be. */
+/** Gives a file a second name, and returns whether the file has the expected size. */
 async function keepFile(path: string, kept: string, size: number): Promise<boolean> {
   try {
     await link(path, kept).catch(async (error: NodeJS.ErrnoException) => {

@@ -22,7 +22,7 @@ import type { Made, Part } from './part.ts'
 import { parts } from './parts.ts'
 import { saveContents } from './saveContents.ts'
 
-/** What importing needs. An aborted import leaves nothing. */
+/** The dependencies of an import. An aborted import leaves nothing behind. */
 export interface ImportContext {
   db: Database
   daemonId: string
@@ -32,8 +32,8 @@ export interface ImportContext {
 }
 
 /**
- * Where an import goes. New projects have folders by the file's ids. Into a project that is there come whole boards, or with
- * `board` cards and columns: `columnIds` are the rows of that board's columns, as they were seen, by the file's ids.
+ * The target of an import. New projects have folders by the file's IDs. An existing project receives whole boards, or with
+ * `board` cards and columns: `columnIds` maps the file's IDs to the rows of that board's columns, as last read.
  */
 export type Target =
   | ({ kind: 'new'; organizationId: number | null } & Pick<Made, 'paths' | 'repositories'>)
@@ -48,26 +48,29 @@ interface TargetBoard {
 
 /** An import whose rows are hidden, or not written yet. */
 export interface Staged {
-  /** Shows all of it in this transaction, and returns its projects and the organization that was made for them. */
+  /** Shows the whole import in this transaction, and returns its projects and the organization that was created for them. */
   show(tx: Transaction): Promise<{ projectIds: number[]; organizationId: number | null }>
-  /** Undoes what is not shown; nothing is left then. Does nothing once it is shown. */
+  /** Undoes an import that is not shown, without leftovers. Does nothing once it is shown. */
   undo(): Promise<void>
 }
 
-/** How long one of many transactions may take: others write between them. */
+/** The maximum duration of one of many transactions. Others write between them. */
 const stepMs = 15
 const recordsAtOnce = 500
-/** How many records go into a project that is there: all in one transaction, for which others who write have to wait, and which a libSQL server soon ends. */
+/**
+ * The maximum number of records for an existing project. They are written in one transaction, which blocks other writers, and
+ * which a libSQL server soon ends.
+ */
 export const maxIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => (isShared ? 300 : 5000)
-/** How long nothing was heard of a daemon whose imports are given up. */
+/** The time without a heartbeat after which a daemon's imports are abandoned. */
 const abandonedMs = 60_000
 
 type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
 /**
- * Writes a checked document without showing it. New projects are written hidden, in many short transactions; records for an existing
- * project are only read, to be written in one transaction later. Starts no agents, scripts or monitors.
- * @throws Problem DISK_FULL, ..., or the signal's reason; nothing is left then
+ * Writes a checked document without showing it. New projects are written hidden, in many short transactions. Records for an
+ * existing project are only read, to be written in one transaction later. Starts no agents, scripts or monitors.
+ * @throws Problem DISK_FULL, ..., or the signal's reason; nothing is left behind in this case
  */
 export async function stage(
   context: ImportContext,
@@ -112,7 +115,7 @@ export async function stage(
   }
 }
 
-/** A transaction for each step; waiting writers and requests come between them. */
+/** One transaction per step. Waiting writers and requests run between them. */
 const oneByOne =
   ({ db, signal }: ImportContext): Step =>
   async work => {
@@ -121,7 +124,7 @@ const oneByOne =
     await breathe()
   }
 
-/** In one long transaction the event loop gets its turn between steps; only others who write have to wait. */
+/** In one long transaction, the event loop runs between steps, and only other writers wait. */
 const inOne =
   (tx: Transaction): Step =>
   async work => {
@@ -191,7 +194,7 @@ async function writeParts(
   }
 }
 
-/** Does as many things in a step as there is time for. */
+/** Runs as many items in a step as there is time for. */
 async function inSteps<T>(
   things: readonly T[],
   work: (thing: T, tx: Transaction) => Promise<void>,
@@ -206,7 +209,7 @@ async function inSteps<T>(
   }
 }
 
-/** Ties what is in a file to what is in a project. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, CONFLICT */
+/** Connects the references in a file to records of a project. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, CONFLICT */
 async function intoProject(
   tx: Transaction,
   caller: Caller,
@@ -223,7 +226,7 @@ async function intoProject(
   if (!board) return
   const columns = await listColumns(tx, board.id)
   if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join())
-    throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
+    throw new Problem('CONFLICT', 'The columns of the board changed in the meantime. Try again.')
   if ((await findKnownSources(tx, projectId, board.sources)).size > 0)
     throw new Problem('CONFLICT', 'Another import added some of these cards. Try again.')
   for (const id of known.all('boards').keys()) rows.boards.set(id, { id: board.id, projectId })
@@ -256,7 +259,10 @@ async function showProjects(
   return ownOrganization
 }
 
-/** Deletes the projects of imports that a crash interrupted. An import of a daemon that was only paused finds its rows gone, and fails. */
+/**
+ * Deletes the projects of imports that a crash interrupted. An import of a daemon that was only paused no longer finds its rows,
+ * and fails.
+ */
 export async function removeUnfinished(db: Database, daemonId: string): Promise<void> {
   for (const id of await abandonedProjects(db, daemonId, abandonedMs)) await removeHidden(db, id)
 }

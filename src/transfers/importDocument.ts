@@ -26,7 +26,7 @@ export interface ImportOptions {
   dryRun: boolean
 }
 export type Report = v.InferOutput<typeof Imported>
-/** Runs the step that shows an import, and presents what it gives. */
+/** Runs the step that shows an import, and presents its result. */
 export type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) => Report) => Promise<Report>
 
 const maxWarnings = 50
@@ -38,7 +38,7 @@ type Board = NonNullable<(Target & { kind: 'existing' })['board']>
 export interface Opened {
   document: Document
   board?: Board
-  /** The report of what was imported before it. */
+  /** The report of the earlier part of the import. */
   before?: Report
 }
 
@@ -160,7 +160,7 @@ interface KnownProject {
   repositories: readonly Repository[]
 }
 
-/** A project's other repositories that are such here, and that the caller may use. */
+/** A project's other repositories that exist here and that the caller can use. */
 async function repositoriesHere(
   config: ServerConfig,
   caller: Caller,
@@ -176,7 +176,7 @@ async function repositoriesHere(
   return here
 }
 
-/** A project's own folder where that is one that the caller may use, else the one that the caller names. */
+/** A project's own folder if the caller can use it, otherwise the folder that the caller names. */
 async function folderOf(
   config: ServerConfig,
   caller: Caller,
@@ -195,7 +195,7 @@ async function folderOf(
       ],
     })
   const isMissing = createFolder && !(await stat(path).catch(() => undefined))
-  // Missing in a dry run only: then its parent must be there.
+  // Missing only in a dry run. In this case, its parent must exist.
   if (isMissing && isAbsolute(path)) await requireFolder(config, caller, dirname(resolve(path)))
   return isMissing ? resolve(path) : requireFolder(config, caller, path)
 }
@@ -221,7 +221,7 @@ const isLeftOut = (known: Checked['known'], cardId: number, projectId: number | 
 const leftOut = ({ counts, known }: Checked, { projectId }: ImportOptions): string[] => [
   ...(projectId !== undefined &&
   [...known.all<{ kind: string }>('cards').values()].some(({ kind }) => kind === 'assistant')
-    ? ["The conversation with a project's assistant was left out: the project has one of its own."]
+    ? ["The conversation with a project's assistant was omitted, because the project already has an assistant."]
     : []),
   ...(counts.members! + counts.organizationMembers! > 0
     ? ['Members are not imported: invite those who shall see the projects.']

@@ -4,7 +4,7 @@ import { issueText } from '../contract/issueText.ts'
 
 const maxErrors = 20
 
-/** What is wrong with an import file, by path. The check stops at the 20th error. */
+/** The errors of an import file, by path. The check stops at the 20th error. */
 export class ImportErrors {
   readonly #details: Detail[] = []
 
@@ -14,13 +14,13 @@ export class ImportErrors {
     if (this.#details.length === maxErrors) this.throwIfAny()
   }
 
-  /** Adds what a schema finds wrong with a record. */
+  /** Adds the errors of a record's schema. */
   addIssues(place: string, issues: readonly BaseIssue<unknown>[]): void {
     for (const issue of issues)
       this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), issueText(issue))
   }
 
-  /** @throws Problem INVALID_IMPORT when there is an error */
+  /** @throws Problem INVALID_IMPORT if there is an error */
   throwIfAny(): void {
     if (this.#details.length === 0) return
     const reasons = this.#details.map(({ path, message }) => `${path} ${message}`.trim()).join('; ')
@@ -28,7 +28,7 @@ export class ImportErrors {
   }
 }
 
-/** The Problem of a file that one error makes impossible to import. */
+/** The Problem for a file with a single error that prevents its import. */
 export const importError = (path: string, message: string): Problem =>
   new Problem('INVALID_IMPORT', `Nothing was imported: ${path} ${message}`.replace('  ', ' '), {
     details: [{ path, message }],

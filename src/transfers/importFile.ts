@@ -31,13 +31,19 @@ import { toUtf8 } from './toUtf8.ts'
 
 const sourcesAtOnce = 5000
 const mebibyte = 1024 * 1024
-/** The maximum size of a file. The server reads the board's own format in pieces, holds the cards of others in memory, and parses Markdown whole. */
+/**
+ * The maximum size of a file. The server streams the board's own format, keeps cards of other formats in memory, and parses
+ * Markdown as a whole.
+ */
 const maxBytesOf = { board: Infinity, trello: 64 * mebibyte, github: 64 * mebibyte, markdown: 8 * mebibyte }
 
 export const maxBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number =>
   Math.min(maxImportBytes, maxBytesOf[format])
 
-/** Checks, before a file is taken, that the caller may import there. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
+/**
+ * Checks, before a file is received, that the caller can import to the target. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN,
+ * ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
+ */
 export async function requireTarget(
   db: Reader,
   caller: Caller,
@@ -46,8 +52,8 @@ export async function requireTarget(
   if (projectId !== undefined) {
     await requireRole(db, caller, projectId, 'member', () => new Problem('PROJECT_NOT_FOUND'))
     if (organizationId !== undefined)
-      throw invalid('organizationId', 'is for new projects only: projectId names one that is there')
-    if (path !== undefined) throw invalid('path', 'is for new projects only: projectId names one that is there')
+      throw invalid('organizationId', 'is only for new projects, but projectId names an existing one')
+    if (path !== undefined) throw invalid('path', 'is only for new projects, but projectId names an existing one')
   }
   await requireOrganization(db, caller, organizationId ?? null)
   readMap(map)
@@ -55,8 +61,9 @@ export async function requireTarget(
 }
 
 /**
- * Imports a file. Cards of other programs come into a project that is there in batches: it keeps the ones before a failure, and another
- * import adds the rest. Everything else is imported whole or not at all. With `dryRun` it goes the same way up to where rows are written.
+ * Imports a file. Cards of other programs are added to an existing project in batches: after a failure, the earlier batches stay,
+ * and another import adds the rest. Everything else is imported completely or not at all. A `dryRun` runs the same steps up to
+ * the writes.
  * @throws Problem INVALID_IMPORT, PATH_NOT_FOUND, PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, DISK_FULL, ...
  */
 export async function importFile(
@@ -111,7 +118,7 @@ const addedBefore = ({ code, message, details, retryAfterSecs }: Problem, count:
     retryAfterSecs,
   })
 
-/** The cards that neither the project has nor an earlier entry of the file. */
+/** The cards that are neither in the project nor in an earlier entry of the file. */
 async function withoutKnown(
   db: Reader,
   projectId: number | undefined,
@@ -144,7 +151,9 @@ function batchesOf(cards: readonly DraftCard[], maxRecords: number): DraftCard[]
   return batches
 }
 
-/** The records of a draft for a new project, or for the first board of one: then only the columns that its cards need. */
+/**
+ * The records of a draft for a new project, or for the first board of an existing one: then only the columns that its cards need.
+ */
 async function openDraft(
   { db, clock }: Context,
   draft: Draft,

@@ -8,7 +8,7 @@ import { Address, Time } from './records.ts'
 
 const cardsAPage = 500
 
-/** The issue that a card was made from. `forge` says in which repository. */
+/** The issue that a card was created from. `forge` identifies the repository. */
 const Issue = v.strictObject({
   cardId: IntegerId,
   forge: text(1, 2048),
@@ -21,7 +21,7 @@ const Issue = v.strictObject({
   closedByBoard: v.optional(v.boolean(), false),
 })
 
-/** The issues of cards, so that they become no other cards where a project is tied to the same forge. */
+/** The issues of cards, so that they do not become other cards in a project with the same forge. */
 export const issues = part({
   name: 'issues',
   schema: Issue,
@@ -38,9 +38,9 @@ export const issues = part({
   write: async (tx, { cardId, ...issue }, made) => {
     const place = made.rows.cards.get(cardId)
     const card = place && (await readCard(tx, place.projectId, place.id))
-    // In a project that was there before, the issue may be a card already.
+    // In an existing project, the issue might already be a card.
     if (!card || (await readCardIssue(tx, card.projectId, issue.forge, issue.number))) return
-    // Nothing of a file is told to the forge: the card is as it was, and what is said from now on is sent.
+    // Imported changes are not sent to the forge: the imported state counts as synchronized, and only later changes are sent.
     await insertCardIssue(tx, {
       ...issue,
       projectId: card.projectId,

@@ -1,10 +1,13 @@
 /**
- * Finds the members of a JSON file of any size, and leaves each to JSON.parse. stream-json and @streamparser/json read every value
- * by themselves, which takes 2.3 times as long (31 MB: 1.0 s instead of 0.42), and hold a string of any length in memory.
+ * Finds the members of a JSON file of any size, and parses each with JSON.parse. stream-json and @streamparser/json parse every
+ * value themselves, which takes 2.3 times as long (31 MB: 1.0 s instead of 0.42), and keep strings of any length in memory.
  */
 import type { FileHandle } from 'node:fs/promises'
 
-/** A member of a list, or of an object with its key. It goes from the byte `start` to the one before `end`; `text` is its JSON where that was asked for. */
+/**
+ * A member of a list, or of an object with its key. It extends from the byte `start` to the one before `end`; `text` is its JSON
+ * if requested.
+ */
 export interface Member {
   key: string | undefined
   start: number
@@ -12,7 +15,7 @@ export interface Member {
   text: string
 }
 
-/** A JSON text is broken, or holds something that is too long or too deep. `at` is the byte, counted from 0. */
+/** Thrown for a broken JSON text, or one with a value that is too long or too deep. `at` is the byte, counted from 0. */
 export class BrokenJson extends Error {
   readonly at: number
   constructor(message: string, at: number) {
@@ -31,11 +34,11 @@ const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const opens = (byte: number) => byte === openList || byte === openObject
 const closes = (byte: number) => byte === closeList || byte === closeObject
 const byteOrderMark = [0xef, 0xbb, 0xbf]
-/** Begins a JSON text in a sequence of them (RFC 7464). */
+/** The start of a JSON text in a sequence (RFC 7464). */
 const recordSeparator = 0x1e
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Where the first byte at or after `start` is that is no white space (a byte order mark counts as such), and what it is. */
+/** The position and value of the first byte at or after `start` that is not white space (including a byte order mark). */
 export async function firstByte(file: FileHandle, start = 0): Promise<{ at: number; char: string } | undefined> {
   for await (const { bytes, at } of chunksOf(file, start)) {
     const index = bytes.findIndex((byte, index) => !isSpace(byte) && byte !== byteOrderMark[at + index])
@@ -46,8 +49,8 @@ export async function firstByte(file: FileHandle, start = 0): Promise<{ at: numb
 
 /**
  * The members of the list or object that begins at a byte of a file, one after the other. At most `maxBytes` of one are in
- * memory; without `maxBytes` their texts are left empty. Checks the outermost structure only; the rest is checked when a
- * text is parsed. Returns the byte behind the closing bracket.
+ * memory; without `maxBytes`, their texts are empty. Checks only the outermost structure; the rest is checked when a text is
+ * parsed. Returns the position after the closing bracket.
  * @throws BrokenJson
  */
 export async function* membersAt(file: FileHandle, start: number, maxBytes?: number): AsyncGenerator<Member, number> {
@@ -61,8 +64,8 @@ export async function* membersAt(file: FileHandle, start: number, maxBytes?: num
 }
 
 /**
- * The outermost objects of a file, one after the other, in any number of lists or in none: one JSON text, several (the pages of an API),
- * or one a line. An object has at most `maxBytes`.
+ * The outermost objects of a file, one after the other, in any number of lists or in none: one JSON text, several (the pages of
+ * an API), or one per line. An object has at most `maxBytes`.
  * @throws BrokenJson
  */
 export async function* objectsIn(file: FileHandle, maxBytes: number): AsyncGenerator<Member> {
@@ -88,16 +91,16 @@ interface Scan {
   start: number
   end: number | undefined
   isObject: boolean
-  /** How many lists are open around an object of a stream. Undefined for the members of one value. */
+  /** The number of open lists around an object of a stream. Undefined for the members of one value. */
   openLists: number | undefined
   maxBytes: number | undefined
-  /** What may come between members, and whether the end may. */
+  /** The expected token between members, and whether the end is allowed. */
   awaits: 'key' | 'colon' | 'value' | 'comma'
   mayEnd: boolean
-  /** What is being read, since which byte; undefined between members. */
+  /** The kind of token that is being read, and its start. Undefined between members. */
   reads: 'key' | 'value' | undefined
   since: number
-  /** Brackets that are open in it, and where in a string it is. */
+  /** The number of open brackets in it, and the position in a string. */
   depth: number
   inString: boolean
   escaped: boolean
@@ -130,7 +133,7 @@ const emptyScan = (start: number, maxBytes: number | undefined): Scan => ({
   key: undefined,
 })
 
-/** The members that end in these bytes, which follow upon the last ones. */
+/** The members that end in these bytes, which follow the previous ones. */
 function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
   let from = 0
   for (let index = at === scan.start ? 1 : 0; index < bytes.length && scan.end === undefined; index++) {
@@ -155,7 +158,7 @@ function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
   if (scan.reads !== undefined) keep(scan, bytes, from, bytes.length)
 }
 
-/** Goes on in a string to the quote that ends it, or to the end of the bytes. */
+/** Continues in a string to its closing quote, or to the end of the bytes. */
 function passText(scan: Scan, bytes: Buffer, from: number): number {
   for (let index = from; index < bytes.length; index++) {
     const byte = bytes[index]
@@ -166,7 +169,7 @@ function passText(scan: Scan, bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** Takes a byte between members, and returns whether it begins a key or a value. */
+/** Processes a byte between members, and returns whether it begins a key or a value. */
 function between(scan: Scan, byte: number, at: number): boolean {
   if (isSpace(byte)) return false
   if (scan.openLists !== undefined) return betweenObjects(scan, byte, at)
@@ -196,7 +199,7 @@ function between(scan: Scan, byte: number, at: number): boolean {
   return true
 }
 
-/** Takes a byte between the objects of a stream, and returns whether it begins one. */
+/** Processes a byte between the objects of a stream, and returns whether it begins one. */
 function betweenObjects(scan: Scan, byte: number, at: number): boolean {
   if (byte === openObject) {
     Object.assign(scan, { reads: 'value', since: at, depth: 1 })
@@ -211,7 +214,7 @@ function betweenObjects(scan: Scan, byte: number, at: number): boolean {
 const unexpected = (byte: number, at: number) =>
   new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
 
-/** Takes a byte of a key or a value outside of a string's text, and returns whether that ends with it. */
+/** Processes a byte of a key or a value outside of a string, and returns whether the key or value ends with it. */
 function readsOn(scan: Scan, byte: number, at: number): boolean {
   if (scan.inString) scan.inString = false
   else if (byte === quote) {

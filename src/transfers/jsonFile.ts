@@ -8,18 +8,21 @@ export interface Placed {
   value: unknown
 }
 
-/** A JSON file of any size whose outermost value is a list, or an object that may hold lists. */
+/** A JSON file of any size whose outermost value is a list, or an object that can contain lists. */
 export interface JsonFile {
-  /** The names of the outermost object's members; none for a list. */
+  /** The names of the outermost object's members. Empty for a list. */
   names: readonly string[]
-  /** A member that is small. */
+  /** Returns a small member. */
   small(name: string): Promise<unknown>
-  /** The entries of a member that is a list, or of the outermost list without a name, one after the other. A member that is missing has none. */
+  /**
+   * The entries of a member that is a list, or of the outermost list without a name, one after the other. A missing member has
+   * none.
+   */
   entries(name?: string): AsyncIterable<Placed>
   close(): Promise<void>
 }
 
-/** No entry of a list, and no small member, is larger. */
+/** The maximum size of a list entry or a small member. */
 const maxBytes = 8 * 1024 * 1024
 
 /** Opens a JSON file and finds where its members begin and end. @throws Problem INVALID_IMPORT */
@@ -71,10 +74,10 @@ async function indexMembers(file: FileHandle, start: number): Promise<Map<string
   for (;;) {
     const { done, value } = await found.next()
     if (done) {
-      if (await firstByte(file, value)) throw new BrokenJson('goes on behind its end', value)
+      if (await firstByte(file, value)) throw new BrokenJson('has data after its end', value)
       return members
     }
-    if (members.has(value.key!)) throw importError(value.key!.slice(0, 100), 'stands there more than once')
+    if (members.has(value.key!)) throw importError(value.key!.slice(0, 100), 'occurs more than once')
     members.set(value.key!, value)
   }
 }
@@ -102,7 +105,7 @@ async function* entriesOf(
     const next = await withPlace(() => members.next(), place)
     if (next.done) {
       if (name === undefined && (await firstByte(file, next.value)))
-        throw importError('', 'the file goes on behind its end')
+        throw importError('', 'the file has data after its end')
       return
     }
     const { text, start: at } = next.value
@@ -110,7 +113,7 @@ async function* entriesOf(
   }
 }
 
-/** What is wrong with the JSON, told with its place. */
+/** Adds the place to an error in the JSON. */
 async function withPlace<T>(read: () => Promise<T>, place = ''): Promise<T> {
   try {
     return await read()

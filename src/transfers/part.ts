@@ -5,39 +5,39 @@ import type { SavedFile } from '../domain/attachmentFiles.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { RecordIndex } from './recordIndex.ts'
 
-/** What is exported: the projects with the ids of their cards, and the organization if it is one. */
+/** The scope of an export: the projects with the IDs of their cards, and the organization if it is exported. */
 export interface Scope {
   organizationId: number | null
-  /** Who exports: templates are their owner's. */
+  /** The exporting account, because templates belong to an owner. */
   exporterId: number
   projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }>
 }
 
-/** What an import has made so far: the rows for the ids of the file. */
+/** The progress of an import: the rows by the IDs of the file. */
 export interface Made {
   ownerId: number
   /** The daemon that imports. */
   importer: string
   /** The folders of projects, by the file's ids. */
   paths: ReadonlyMap<number, string>
-  /** Their other repositories, as far as they are here. */
+  /** The projects' other repositories that exist here. */
   repositories: ReadonlyMap<number, readonly Repository[]>
-  /** Whether the project was there before. */
+  /** Whether the project existed before the import. */
   intoExisting: boolean
-  /** When the file was made: whatever was going on then ended. */
+  /** The time of the export. Work that was running then counts as ended. */
   exportedAt: string
   rows: { [Name in keyof MadeRows]: Map<number, MadeRows[Name]> }
   /** New projects that are on disk. */
   hidden: number[]
-  /** The cards that are to stand in a column, by its row, in their order. */
+  /** The cards of each column, by its row, in order. */
   order: Map<number, number[]>
-  /** Where cards of columns go after their requests, by the column's row and the file's ids. */
+  /** The target columns of cards after their pull requests, by the column's row and the file's IDs. */
   afterRequests: Map<number, { mergedColumnId: number | null; closedColumnId: number | null }>
   /** Files of attachments on disk. */
   files: Map<number, SavedFile>
-  /** The templates that are there, once they have been looked up. */
+  /** The existing templates, once they have been looked up. */
   templates: Set<string> | undefined
-  /** Events about what was made in a project that was there before. */
+  /** Events about new records in an existing project. */
   news: Array<(tx: Transaction) => Promise<void>>
 }
 interface MadeRows {
@@ -50,31 +50,34 @@ interface MadeRows {
 }
 
 /**
- * A part of a board's file: a named list of records, with their schema, how they are read from the database, the rules between them,
- * and how rows are made from them.
+ * A part of a board's file: a named list of records, with their schema, their query, the rules between them, and the function
+ * that creates rows from them.
  */
 export interface Part<S extends GenericSchema = GenericSchema> {
   name: string
   schema: S
-  /** How many records a file may hold. */
+  /** The maximum number of records in a file. */
   maxRecords: number
-  /** Pages of records as JSON texts. Without it an export writes them behind everything else. */
+  /** Pages of records as JSON texts. An export writes a part without this function after all others. */
   read?(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
   /** Checks what a schema cannot, record after record, and at the end of the list. */
   check?(record: InferOutput<S>, known: RecordIndex): void
   checkEnd?(known: RecordIndex): void
-  /** Makes rows of a record; without it records are there for people to read. */
+  /** Creates rows from a record. Records of a part without this function are only for readers. */
   write?(tx: Transaction, record: InferOutput<S>, made: Made): Promise<void>
-  /** Whether rows are made at the end of an import only, in the step that shows all of it: they belong to no project that could hide them. */
+  /**
+   * Whether rows are created only at the end of an import, in the step that shows it, because they belong to no project that
+   * could hide them.
+   */
   isShownAtOnce?: boolean
-  /** What is left to do when all records are written, in steps that are short enough for one transaction each. */
+  /** The remaining steps when all records are written, each short enough for one transaction. */
   finish?(made: Made): Iterable<(tx: Transaction) => Promise<void>>
 }
 
-/** Ties a part's functions to its schema. */
+/** Connects a part's functions to its schema. */
 export const part = <S extends GenericSchema>(part: Part<S>): Part => part as unknown as Part
 
-/** Goes through a project's rows page by page. */
+/** Iterates over a project's rows page by page. */
 export async function* pages<R extends { id: number }>(read: (after: number) => Promise<R[]>): AsyncGenerator<R[]> {
   for (let after = 0; ;) {
     const rows = await read(after)

@@ -11,8 +11,8 @@ import { scripts } from './scriptParts.ts'
 import { members, organizationMembers, templates } from './peopleParts.ts'
 
 /**
- * The parts of an export, in the order of its file: a record comes after those that it refers to. A new table with user data needs a
- * part here and a schema in records.ts. No part may hold secrets.
+ * The parts of an export, in the order of its file: a record follows the records that it refers to. A new table with user data
+ * needs a part here and a schema in records.ts. A part must not contain secrets.
  */
 export const parts: readonly Part[] = [
   organizationMembers,

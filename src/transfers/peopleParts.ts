@@ -3,7 +3,10 @@ import { insertTemplate, listTemplates } from '../store/templates.ts'
 import { part } from './part.ts'
 import { OrganizationMember, ProjectMember, Template } from './records.ts'
 
-/** The templates of an organization's people that the exporter may see. The importer owns them; those that are here already are not made twice. */
+/**
+ * The templates of an organization's members that the exporting account can see. The importing account becomes their owner.
+ * Existing templates are not duplicated.
+ */
 export const templates = part({
   name: 'templates',
   schema: Template,
@@ -23,7 +26,7 @@ export const templates = part({
 
 const identity = ({ name, columns }: { name: string; columns: string }) => `${name}\n${columns}`
 
-/** For people to read: who is let in is for those to say who manage the new project or organization. */
+/** Only for readers: those who manage the new project or organization decide who gets access. */
 export const organizationMembers = part({
   name: 'organizationMembers',
   schema: OrganizationMember,

@@ -1,6 +1,6 @@
 import type { ImportErrors } from './importErrors.ts'
 
-/** What the check of an import file knows of the records read so far: ids, records by id, and taken positions. */
+/** The state of an import file's check: IDs, records by ID, and taken positions. */
 export class RecordIndex {
   readonly #errors: ImportErrors
   readonly #parts = new Map<string, Map<number, unknown>>()
@@ -29,7 +29,7 @@ export class RecordIndex {
   /** Adds a record; an id that its part already has is an error. */
   add<T>(part: string, id: number, record: T): void {
     const known = this.all<T>(part)
-    if (known.has(id)) this.addError('id', 'stands there more than once')
+    if (known.has(id)) this.addError('id', 'occurs more than once')
     known.set(id, record)
   }
 

@@ -29,7 +29,10 @@ import { Verdict } from '../contract/reviews.ts'
 import { CatchUp, Overlap, scheduleLimits, TimeZone } from '../contract/schedules.ts'
 import { OnSilence } from '../contract/silence.ts'
 
-/** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
+/**
+ * The records of a board's file, one schema per part (README, "Export and import"). The IDs are local to the file: they connect
+ * its records and have no meaning elsewhere.
+ */
 export const version = 1
 
 const maxTextLength = 1_048_576
@@ -41,7 +44,7 @@ export const Time = v.pipe(
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
 export const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
-/** Profiles are a server's own: a name that the server lacks is told when an agent starts. */
+/** Profiles are specific to a server. If the server lacks a profile, this is reported when an agent starts. */
 const { agent, profile, model, mode, effort } = ChangedAgentChoice.entries
 const agentChoice = {
   agent: orNull(agent.wrapped.wrapped),
@@ -82,7 +85,7 @@ export const Project = v.strictObject({
   id: IntegerId,
   name: ImportedName,
   path: v.optional(v.nullable(text(1, 4096)), null),
-  /** Those beside its home. */
+  /** The project's repositories other than its home. */
   repositories: v.optional(Repositories, []),
   ...agentChoice,
   approvalPolicy: v.optional(ApprovalPolicy, defaultApprovalPolicy),
@@ -91,7 +94,7 @@ export const Project = v.strictObject({
   agentSlots: v.optional(Slots, null),
   sessionCards: v.optional(SessionCards, defaultSessionCards),
   afterMerge: v.optional(ChangedAfterMerge, {}),
-  /** What its agents have used, those of cards that are gone included. */
+  /** The usage of the project's agents, including those of deleted cards. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
   createdAt: v.optional(Time),
   updatedAt: v.optional(Time),
@@ -122,7 +125,7 @@ export const Column = v.strictObject({
   position: Position,
 })
 export const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
-/** What makes cards at set times. Whose rights it has is a server's own. */
+/** A schedule that creates cards. Its owner is specific to a server. */
 export const Schedule = v.strictObject({
   projectId: IntegerId,
   name: ImportedName,
@@ -151,7 +154,7 @@ export const Card = v.strictObject({
   title: ImportedTitle,
   prompt: v.optional(Prompt, ''),
   labels: v.optional(Labels, []),
-  /** Names only: an account is a server's own. */
+  /** Only names, because accounts are specific to a server. */
   assignees: v.optional(v.pipe(v.array(v.strictObject({ name: text(1, 500) })), v.maxLength(maxAssignees)), []),
   priority: v.optional(Priority, 'normal'),
   dueAt: orNull(Time),
@@ -180,7 +183,7 @@ export const Card = v.strictObject({
   mergedAt: orNull(Time),
   mergedCommit: orNull(Commit),
   mergedInto: orNull(Branch),
-  /** A name only: an account is a server's own. */
+  /** Only a name, because accounts are specific to a server. */
   creatorName: orNull(text(0, 500)),
   unread: v.optional(v.boolean(), false),
   deferred: v.optional(v.boolean(), false),
@@ -250,24 +253,24 @@ export const Message = v.strictObject({
       ),
     }),
   ),
-  /** What a person gave with it. What the file has not is left out. */
+  /** The attachments of the message. Attachments that are not in the file are omitted. */
   attachments: v.optional(
     v.pipe(v.array(v.strictObject({ id: IntegerId, filename: text(1, 500) })), v.maxLength(1000)),
     [],
   ),
-  /** The session that still has to be told it. */
+  /** The session that has not received the message yet. */
   waitingSessionId: orNull(IntegerId),
 })
-/** What a card waits for, what it is a part of, and on which card it was found. */
+/** The blockers of a card, its parent, and the card on which it was found. */
 export const Dependency = v.strictObject({
   cardId: IntegerId,
   blockedBy: v.optional(v.pipe(v.array(IntegerId), v.maxLength(maxBlockers)), []),
   parentId: orNull(IntegerId),
   discoveredFromId: orNull(IntegerId),
-  /** The card whose branch its own starts at. */
+  /** The card whose branch this card's branch starts at. */
   baseCardId: orNull(IntegerId),
 })
-/** A review of a card. Its author is a name only: an account is a server's own. */
+/** A review of a card. Its author is only a name, because accounts are specific to a server. */
 export const Review = v.strictObject({
   cardId: IntegerId,
   round: integer(1, Number.MAX_SAFE_INTEGER),

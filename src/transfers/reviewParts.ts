@@ -8,7 +8,7 @@ const cardsAPage = 500
 const { item: Comment } = Review.entries.comments.wrapped.pipe[0]
 const readReviewRecords = exportReviews(entriesOf(Review), entriesOf(Comment))
 
-/** Reviews with their comments and what agents answered. The files as they were stay in the repository that keeps them. */
+/** Reviews with their comments and the agents' answers. The reviewed files stay in the original repository. */
 export const reviews = part({
   name: 'reviews',
   schema: Review,

@@ -9,7 +9,7 @@ import { Schedule } from './records.ts'
 
 type ScheduleRecord = InferOutput<typeof Schedule>
 
-/** The schedules of projects, which come in disabled: nothing of an import runs by itself. */
+/** The schedules of projects, which are imported disabled, because an import must not run anything automatically. */
 export const schedules = part({
   name: 'schedules',
   schema: Schedule,
@@ -26,7 +26,7 @@ export const schedules = part({
       template: JSON.stringify({ ...template, columnId, assigneeIds: [] }),
       anchorAt: tx.now,
       enabled: false,
-      disabledReason: 'It came with an import. Enable it to make it yours.',
+      disabledReason: 'The schedule was imported. Enable it to take it over.',
     })
   },
 })

@@ -3,7 +3,7 @@ import { exportedScripts } from '../store/exports.ts'
 import { part } from './part.ts'
 import { Script } from './records.ts'
 
-/** The scripts of projects, in their order. Nothing of an import runs by itself. */
+/** The scripts of projects, in order. An import runs none of them automatically. */
 export const scripts = part({
   name: 'scripts',
   schema: Script,

@@ -66,7 +66,7 @@ const copies = () => readdirSync(dataDir).filter(name => name.startsWith('damage
 
 describe('a data folder whose database cannot be read', () => {
   const damages: Record<string, { reason: string; damage: () => void; isCopied: boolean }> = {
-    'is missing': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
+    'is missing': { reason: 'it is missing', damage: () => rmSync(file()), isCopied: false },
     'is empty': { reason: 'it is empty', damage: () => truncateSync(file(), 0), isCopied: false },
     'is another kind of file': {
       reason: 'it is not a database',

@@ -207,7 +207,7 @@ test('a worktree with its own conflict, or with a running Git operation, is not 
   const before = state()
   await expect(card.merge()).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('conflicts of its own'),
+    message: expect.stringContaining('unresolved conflicts'),
   })
   expect(state()).toBe(before)
 })

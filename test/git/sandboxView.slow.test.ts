@@ -216,7 +216,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
     session.run('git checkout -q -; echo ours > README; git commit -qam ours; git merge -q side || true')
     await expect(card.merge()).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('conflicts of its own'),
+      message: expect.stringContaining('unresolved conflicts'),
     })
   })
 

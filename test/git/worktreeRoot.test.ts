@@ -80,11 +80,11 @@ test.each<[string, RegExp, () => string]>([
   ['the data folder', /the data folder/, () => project.dataDir],
   ['a folder in the data folder', /the data folder/, () => join(project.dataDir, 'attachments')],
   ['a folder above the data folder', /the data folder|home folder/, () => projects.folder],
-  ['a repository', /lies in the Git repository/, () => project.path],
-  ['a new folder in a repository', /lies in the Git repository/, () => join(project.path, 'new/worktrees')],
+  ['a repository', /is inside the Git repository/, () => project.path],
+  ['a new folder in a repository', /is inside the Git repository/, () => join(project.path, 'new/worktrees')],
   [
     'a link into a repository',
-    /lies in the Git repository/,
+    /is inside the Git repository/,
     () => {
       symlinkSync(project.path, join(roots, 'link'))
       return join(roots, 'link')
@@ -108,7 +108,7 @@ test.each<[string, RegExp, () => string]>([
   ],
   [
     'a world-writable folder',
-    /others may write there/,
+    /other accounts can write to it/,
     () => {
       const path = join(roots, 'open')
       mkdirSync(path)

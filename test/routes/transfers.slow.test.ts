@@ -317,7 +317,9 @@ describe('an import', () => {
       await imported(board, { format: 'board', projectId }, document({ cards, sessions, messages })),
     ).toMatchObject({
       cards: 1,
-      warnings: ["The conversation with a project's assistant was left out: the project has one of its own."],
+      warnings: [
+        "The conversation with a project's assistant was omitted, because the project already has an assistant.",
+      ],
     })
     const own = await imported(board, { format: 'board' }, document({ cards, sessions, messages }))
     expect((await exported(board, own.projectIds[0])).messages).toMatchObject([{ content: 'Hello' }])

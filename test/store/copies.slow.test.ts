@@ -46,7 +46,7 @@ test('a copy without enough disk space is not started, and reports the required 
   await expect(keepMigrationCopy(dataDir, schemaVersion, new Date())).rejects.toMatchObject({
     ...refusal,
     message: expect.stringMatching(
-      /newer than the board's database.* takes 10240\.0 GB.*Make room; or move .*before-migration to a larger disk/,
+      /newer program changes the schema.* takes 10240\.0 GB.*Free disk space, or move .*before-migration to a larger disk/,
     ),
   })
   expect(readdirSync(dataDir)).not.toContain('copy.db')

@@ -27,18 +27,18 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'JSON with trailing data',
     `${JSON.stringify(document())} {}`,
-    [` the file goes on behind its end (byte ${JSON.stringify(document()).length})`],
+    [` the file has data after its end (byte ${JSON.stringify(document()).length})`],
   ],
   [
     'broken entries',
     JSON.stringify(document()).replace('"title":"First"', '"title":First'),
     [expect.stringMatching(/^cards\.0 is not valid JSON \(byte \d+\)$/) as never],
   ],
-  ['another kind of file', { cards: [] }, ['format is required: this is no export of a board']],
+  ['another kind of file', { cards: [] }, ['format is required: this is not an export of a board']],
   ['a newer version', document({ version: 2 }), ['version must be 1']],
   ['an unknown part', document({ secrets: [] }), ['secrets is not a known part']],
   ['a part that is not a list', document({ cards: {} }), ['cards must be a list']],
-  ['a duplicate part', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards stands there more than once']],
+  ['a duplicate part', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards occurs more than once']],
   ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must hold a project']],
   [
     'a project without a board',
@@ -65,7 +65,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'a duplicate id',
     document({ cards: [1, 1].map((id, position) => ({ id, columnId: 1, position, title: 'x' })) }),
-    ['cards.1.id stands there more than once'],
+    ['cards.1.id occurs more than once'],
   ],
   [
     'a duplicate position',

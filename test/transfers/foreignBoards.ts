@@ -122,7 +122,7 @@ export function trelloBoard(count: number): Made {
     file: { name: 'Many', lists, cards, checklists, actions, members },
     cards: expected,
     warnings: [
-      `Actions other than comments, which tell how the board came about, left out: ${count}.`,
+      `Omitted actions other than comments (the history of the board): ${count}.`,
       `Attached files that stay with Trello, linked in the prompts: ${uploads}.`,
       `Votes without a place here: ${votes}.`,
       `Values of custom fields without a place here: ${customs}.`,

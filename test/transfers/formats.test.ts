@@ -51,7 +51,7 @@ describe('a board of Trello', () => {
     })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('Launch 🚀')
     expect(report.warnings).toEqual([
-      'Actions other than comments, which tell how the board came about, left out: 1.',
+      'Omitted actions other than comments (the history of the board): 1.',
       'Custom fields without a place here: 1.',
       'Cards in a list that is not in the file, left out: 1.',
       'Attached files that stay with Trello, linked in the prompts: 1.',
@@ -151,7 +151,7 @@ Trello card: https://trello.com/c/first
 
   it('is rejected if it is not one', async () => {
     expect(await faultsOf(board, { format: 'trello', path }, [])).toEqual([
-      'lists is required: this is no board that Trello has exported',
+      'lists is required: this is not an exported Trello board',
     ])
     expect(await faultsOf(board, { format: 'trello', path }, { lists: [], cards: {} })).toEqual([
       'cards must be a list',

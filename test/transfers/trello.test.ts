@@ -184,7 +184,7 @@ describe('comments', () => {
     expect([draft.cards[0]!.assignees, draft.warnings]).toEqual([
       ['Ada Lovelace'],
       [
-        'Actions other than comments, which tell how the board came about, left out: 1.',
+        'Omitted actions other than comments (the history of the board): 1.',
         'Members of cards who are not in the file, left out: 1.',
       ],
     ])

@@ -2,17 +2,17 @@ import type { CardSource } from '../../contract/cardRecords.ts'
 import type { ColumnType } from '../../contract/fields.ts'
 import type { FittedTexts } from '../../domain/fitCardTexts.ts'
 
-/** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
+/** The column of another program's cards: a list by name, or all open or all done cards. */
 export interface DraftColumn {
-  /** What `map` calls it. */
+  /** The name of the column in `map`. */
   key: string
-  /** The column that it is looked for by its name; without one, by its type. */
+  /** The name by which the column is searched; without one, it is searched by type. */
   name: string | undefined
   columnType: ColumnType
 }
 export interface DraftCard extends FittedTexts {
   column: DraftColumn
-  /** Where it comes from. Undefined if its entry has no ID. */
+  /** The origin of the card. Undefined if its entry has no ID. */
   source: CardSource | undefined
   dueAt?: string
   creatorName?: string
@@ -35,7 +35,7 @@ const activeNames =
   /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/
 const archiveNames = /^archived?(?: tasks| items| cards| \d+)?$/
 
-/** A list's name in lower case without what decorates it: "✅ Done (5)" is "done". */
+/** A list's name in lower case without decoration: "✅ Done (5)" is "done". */
 export const bareName = (name: string): string =>
   name
     .toLowerCase()
@@ -43,7 +43,7 @@ export const bareName = (name: string): string =>
     .replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ')
     .trim()
 
-/** What a list is for, by its name. An unknown name is no reason to start agents there. */
+/** The column type that a list's name suggests. Agents never start in a list with an unknown name. */
 export function typeOf(name: string): ColumnType {
   const bare = bareName(name)
   if (doneNames.test(bare)) return 'done'

@@ -7,7 +7,7 @@ import { bareName, type Draft, type DraftColumn } from './draft.ts'
 
 type NewColumn = Pick<ColumnRow, 'id' | 'name' | 'columnType'>
 
-/** A draft as records, and which of its columns are there already: rows by the ids of its own. */
+/** A draft as records, and its columns that already exist: rows by the draft's own IDs. */
 export interface DraftDocument {
   document: Document
   columnIds: ReadonlyMap<number, number>
@@ -20,8 +20,8 @@ const kanban: Array<{ name: string; columnType: ColumnType }> = [
 ]
 
 /**
- * Makes records of a draft: for a project at `path` with a board of its own, or for a board with these columns. `map` tells by
- * the keys of columns, in upper or lower case, which column is theirs. Cards in active columns are deferred: no agent starts.
+ * Converts a draft to records: for a project at `path` with a separate board, or for a board with these columns. `map` assigns
+ * columns by their keys, case-insensitive. Cards in active columns are deferred, so no agent starts.
  */
 export function draftDocument(
   draft: Draft,
@@ -69,7 +69,7 @@ export function draftDocument(
   }
 }
 
-/** The column of a column, which is created if there is none. Live cards and archived ones are not in one column. */
+/** The target column of a draft column, which is created if there is none. Live and archived cards go to different columns. */
 function columnFor({ name, columnType }: DraftColumn, mapped: string | undefined, columns: NewColumn[]): NewColumn {
   const wanted = mapped ?? name
   const found =
@@ -106,7 +106,7 @@ const newColumn = (columns: readonly NewColumn[], name: string, columnType: Colu
   columnType,
 })
 
-/** A board needs a column for agents, and behind it one for their results. */
+/** A board needs a column for agents, and one after it for their results. */
 function completeColumns(columns: NewColumn[]): void {
   const hasNo = (type: ColumnType) => !columns.some(({ columnType }) => columnType === type)
   if (hasNo('done')) {
@@ -124,7 +124,7 @@ const documentOf = (parts: Readonly<Record<string, readonly unknown[]>>, warning
   organization: null,
   warnings,
   close: async () => {
-    /* nothing is open */
+    /* There is nothing to close. */
   },
   records: async function* (name) {
     for (const [index, value] of (parts[name] ?? []).entries()) yield { place: `${name}.${index}`, value }

@@ -9,8 +9,8 @@ const open: DraftColumn = { key: 'open', name: undefined, columnType: 'backlog' 
 const closed: DraftColumn = { key: 'closed', name: undefined, columnType: 'done' }
 
 /**
- * Reads issues as `gh issue list --json` and `gh pr list --json` print them, and the answers of the REST and GraphQL APIs. The cards are
- * created in the order of the issues' numbers.
+ * Reads issues from the output of `gh issue list --json` and `gh pr list --json`, and from responses of the REST and GraphQL
+ * APIs. The cards are created in the order of the issues' numbers.
  * @throws Problem INVALID_IMPORT
  */
 export async function readGithub(objects: AsyncIterable<Placed>, withPullRequests: boolean): Promise<Draft> {
@@ -23,7 +23,7 @@ class IssueReader {
   readonly #withPullRequests: boolean
   readonly #warnings = new Warnings()
   readonly #issues: Entry[] = []
-  /** Comments that are objects of their own, as the REST API lists them, by the address of their issue. */
+  /** Comments that are separate objects, as in lists of the REST API, by the address of their issue. */
   readonly #comments = new Map<string, Entry[]>()
   #name: string | undefined
 
@@ -53,7 +53,7 @@ class IssueReader {
   }
 
   draft(): Draft {
-    // As gh lists them, the newest comes first. The sort keeps the order of those without a number.
+    // Lists of gh have the newest issue first. The sort keeps the order of issues without a number.
     const numberOf = ({ number }: Entry) => (typeof number === 'number' ? number : 0)
     const cards = this.#issues
       .toReversed()

@@ -36,14 +36,14 @@ function* descend(value: unknown): Generator<Entry> {
 const hasLists = (entry: Entry): boolean =>
   issueLists.some(key => typeof entry[key] === 'object' && entry[key] !== null)
 
-/** The page of an issue. The REST API also gives the address of the issue in the API. */
+/** The page of an issue. The REST API also returns the address of the issue in the API. */
 export const addressOf = ({ html_url, url }: Entry): string =>
   (clean(html_url) || clean(url))
     .replace(/^(https?:\/\/)api\.(github\.com\/)repos\//, '$1$2')
     .replace(/^(https?:\/\/[^/]+\/)api\/v3\/repos\//, '$1')
     .replace(/\/pulls\/(\d+)$/, '/pull/$1')
 
-/** The APIs list pull requests among issues, with fields of their own. */
+/** The APIs list pull requests among issues, with additional fields. */
 export const isPullRequest = (issue: Entry): boolean =>
   Object.keys(record(issue.pull_request)).length > 0 ||
   issue.isPullRequest === true ||
@@ -52,7 +52,7 @@ export const isPullRequest = (issue: Entry): boolean =>
   /^merged$/i.test(clean(issue.state)) ||
   /\/pull\/\d+$/.test(addressOf(issue))
 
-/** Fields with a content that has no place on a card. Addresses of the API are not content. */
+/** Fields whose content the board does not support on a card. Addresses of the API are not content. */
 export const unknownFields = (issue: Entry): string[] =>
   Object.entries(issue)
     .filter(([field, value]) =>
@@ -65,7 +65,7 @@ export const unknownFields = (issue: Entry): string[] =>
 /** GitHub shows comments of deleted accounts as those of "ghost". */
 export const authorOf = ({ author, user }: Entry): unknown => record(author ?? user).login ?? 'ghost'
 
-/** Whether somebody reacted: a list of groups, or counts. */
+/** Whether there are reactions: a list of groups, or counts. */
 export const hasReactions = ({ reactionGroups, reactions }: Entry): boolean =>
   list(reactionGroups).some(group => Number(record(record(group).users).totalCount ?? 1) > 0) ||
   Number(record(reactions).total_count ?? record(reactions).totalCount ?? 0) > 0

@@ -11,7 +11,7 @@ const doing: DraftColumn = { key: '[/]', name: undefined, columnType: 'active' }
 const done: DraftColumn = { key: '[x]', name: undefined, columnType: 'done' }
 
 const checkbox = /^\[\s*([^\s[\]\d]?)\s*\](?:\s+|$)/u
-/** A line that a person would read as a task, although it is code or the rest of a paragraph. */
+/** A line that looks like a task to a reader, although it is code or the rest of a paragraph. */
 const taskLine = /^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s*\[[^\s[\]\d]?\s*\]\s+\S/u
 const isTaskLine = (line: string) => taskLine.test(line.slice(0, 1000))
 const frontMatter = /^(---|\+\+\+)[ \t]*\n((?:.*\n)*?)(?:\1|\.\.\.)[ \t]*(?:\n|$)/
@@ -23,24 +23,24 @@ interface Task {
   title: string
   state: State
   heading: Heading | undefined
-  /** The list items around it that have no check box. */
+  /** The enclosing list items without a check box. */
   groups: readonly string[]
   below: string[]
 }
 interface Heading {
   name: string
-  /** The type that the file states. Undefined if only the name tells. */
+  /** The type that the file states. Undefined if only the name indicates it. */
   columnType?: 'done' | 'archive'
 }
-/** Where blocks are. */
+/** The place of blocks. */
 interface Place {
   groups: readonly string[]
   quotes: number
 }
 
 /**
- * Reads task lists. A task that is not part of another one is a card, the blocks in it and directly below it are its prompt, and a
- * heading with tasks is a column.
+ * Reads task lists. A task that is not part of another one is a card. The blocks in it and directly below it are its prompt, and
+ * a heading with tasks is a column.
  * @throws Problem INVALID_IMPORT if there is no task
  */
 export function readMarkdown(text: string, filename = ''): Draft {
@@ -104,7 +104,7 @@ function columnOf({ state, heading }: Task, columns: ReadonlyMap<string, DraftCo
   return state === 'active' && named?.columnType !== 'active' ? doing : (named ?? todo)
 }
 
-/** The states that Obsidian, GitLab and vimwiki write. Others are marks of tasks that are open. */
+/** The states that Obsidian, GitLab and vimwiki write. Other marks mean open tasks. */
 function stateOf(mark: string): State {
   if (/^[xv✓✔☑√✅]$/iu.test(mark)) return 'done'
   if (/^[-~✗✘❌]$/u.test(mark)) return 'cancelled'
@@ -120,12 +120,12 @@ class TaskReader {
   readonly #tokens: readonly Token[]
   readonly #lines: readonly string[]
   readonly #warnings: Warnings
-  /** How many tasks begin before a token. */
+  /** The number of tasks that begin before a token. */
   readonly #tasksBefore: number[] = [0]
   readonly #commentLines = new Set<number>()
   readonly #isKanban: boolean
   #heading: Heading | undefined
-  /** The task above, while text still belongs to it. */
+  /** The preceding task, while text still belongs to it. */
   #above: Task | undefined
   #isArchiveNext = false
 
@@ -254,7 +254,7 @@ class TaskReader {
     return this.#tasksBefore[to + 1]! > this.#tasksBefore[from]!
   }
 
-  /** The place of the token that ends what begins at one. */
+  /** The index of the token that closes an opening token. */
   #endOf(at: number): number {
     const { nesting, level } = this.#tokens[at]!
     let end = at

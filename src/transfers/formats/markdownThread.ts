@@ -11,7 +11,7 @@ const program = createThreadProgram(new URL(programPath, import.meta.url), impor
 
 export interface MarkdownFile {
   path: string
-  /** The name that its tasks are known by. */
+  /** The name for the source of its tasks. */
   filename: string
 }
 
@@ -19,7 +19,7 @@ export interface MarkdownFile {
 export const loadMarkdownReader = program.load
 
 /**
- * Reads a file of task lists on a thread of its own, because parsing a large one takes seconds.
+ * Reads a file of task lists on a separate thread, because parsing a large one takes seconds.
  * @throws Problem INVALID_IMPORT, or the signal's reason
  */
 export async function readMarkdownFile(file: MarkdownFile, signal: AbortSignal): Promise<Draft> {

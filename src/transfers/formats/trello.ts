@@ -4,7 +4,7 @@ import { clean, fitCardTexts, time, Warnings, type ForeignTexts } from '../../do
 import { sourceOf } from './cardSource.ts'
 import { list, record, typeOf, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 
-/** Trello gives no more actions than this into a file. */
+/** The maximum number of actions in a file from Trello. */
 const maxActions = 1000
 
 interface Trello {
@@ -20,7 +20,7 @@ interface Trello {
 /** Reads a board as Trello exports it to JSON. @throws Problem INVALID_IMPORT */
 export async function readTrello(file: JsonFile): Promise<Draft> {
   for (const name of ['lists', 'cards'])
-    if (!file.names.includes(name)) throw importError(name, 'is required: this is no board that Trello has exported')
+    if (!file.names.includes(name)) throw importError(name, 'is required: this is not an exported Trello board')
   const warnings = new Warnings()
   const board = await readParts(file, warnings)
   const columns = columnsOf(board.lists)
@@ -67,7 +67,7 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     await read('members'),
   ]
   warnings.count(
-    'Actions other than comments, which tell how the board came about, left out',
+    'Omitted actions other than comments (the history of the board)',
     actions.filter(({ type }) => type === undefined).length,
   )
   for (const name of ['customFields', 'pluginData'])
@@ -95,10 +95,12 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
   }
 }
 
-/** Comments, also those that came with a copy of a card. */
+/** Comments, including those that came with a copy of a card. */
 const commentTypes: readonly unknown[] = ['commentCard', 'copyCommentCard']
 
-/** Most of a file is actions, which repeat its other parts. Only they have the names of people who have left the board. */
+/**
+ * Most of a file consists of actions, which repeat its other parts. Only they have the names of people who have left the board.
+ */
 function keepUseful(name: string, entry: Entry): Entry {
   if (name !== 'actions') return entry
   const { type, date, data, idMemberCreator } = entry
@@ -123,7 +125,10 @@ function grouped(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ma
   return groups
 }
 
-/** Lists as columns: those named so are done, else the last one. Closed ones are archives, apart from open ones of the same name. */
+/**
+ * Converts lists to columns: lists with such a name are done, otherwise the last one. Closed lists are archives, separate from
+ * open ones of the same name.
+ */
 function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
   const named = lists.map(({ id, name, closed }) => ({
     id: clean(id),
@@ -144,10 +149,10 @@ function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
   return columns
 }
 
-/** A name of one sign, three times or more, as Trello draws a line for it. */
+/** A name of one repeated character, which Trello shows as a separator. */
 const separator = /^\s*([-\u2010-\u2015\u2500-\u257f_*=~.#])\1{2,}\s*$/u
 
-/** Undefined for a task. */
+/** The reason to omit a card. Undefined for a task. */
 function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
   if (isTemplate === true) return 'Template cards, left out'
   if (cardRole === 'separator' || separator.test(clean(name))) return 'Separators, left out'
@@ -202,7 +207,7 @@ function facts(card: Entry): string {
     .join('\n')
 }
 
-/** Items are steps of one piece of work: check boxes of the prompt, in which an agent sees them, and no cards of their own. */
+/** Items are steps of one task, so they become check boxes of the prompt, which an agent sees, instead of separate cards. */
 const checklists = (lists: readonly Entry[], { people }: Trello) =>
   [...lists]
     .sort((a, b) => place(a) - place(b))
@@ -234,6 +239,6 @@ const comments = ({ comments, people }: Trello, id: string): ForeignTexts['comme
       createdAt: date,
     }))
 
-/** The first eight digits of an id of Trello's are the seconds at which it was made. */
+/** The first eight digits of a Trello ID are the seconds of its creation. */
 const born = (id: string) =>
   /^[0-9a-f]{24}$/.test(id) ? time(new Date(Number.parseInt(id.slice(0, 8), 16) * 1000).toISOString()) : undefined
