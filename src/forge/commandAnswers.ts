@@ -67,7 +67,7 @@ const Issue = v.object({
 const maxRecords = 2000
 const all = <T extends v.GenericSchema>(schema: T) => v.pipe(v.array(schema), v.maxLength(maxRecords))
 
-/** What a forge's command may answer, by what it was asked (docs/forges.md). */
+/** The allowed responses of a forge's command, by request (docs/forges.md). */
 export const answers = {
   Account: v.pipe(
     v.object({ account: Name }),
@@ -79,7 +79,7 @@ export const answers = {
     mergeMethods: v.optional(v.array(MergeMethod), ['merge']),
   }),
   Pull,
-  /** A request, and what the forge did not take of it. */
+  /** A pull request, and the fields that the forge did not accept. */
   TakenPull: v.object({ ...pull, notTaken: v.optional(v.pipe(v.array(Title), v.maxLength(100)), []) }),
   Nothing: v.pipe(
     Anything,
@@ -115,7 +115,7 @@ export const Failed = v.object({
   error: v.object({
     reason: v.picklist(['unreachable', 'limited', 'refused', 'missing', 'invalid', 'conflict']),
     message: Title,
-    /** When it may be asked again. */
+    /** When the forge can be queried again. */
     retryAt: v.optional(
       v.pipe(
         Moment,

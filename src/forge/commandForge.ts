@@ -16,7 +16,7 @@ const maxAnswerBytes = 4 * 1024 * 1024
 const maxWordsBytes = 4096
 const maxSaidLength = 300
 
-/** What a forge's command runs with. */
+/** The options of a forge's command. */
 export interface CommandForgeOptions {
   command: string
   projectId: number
@@ -27,8 +27,9 @@ export interface CommandForgeOptions {
 }
 
 /**
- * Another forge, asked by a program of the project's: it reads one request and prints one answer, both JSON (docs/forges.md). It has no
- * secret of the server's. What it does not support is empty where it is read, and fails with 'invalid' where it is done.
+ * Another forge, through a program of the project: the program reads one request and prints one response, both JSON
+ * (docs/forges.md). It gets no secret of the server. An unsupported read is empty, and an unsupported change fails with
+ * 'invalid'.
  */
 export function createCommandForge(options: CommandForgeOptions): Forge {
   const ask = <T>(action: string, schema: Schema<T>, request: object = {}) =>
@@ -105,10 +106,10 @@ async function askCommand<T>(
 const odd = (action: string, why: string) =>
   new ForgeFailed('odd', `The answer of the forge's command to "${action}" is not as documented: ${why}.`)
 
-/** Runs the command once. @returns its answer, parsed */
+/** Runs the command once. @returns its parsed response */
 async function run(options: CommandForgeOptions, request: string): Promise<unknown> {
   const { command, path, projectId, processTrees } = options
-  // It speaks with the forge, not with the board.
+  // The program communicates with the forge, not with the board.
   const { BOARD_URL: _, ...env } = commandEnvironment({ url: '', projectId })
   const child = await processTrees
     .spawn({
@@ -142,7 +143,7 @@ async function run(options: CommandForgeOptions, request: string): Promise<unkno
   }
 }
 
-/** Reads what it prints, and of too much nothing. */
+/** Reads the output. Returns undefined if there is too much. */
 function readAnswer({ stdout }: Child): () => Promise<string | undefined> {
   const tail = createTail(maxAnswerBytes)
   let size = 0
@@ -152,7 +153,7 @@ function readAnswer({ stdout }: Child): () => Promise<string | undefined> {
   })
   const ended = new Promise<void>(resolve => stdout.once('close', resolve))
   return async () => {
-    // A process that could not be ended may keep it open.
+    // A process that could not be ended might keep the stream open.
     await Promise.race([ended, delay(lastWordsMs, undefined, { ref: false })])
     stdout.destroy()
     return size > maxAnswerBytes ? undefined : tail.text()

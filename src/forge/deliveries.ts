@@ -3,17 +3,17 @@ import * as v from 'valibot'
 import type { ForgeAddress } from './forge.ts'
 import { Branch, Count, Sha } from './forgeFields.ts'
 
-/** What a forge's webhook told of. Only what it is about counts: what is true now the forge is asked. */
+/** The content of a forge's webhook delivery. The board uses only its subject and reads the current state from the forge. */
 export interface ForgeDelivery {
-  /** `pull`: a request or the commits of a branch. `other`: nothing that the board follows. */
+  /** `pull`: a pull request or the commits of a branch. `other`: an event that the board does not use. */
   kind: 'pull' | 'checks' | 'review' | 'comment' | 'issue' | 'ping' | 'other'
-  /** The same however often it is delivered. */
+  /** Identical for each repeated delivery. */
   id: string
   /** owner/name; on GitLab with all groups. */
   repository?: string
-  /** Of a pull request. */
+  /** The number of a pull request. */
   number?: number
-  /** Of an issue. */
+  /** The number of an issue. */
   issue?: number
   branch?: string
   commit?: string
@@ -21,7 +21,7 @@ export interface ForgeDelivery {
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 type About = Omit<ForgeDelivery, 'id' | 'repository'>
 
-/** A part of a body that is not as described says nothing. */
+/** Ignores a part of a body that differs from the documentation. */
 const known = <T>(schema: v.GenericSchema<unknown, T>) => v.optional(v.fallback(v.optional(schema), undefined))
 const part = <T extends v.ObjectEntries>(entries: T) =>
   known(v.object(entries) as v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<T, undefined>>>)
@@ -62,8 +62,8 @@ const Body = v.object({
 type Body = v.InferOutput<typeof Body>
 
 /**
- * Reads a delivery of a forge's webhook.
- * @param body as it came
+ * Parses a delivery of a forge's webhook.
+ * @param body the verbatim body
  * @returns undefined if it was not signed with the secret
  */
 export function readDelivery(
@@ -108,10 +108,10 @@ function isSigned(
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-/** Takes as long whether they differ early or late. */
+/** Compares in constant time. */
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
 
-/** JSON, or a form with JSON in it, which GitHub sends where nobody chose. */
+/** JSON, or a form with JSON in it, which is GitHub's default. */
 function parse(body: Buffer, type: string | undefined): Body | undefined {
   const text = body.toString('utf8')
   try {
@@ -123,7 +123,7 @@ function parse(body: Buffer, type: string | undefined): Body | undefined {
   }
 }
 
-/** Events of GitHub, and of Gitea and Forgejo, which have the same and some by other names. */
+/** Events of GitHub, and of Gitea and Forgejo, which use some other names. */
 function ofGitHub(event: string, said: Body): About {
   const { pull_request: pull, issue } = said
   const ofPull = { number: pull?.number, branch: pull?.head?.ref, commit: pull?.head?.sha }
@@ -173,7 +173,7 @@ function ofGitLab(said: Body): About {
   }
 }
 
-/** The zeros of a deleted branch are no commit. */
+/** A deleted branch has zeros instead of a commit. */
 const ofPush = ({ ref, after }: Body): About =>
   ref?.startsWith('refs/tags/')
     ? { kind: 'other' }

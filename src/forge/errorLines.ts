@@ -3,11 +3,11 @@ import { cleanText } from './forgeFields.ts'
 const before = 3
 const after = 8
 const maxLineLength = 1000
-/** How much of the room the lines around errors may take; the end of the log has the rest. */
+/** The maximum share of the length for the lines around errors. The end of the log gets the rest. */
 const errorShare = 0.5
 const leftOut = '[...]'
 
-/** Sequences that colour a terminal and move in it, and what GitLab folds sections by. */
+/** Terminal sequences for colors and cursor movement, and the markers of GitLab's sections. */
 const terminal = new RegExp(
   '\\u001b\\[[0-?]*[ -/]*[@-~]|\\u001b\\][^\\u0007\\u001b]*(?:\\u0007|\\u001b\\\\)|\\u001b[@-Z\\\\-_]|section_(?:start|end):\\d+:[^\\r\\n]*\\r?',
   'g',
@@ -16,18 +16,18 @@ const timestamp =
   /^\ufeff?(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?)[ \t]?(?:\d\d[OE][+ ]?)?/
 const failing =
   /##\[error\]|\b(?:error|errors|fatal|failed|failure|failing|panic|panicked|exception|traceback|assertion\w*|segmentation fault|undefined reference|unhandled|killed)\b|\w(?:Error|Exception)\b|\bnot ok\b|^\s*(?:✗|✘|✖|×|❌|FAIL\b)/i
-/** They speak of errors where none are. */
+/** Lines that mention errors although there are none. */
 const harmless = /\b(?:0|no) (?:errors?|failed|failures?|failing)\b|\b(?:errors?|failed|failures?)[:=] ?0\b/i
 
 /**
- * What of a log tells why it failed: the lines around its first errors, and its end. Without colours, controls and the times of lines,
- * and at most `maxBytes` long in UTF-8.
+ * The parts of a log that explain its failure: the lines around its first errors, and its end. Without colors, control characters
+ * and timestamps, and at most `maxBytes` long in UTF-8.
  */
 export function errorLines(log: string, maxBytes: number): string {
   const lines = log
     .replace(terminal, '')
     .split('\n')
-    // A line that was written over shows what was written last.
+    // Of an overwritten line, only the last version counts.
     .map(line => plain(line.trimEnd().split('\r').at(-1)!))
   while (lines.at(-1) === '') lines.pop()
   const all = lines.join('\n')
@@ -42,7 +42,7 @@ export function errorLines(log: string, maxBytes: number): string {
   return render(lines, index => index >= end || errors.at.has(index))
 }
 
-/** The first errors and what stands around them, as many as there is room for. */
+/** The first errors with the lines around them, as many as fit. */
 function aroundErrors(
   lines: readonly string[],
   sizes: readonly number[],

@@ -2,33 +2,33 @@ import type { MergeMethod } from '../contract/forge.ts'
 import type { CheckState, ReviewVerdict } from '../contract/pullRequestRecords.ts'
 
 /**
- * What the board needs of a forge (GitHub, GitLab, Gitea or Forgejo, a command). All text and every address that it answers are bounded
- * and without control characters, and addresses are of http or https; what they say is hostile all the same.
- * Each function throws ForgeFailed.
+ * The forge functions that the board needs (GitHub, GitLab, Gitea or Forgejo, a command). All texts and addresses in their
+ * results are limited in length and without control characters, and addresses use http or https. Their content is still
+ * untrusted. Each function throws ForgeFailed.
  */
 export interface Forge {
-  /** The account that the token belongs to, to know what the board has said itself. */
+  /** The account of the token, to recognize the board's own comments. */
   account(): Promise<string>
   repository(): Promise<{ defaultBranch: string; url: string; mergeMethods: readonly MergeMethod[] }>
-  /** The newest request from a branch of this repository, open ones first. */
+  /** The newest pull request from a branch of this repository, open ones first. */
   findPull(branch: string): Promise<ForgePull | undefined>
-  /** Fails with 'invalid' where there is one already. `notTaken`: reviewers and labels that the forge does not know, and why. */
+  /** Fails with 'invalid' if there already is one. `notTaken`: reviewers and labels that the forge does not accept, and why. */
   createPull(request: NewPull): Promise<{ pull: ForgePull; notTaken: readonly string[] }>
-  /** What `since` knows (an ETag) may be answered with 'unchanged'. */
+  /** If nothing changed since `since` (an ETag), the result can be 'unchanged'. */
   readPull(number: number, since?: string): Promise<ForgePull | 'unchanged'>
-  /** Names that are there already are not added, and those that are not there not taken away. `notTaken` as when it is made. */
+  /** Adding an existing name and removing a missing one have no effect. `notTaken` as in `createPull`. */
   updatePull(number: number, change: PullChange): Promise<{ pull: ForgePull; notTaken: readonly string[] }>
   closePull(number: number): Promise<void>
-  /** Merges if its head is still `headCommit`. @returns the commit that it came to in the base */
+  /** Merges if its head is still `headCommit`. @returns the resulting commit in the base */
   mergePull(number: number, merge: { method: MergeMethod; headCommit: string; title?: string }): Promise<string | null>
   listChecks(pull: Pick<ForgePull, 'number' | 'headCommit'>): Promise<ForgeCheck[]>
-  /** The end of a failed check's log, and the lines around errors in it; undefined where the forge has none. */
+  /** The end of a failed check's log, and the lines around errors in it. Undefined if the forge has no log. */
   readCheckLog(check: ForgeCheck, maxBytes: number): Promise<string | undefined>
-  /** Of each author the newest that counts: a verdict goes before remarks that came after it. */
+  /** The newest relevant review of each author: a verdict takes precedence over later comments. */
   listReviews(number: number): Promise<ForgeReview[]>
-  /** Comments on lines, on the request as a whole, and what reviews without a verdict say, oldest first. */
+  /** Comments on lines and on the pull request as a whole, and the texts of reviews without a verdict, oldest first. */
   listPullComments(number: number): Promise<ForgeComment[]>
-  /** Answers a comment on a line in its thread; without `to`, or where that is in no thread, comments on the request. */
+  /** Answers a comment on a line in its thread. Without `to`, or if `to` is in no thread, comments on the pull request. */
   commentOnPull(number: number, body: string, to?: string): Promise<ForgeComment>
   /** Issues, not pull requests, with a label, that changed since a time; oldest change first. */
   listIssues(query: { label: string; since?: string }): Promise<ForgeIssue[]>
@@ -41,7 +41,7 @@ export interface Forge {
   deleteIssueComment(number: number, id: string): Promise<void>
 }
 
-/** Of a forge, its requests. */
+/** The functions for pull requests. */
 export type PullPart = Pick<
   Forge,
   'account' | 'repository' | 'findPull' | 'createPull' | 'readPull' | 'updatePull' | 'closePull' | 'mergePull'
@@ -72,23 +72,23 @@ export interface ForgePull {
   base: string
   branch: string
   headCommit: string
-  /** People who are asked for a review. On GitHub and Gitea not those who have answered. */
+  /** The requested reviewers. On GitHub and Gitea, without those who have answered. */
   reviewers: readonly string[]
   labels: readonly string[]
   /** Null while the forge is computing it. */
   mergeable: boolean | null
   /**
-   * Whether all is there that the forge demands before a merge: checks, approvals. Checks that it does not demand may fail or be running.
-   * Null where it does not say.
+   * Whether everything that the forge requires before a merge is present: checks, approvals. Optional checks can fail or be
+   * running. Null if the forge does not report it.
    */
   ready: boolean | null
   mergeCommit: string | null
   updatedAt: string
-  /** For `readPull`. */
+  /** The ETag for `readPull`. */
   etag?: string
 }
 export interface ForgeCheck {
-  /** The forge's own name of this run: a check that restarts has another. */
+  /** The forge's ID of this run. A restarted check has another one. */
   id: string
   name: string
   state: CheckState
@@ -108,12 +108,12 @@ export interface ForgeComment {
   id: string
   author: string
   body: string
-  /** Where it stands in the changes. */
+  /** The file of the comment in the changes. */
   path: string | null
   line: number | null
-  /** The review that it is part of. */
+  /** The review that the comment belongs to. */
   reviewId: string | null
-  /** The comment that it answers. */
+  /** The comment that this one answers. */
   inReplyTo: string | null
   resolved: boolean
   createdAt: string
@@ -131,16 +131,17 @@ export interface ForgeIssue {
 }
 
 /**
- * unreachable: no answer, or 5xx after retries. limited: too many requests; `retryAt` says until when. refused: the token is wrong or may
- * not do this. missing: there is no such repository, request or issue. invalid: the forge does not take what was asked, and `message` says
- * why. conflict: its state does not allow it: not mergeable, another head. odd: its answer is none that it documents.
+ * unreachable: no response, or 5xx after retries. limited: too many requests; `retryAt` is the end of the limit. refused: the
+ * token is invalid or lacks a permission. missing: the repository, pull request or issue does not exist. invalid: the forge does
+ * not accept the request, and `message` explains why. conflict: the state does not allow it: not mergeable, another head. odd:
+ * the response is not documented.
  */
 export type ForgeFailure = 'unreachable' | 'limited' | 'refused' | 'missing' | 'invalid' | 'conflict' | 'odd'
 
-/** A forge did not do what it was asked. The message holds no secret. */
+/** Thrown if a request to a forge failed. The message contains no secret. */
 export class ForgeFailed extends Error {
   readonly reason: ForgeFailure
-  /** Epoch milliseconds before which it is not to be asked again. */
+  /** Epoch milliseconds before which the forge must not be queried again. */
   readonly retryAt: number | undefined
   constructor(reason: ForgeFailure, message: string, { retryAt, cause }: { retryAt?: number; cause?: unknown } = {}) {
     super(message, { cause })
@@ -150,12 +151,15 @@ export class ForgeFailed extends Error {
   }
 }
 
-/** Where a forge is and which repository is meant. */
+/** The location of a forge and its repository. */
 export interface ForgeAddress {
   kind: 'github' | 'gitlab' | 'gitea'
-  /** Of its API, without a slash at the end: https://api.github.com, https://gitlab.com/api/v4, https://codeberg.org/api/v1. */
+  /**
+   * The address of its API, without a trailing slash: https://api.github.com, https://gitlab.com/api/v4,
+   * https://codeberg.org/api/v1.
+   */
   apiUrl: string
-  /** Of its pages: https://github.com. Git over HTTP is there too. */
+  /** The address of its pages, and of Git over HTTP: https://github.com. */
   webUrl: string
   /** owner/name; on GitLab with all groups. */
   repository: string

@@ -13,13 +13,13 @@ export interface ForgeDependencies {
   db: Reader
   deviceGrants: { secretOf(credential: CredentialRow): Promise<{ token: string }> }
 }
-/** A project's forge. `token` is for its API at `address`, and nowhere else. */
+/** A project's forge. `token` must be sent only to its API at `address`. */
 export interface ProjectForge {
   settings: ForgeSettings
   remote: Remote
   address: ForgeAddress
   token: string
-  /** Whose credential it is: their requests may reach what they may. */
+  /** The owner of the credential, whose network access applies to the requests. */
   userId: number
 }
 
@@ -31,8 +31,8 @@ const usernames: Readonly<Record<ForgeAddress['kind'], string>> = {
 }
 
 /**
- * The sealed token of a project for Git over HTTP; undefined where it has none.
- * @throws Problem CONFLICT before there is a secret, SEALED_WITH_OTHER_KEY
+ * The encrypted token of a project for Git over HTTP. Undefined if there is none.
+ * @throws Problem CONFLICT if there is no secret yet, SEALED_WITH_OTHER_KEY
  */
 export async function gitCredentialOf(
   { db, deviceGrants }: ForgeDependencies,
@@ -66,13 +66,13 @@ export async function findProjectForge(
   const address = forgeAddressOf(kind, account, remote.url)
   if (!address)
     throw notConfigured(
-      `The remote ${remote.name} is no repository of ${webUrlOf(account)}, which the credential "${account.name}" is for.`,
+      `The remote ${remote.name} is not a repository on ${webUrlOf(account)}, the forge of the credential "${account.name}".`,
     )
   const { token } = await deviceGrants.secretOf(account)
   return { settings, remote, address, token, userId: account.userId }
 }
 
-/** @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT where there is no such remote */
+/** @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT if there is no such remote */
 export async function findForgeRemote(
   project: ProjectRow,
   path: string,

@@ -1,18 +1,18 @@
 import type { ForgeAddress } from './forge.ts'
 
 type Kind = ForgeAddress['kind']
-/** Of a credential: what it is for, and where, if that is not the provider's public address. */
+/** The forge of a credential, and its address if that is not the provider's public one. */
 interface ForgeAccount {
   provider: string
   baseUrl: string | null
 }
 interface RemoteAddress {
   host: string
-  /** Without a slash before it and .git behind it. */
+  /** The path without a leading slash and without .git. */
   path: string
 }
 
-/** The forges that everybody knows, by the host of their pages and those under which they offer Git over SSH. */
+/** The public forges, by the host of their pages and the hosts of Git over SSH. */
 const publicForges: ReadonlyArray<{ kind: Kind; webUrl: string; hosts: readonly string[] }> = [
   { kind: 'github', webUrl: 'https://github.com', hosts: ['github.com', 'www.github.com', 'ssh.github.com'] },
   { kind: 'gitlab', webUrl: 'https://gitlab.com', hosts: ['gitlab.com', 'altssh.gitlab.com'] },
@@ -23,13 +23,15 @@ const githubApi = 'https://api.github.com'
 
 const isKind = (name: string | null): name is Kind => name !== null && Object.hasOwn(apiPaths, name)
 
-/** The kind of forge at a remote's host, where the host is a public one. */
+/** The kind of forge at a remote's host, if the host is a public one. */
 const publicKindOf = (url: string): Kind | undefined => {
   const host = parseRemote(url)?.host
   return publicForges.find(({ hosts }) => host !== undefined && hosts.includes(host))?.kind
 }
 
-/** What a project's forge is: what the project says, else its credential, else the remote's host. */
+/**
+ * The kind of a project's forge: from the project's settings, otherwise from its credential, otherwise from the remote's host.
+ */
 export const forgeKindOf = (
   said: Kind | null,
   account: Pick<ForgeAccount, 'provider'> | undefined,
@@ -38,8 +40,9 @@ export const forgeKindOf = (
   said ?? (isKind(account?.provider ?? null) ? (account!.provider as Kind) : publicKindOf(remoteUrl))
 
 /**
- * The address of a forge's pages, under which it offers Git over HTTP, as a credential says. It alone says to whom its token is sent: a
- * remote can be rewritten by whoever may write the repository's configuration. Undefined where it is none of a forge.
+ * The address of a forge's pages and of Git over HTTP, from the credential. Only the credential determines where its token is
+ * sent, because everyone with write access to the repository's configuration can change a remote. Undefined if the credential is
+ * not for a forge.
  */
 export function webUrlOf({ provider, baseUrl }: ForgeAccount): string | undefined {
   if (!isKind(provider)) return undefined
@@ -48,16 +51,14 @@ export function webUrlOf({ provider, baseUrl }: ForgeAccount): string | undefine
   return url === githubApi ? 'https://github.com' : url.replace(new RegExp(`${apiPaths[provider]}$`), '')
 }
 
-/**
- * Where a forge's API is, and which repository a remote is in it. Undefined where the remote is elsewhere than the credential's forge.
- */
+/** The address of a forge's API, and the remote's repository in it. Undefined if the remote is not on the credential's forge. */
 export function forgeAddressOf(kind: Kind, account: ForgeAccount, remoteUrl: string): ForgeAddress | undefined {
   const [webUrl, remote] = [webUrlOf({ ...account, provider: kind }), parseRemote(remoteUrl)]
   if (webUrl === undefined || !remote) return undefined
   const { hostname, pathname } = new URL(webUrl)
   const hosts = publicForges.find(each => each.webUrl === webUrl)?.hosts ?? [hostname]
   const prefix = pathname.replace(/^\/|\/$/g, '')
-  // Over SSH the pages' path is not part of it.
+  // The path of the pages is not part of an SSH address.
   const repository =
     prefix !== '' && remote.path.startsWith(`${prefix}/`) ? remote.path.slice(prefix.length + 1) : remote.path
   if (!hosts.includes(remote.host) || !isRepository(kind, repository)) return undefined
@@ -74,7 +75,10 @@ const isRepository = (kind: Kind, path: string): boolean => {
   )
 }
 
-/** Reads `https://host/path`, `ssh://user@host:port/path` and `user@host:path`. Undefined for a folder and what else Git takes. */
+/**
+ * Parses `https://host/path`, `ssh://user@host:port/path` and `user@host:path`. Undefined for a folder and other addresses that
+ * Git accepts.
+ */
 function parseRemote(url: string): RemoteAddress | undefined {
   const short = /^(?:[^@/\s]+@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?!\/\/)(.+)$/.exec(url)
   if (short) return { host: short[1]!.toLowerCase(), path: pathOf(short[2]!) }

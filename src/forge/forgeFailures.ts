@@ -18,7 +18,7 @@ const reasons: Readonly<Record<number, ForgeFailure>> = {
   423: 'conflict',
 }
 const maxSaidLength = 300
-/** GitHub's documentation: without another word, wait at least a minute. */
+/** The default wait of at least a minute from GitHub's documentation. */
 const usualWaitMs = 60_000
 const maxWaitMs = 24 * 60 * 60_000
 
@@ -28,11 +28,11 @@ export interface ForgeAccess {
   apiUrl: string
   /** The headers of each request, which contain the token. */
   headers: Readonly<Record<string, string>>
-  /** Redacted from messages. */
+  /** The token, which is redacted from messages. */
   token: string
 }
 
-/** What an answer means if it is a failure. */
+/** The failure that a response means, if any. */
 export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: number): ForgeFailed | undefined {
   const { status } = answer
   if (status >= 200 && status < 400) return undefined
@@ -48,7 +48,7 @@ export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: numb
   return new ForgeFailed(reason, `${name} answered with status ${status}${words === '' ? '' : `: ${words}`}`)
 }
 
-/** When it may be asked again, where it says that it was asked too much. */
+/** When the forge can be queried again, if it reports too many requests. */
 function limitedUntil({ status, headers }: OutboundAnswer, said: string, now: number): number | undefined {
   if (status !== 429 && status !== 403) return undefined
   const isUsedUp = (headers['x-ratelimit-remaining'] ?? headers['ratelimit-remaining']) === '0'
@@ -60,7 +60,7 @@ function limitedUntil({ status, headers }: OutboundAnswer, said: string, now: nu
   return Math.min(Math.max(Number.isNaN(at) ? now + usualWaitMs : at, now + 1000), now + maxWaitMs)
 }
 
-/** What the forge says of its failure. */
+/** The forge's message about its failure. */
 function messageOf(text: string): string {
   try {
     const said = JSON.parse(text) as unknown
@@ -89,7 +89,7 @@ const joinWords = (words: readonly string[]): string => words.filter(Boolean).jo
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** There is a request already: a conflict that does not go away. @throws */
+/** There already is a pull request, which is a permanent conflict. @throws */
 export function asInvalid(error: unknown): never {
   if (error instanceof ForgeFailed && error.reason === 'conflict')
     throw new ForgeFailed('invalid', error.message, { cause: error })

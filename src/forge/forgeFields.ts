@@ -1,15 +1,15 @@
 import * as v from 'valibot'
 
-/** Bounds of what a forge says, in characters. */
+/** Limits of a forge's texts, in characters. */
 const maxNameLength = 255
 const maxTitleLength = 500
 const maxTextLength = 65_536
 const maxUrlLength = 2048
 
-/** Controls but tabs and line breaks, and what changes the direction of text or hides in it. */
+/** Control characters except tabs and line breaks, and characters that change the text direction or are invisible. */
 const hidden = /[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\p{Cs}/gu
 
-/** Text of a forge in several lines: without control characters, and bounded. */
+/** A text of a forge in several lines, without control characters, limited in length. */
 export const cleanText = (text: string, maxLength = maxTextLength): string =>
   cut(
     text
@@ -19,7 +19,7 @@ export const cleanText = (text: string, maxLength = maxTextLength): string =>
     maxLength,
   )
 
-/** The same in one line. */
+/** Like `cleanText`, in one line. */
 export const cleanLine = (text: string, maxLength = maxTitleLength): string =>
   cut(
     cleanText(text, 2 * maxLength)
@@ -28,7 +28,7 @@ export const cleanLine = (text: string, maxLength = maxTitleLength): string =>
     maxLength,
   )
 
-/** An address of a page, or null if it is none of http or https, or holds a password. */
+/** The address of a page. Null if it does not use http or https, or contains a password. */
 export function pageUrl(text: string | null | undefined): string | null {
   if (!text || text.length > maxUrlLength || !URL.canParse(text)) return null
   const { protocol, username, password, href } = new URL(text)
@@ -36,11 +36,11 @@ export function pageUrl(text: string | null | undefined): string | null {
   return isPage && href.length <= maxUrlLength ? href : null
 }
 
-/** Not within a character of two units. */
+/** Does not cut within a surrogate pair. */
 const cut = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
 
-/** The fields of answers. Each makes what a forge says fit to be stored and shown. */
+/** The fields of responses. Each makes the forge's content safe to store and show. */
 export const Title = v.pipe(
   v.string(),
   v.transform(text => cleanLine(text)),
@@ -62,9 +62,9 @@ export const Moment = v.pipe(
   v.check(text => !Number.isNaN(Date.parse(text)), 'must be a time'),
   v.transform(text => new Date(text).toISOString()),
 )
-/** What of an answer is of no interest. */
+/** A value that the board does not use. */
 export const Anything = v.unknown()
 export const Sha = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/))
 export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-/** A branch, as it is: it is only compared and asked for. */
+/** A branch, verbatim, because it is only compared and queried. */
 export const Branch = v.pipe(v.string(), v.maxLength(1024))

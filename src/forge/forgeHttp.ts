@@ -9,16 +9,16 @@ import { failureOf, type ForgeAccess } from './forgeFailures.ts'
 
 const timeLimitMs = 20_000
 const logTimeLimitMs = 60_000
-/** A hundred issues with the longest texts that GitHub takes are 7 MB. */
+/** A hundred issues with the longest texts that GitHub accepts are 7 MB. */
 const maxAnswerBytes = 16 * 1024 * 1024
-/** What is kept of the end of a log, to look for errors in it. */
+/** The length of a log's end that is searched for errors. */
 const maxLogBytes = 4 * 1024 * 1024
 const maxPages = 20
 const maxRedirects = 3
 const attempts = 3
 const pauses = { firstMs: 250, maxMs: 2000, jitter: 0.3 }
 
-/** `dispatcher` connects as the egress policy allows; undefined: anywhere. */
+/** `dispatcher` connects according to the egress policy. Undefined allows any address. */
 export interface ForgeOptions {
   dispatcher: Dispatcher | undefined
   clock?: () => Date
@@ -27,17 +27,18 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>
 export type Schema<T> = v.GenericSchema<unknown, T>
 
 /**
- * Requests to a forge's API, at paths below its address, or at whole addresses of its origin. All throw ForgeFailed. Reads are repeated
- * when nothing answers, or with 5xx; writes never, for they may have been done: whoever asked finds out by looking.
+ * Requests to a forge's API, at paths below its address, or at whole addresses of its origin. All throw ForgeFailed. Reads are
+ * retried without a response, or after 5xx. Writes are never retried, because they might have taken effect: the caller reads the
+ * state again.
  */
 export interface ForgeHttp {
   get<T>(path: string, schema: Schema<T>, query?: Query): Promise<T>
-  /** With an ETag from before, the answer may be 'unchanged'. */
+  /** With an earlier ETag, the result can be 'unchanged'. */
   getSince<T>(path: string, schema: Schema<T>, etag?: string): Promise<{ value: T; etag?: string } | 'unchanged'>
-  /** The items of all pages, up to a bound. */
+  /** The items of all pages, up to a maximum. */
   list<T>(path: string, page: Schema<T[]>, query?: Query): Promise<T[]>
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: object, schema: Schema<T>): Promise<T>
-  /** The end of a text, also where the forge sends one elsewhere for it, without the token. Undefined: there is none. */
+  /** The end of a text, following redirects to other hosts without the token. Undefined if there is none. */
   log(path: string): Promise<string | undefined>
 }
 
@@ -85,7 +86,7 @@ export function createForgeHttp(access: ForgeAccess, options: ForgeOptions): For
   }
 }
 
-/** Sends one request with the token, which goes to the forge's own origin only. */
+/** Sends one request with the token, which goes only to the forge's own origin. */
 async function answerOf(
   access: ForgeAccess,
   options: ForgeOptions,
@@ -111,7 +112,7 @@ async function answerOf(
   return answer
 }
 
-/** Reads, also where it is redirected to. Only logs may be on another host. */
+/** Reads, and follows redirects. Only logs can be on another host. */
 async function follow(
   { apiUrl }: ForgeAccess,
   ask: (url: string, request: OutboundRequest, isLog?: boolean) => Promise<OutboundAnswer>,
@@ -139,7 +140,7 @@ function urlOf({ apiUrl }: ForgeAccess, path: string, query: Query = {}): string
   return url.href
 }
 
-/** What asks for the next page. Of its address only the query counts: the rest may be a proxy's, or somebody else's. */
+/** The query of the next page. The rest of its address is ignored, because it can be a proxy's or untrusted. */
 function nextPage({ apiUrl }: ForgeAccess, { headers: { link = '' } }: OutboundAnswer): Query | undefined {
   const next = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/.exec(link)?.[1]
   if (next === undefined || !URL.canParse(next, apiUrl)) return undefined
@@ -147,7 +148,10 @@ function nextPage({ apiUrl }: ForgeAccess, { headers: { link = '' } }: OutboundA
 }
 
 function parse<T>(schema: Schema<T>, path: string, { text }: OutboundAnswer): T {
-  const what = new ForgeFailed('odd', `The forge answered what it does not document: ${path.slice(0, 300)}.`)
+  const what = new ForgeFailed(
+    'odd',
+    `The response of the forge does not follow its documentation: ${path.slice(0, 300)}.`,
+  )
   let said: unknown
   try {
     said = text === '' ? undefined : JSON.parse(text)

@@ -4,9 +4,9 @@ import { ForgeFailed, type PullChange } from './forge.ts'
 import { Anything, Name } from './forgeFields.ts'
 import type { ForgeHttp } from './forgeHttp.ts'
 
-/** What GitHub's API has in common with that of Gitea, which follows it. */
+/** The parts of GitHub's API that Gitea's API shares. */
 const Person = v.object({ login: Name })
-/** The people who are asked to review a request. */
+/** The requested reviewers of a pull request. */
 export const RequestedReviewers = v.pipe(
   v.nullish(v.array(Person), []),
   v.transform(people => (people ?? []).map(({ login }) => login)),
@@ -18,13 +18,13 @@ export const readLogin = async (http: ForgeHttp): Promise<string> => (await http
 export const allowedMethods = (allows: Readonly<Record<MergeMethod, boolean | undefined>>): MergeMethod[] =>
   MergeMethod.options.filter(method => allows[method] !== false)
 
-/** Names of people and repositories differ by more than the case of their letters. */
+/** Names of people and repositories are case-insensitive. */
 export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
 /**
- * Asks people to review a request, and others no more.
- * @param present who is asked already
- * @returns why some were not taken
+ * Requests reviews from people, and withdraws other requests.
+ * @param present the current reviewers
+ * @returns why some were not accepted
  */
 export async function changeReviewers(
   http: ForgeHttp,
@@ -41,7 +41,7 @@ export async function changeReviewers(
   return [...(await change('POST', added)), ...(await change('DELETE', removed))]
 }
 
-/** Why a forge did not take what a request can do without. @throws what went wrong beside that */
+/** Why a forge did not accept an optional change. @throws other errors */
 export async function whyNotTaken(change: Promise<unknown>): Promise<string[]> {
   try {
     await change

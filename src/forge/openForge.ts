@@ -8,19 +8,19 @@ import type { ForgeOptions } from './forgeHttp.ts'
 import { findForgeRemote, findProjectForge, type ForgeDependencies, type ProjectForge } from './forgeAccess.ts'
 
 export interface OpenForgeDependencies extends ForgeDependencies {
-  /** Connects as the egress policy allows a user to. */
+  /** Connects according to the user's egress policy. */
   outboundDispatcher(userId: number): Promise<ForgeOptions['dispatcher']>
-  /** Starts the command of a project whose forge the board does not know. */
+  /** Starts the command of a project with an unsupported forge. */
   remoteReach: { processTrees: ProcessTrees }
 }
 export interface OpenForge extends Pick<ProjectForge, 'settings' | 'remote'> {
   forge: Forge
-  /** Undefined where a command answers. */
+  /** Undefined for a forge command. */
   address?: ForgeAddress
 }
 
 /**
- * A project's forge, ready to be asked. Its requests reach what the owner of its credential may reach.
+ * A project's forge, ready for requests, which have the network access of its credential's owner.
  * @param path the folder of a repository of the project
  * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
  */
@@ -40,7 +40,7 @@ export async function openForge(
   return { settings, remote, address, forge: createForge(address, token, { dispatcher }) }
 }
 
-/** A forge's failure as a route answers it; other errors stay. */
+/** Converts a forge's failure to a route's error. Other errors are unchanged. */
 export function asProblem(error: unknown): unknown {
   if (!(error instanceof ForgeFailed)) return error
   const isAway = error.reason === 'unreachable' || error.reason === 'limited'

@@ -18,11 +18,11 @@ export async function finish({ topLevel, gitDir }: WorkingTree): Promise<void> {
 }
 
 /**
- * Adds a worktree on a new branch, as `git worktree add -b` does, by one process instead of three: the files that make a worktree are those
- * of gitrepository-layout(5).
- * @param path where nothing is yet
- * @param prepare writes the files, in another folder that then moves to the path
- * @returns undefined, with nothing left behind but perhaps the branch, where Git itself has to add it, or to say why that cannot be
+ * Adds a worktree on a new branch, like `git worktree add -b`, with one process instead of three. The files of a worktree are
+ * those in gitrepository-layout(5).
+ * @param path a path where nothing exists yet
+ * @param prepare writes the files, in another folder that is then moved to the path
+ * @returns undefined if Git itself must add the worktree, or report why that is impossible; only the branch can be left behind
  */
 export async function addWorktree(
   repository: Repository,
@@ -31,7 +31,7 @@ export async function addWorktree(
 ): Promise<WorkingTree | undefined> {
   if (!/^[\w-]+$/.test(basename(path)) || !(await isPlain(repository))) return undefined
   const { commonDir } = repository
-  // Its files would be written in vain.
+  // Otherwise, its files would be written in vain.
   if (await hasRef(commonDir, `refs/heads/${branch}`)) return undefined
   const topLevel = await realPlace(path)
   const unfinished = unfinishedPath(topLevel)
@@ -68,14 +68,14 @@ export async function addWorktree(
   }
 }
 
-/** Whether a repository has none of what Git carries over to a new worktree or keeps in another way. */
+/** Whether a repository has no settings or files that Git carries over to a new worktree or stores differently. */
 async function isPlain({ commonDir, gitDir }: Repository): Promise<boolean> {
   const others = ['config.worktree', 'info/sparse-checkout'].flatMap(name => [
     join(commonDir, name),
     join(gitDir, name),
   ])
   const kinds = await Promise.all([...new Set(others)].map(kindOf))
-  // Git works in no list of worktrees that is a link, and nothing is to be written where it leads.
+  // Git does not use a list of worktrees that is a link, and the board must not write to its target.
   const list = await kindOf(join(commonDir, 'worktrees'))
   return kinds.every(kind => kind === 'nothing') && (list === 'nothing' || list === 'folder') && keepsFiles(commonDir)
 }
@@ -93,7 +93,7 @@ async function newFolder(parent: string, name: string): Promise<string> {
   throw new GitFailed('failed', `The repository has ${maxNames} worktrees of one name.`)
 }
 
-/** Fails where the branch is there already, or the commit is not. */
+/** Fails if the branch already exists, or the commit does not. */
 const makeBranch = ({ commonDir }: Repository, branch: string, commit: string) =>
   gitOutput(
     commonDir,

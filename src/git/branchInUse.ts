@@ -7,9 +7,9 @@ import { listWorkingTrees, type WorkingTree } from './workingTrees.ts'
 const maxStateBytes = 1024 * 1024
 
 /**
- * Ensures that no working tree rebases or bisects a branch. Both set the branch when they end, so a commit that somebody else adds
- * meanwhile would be lost. Git refuses to move such a branch, too.
- * @throws Problem CONFLICT that names the folder and what to end first
+ * Ensures that no working tree rebases or bisects a branch. Both set the branch when they end, so a commit that is added in the
+ * meantime would be lost. Git also refuses to move such a branch.
+ * @throws Problem CONFLICT that names the folder and the command to end first
  */
 export async function requireNotInUse(known: WorkingTree, branch: string): Promise<void> {
   const ref = `refs/heads/${branch}`

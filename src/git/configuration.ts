@@ -11,18 +11,18 @@ export interface ConfigurationEntry {
 }
 type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 
-/** Not all: what nobody needs here, such as a header with a token, is not to be kept. */
+/** Only some settings, because unneeded ones, such as a header with a token, must not be kept. */
 const wanted =
   '^((core|extensions|include|includeif|commit|i18n)\\.|(user|author|committer)\\.(name|email|useconfigonly)$|init\\.defaultbranch$|merge\\.conflictstyle$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
 const systemFiles = ['/etc/gitconfig', '/usr/etc/gitconfig', '/usr/local/etc/gitconfig', '/opt/homebrew/etc/gitconfig']
 
-/** By the repository's Git folder: what holds as long as none of the files has changed that it can come from. */
+/** By the repository's Git folder: the configuration, which is valid as long as none of its files has changed. */
 const kept = new Map<string, { stamps: string; entries: readonly ConfigurationEntry[] }>()
 
 /**
- * The configuration of a working tree, with the account's own. Git is asked again where one of its files is another one, or has changed,
- * and each time where the configuration includes further files: which those are may depend on anything.
+ * The configuration of a working tree, with the account's own. Git runs again if one of its files was replaced or changed. If the
+ * configuration includes further files, Git runs each time, because their paths can depend on anything.
  */
 export async function configurationOf(place: Place): Promise<readonly ConfigurationEntry[]> {
   const before = await stampsOf(place)
@@ -31,11 +31,11 @@ export async function configurationOf(place: Place): Promise<readonly Configurat
   kept.delete(place.commonDir)
   const { entries, isWhole } = await list(place.commonDir, place.commonDir)
   if (entries.some(({ name }) => name === 'extensions.worktreeconfig')) {
-    // A working tree may have settings of its own then, unless it is only just being made.
+    // A working tree can then have separate settings, unless it is just being created.
     const own = await list(place.commonDir, place.gitDir)
     return own.isWhole ? own.entries : entries
   }
-  // What has changed meanwhile has other stamps the next time.
+  // If a file changed in the meantime, its stamp differs the next time.
   if (before !== undefined && isWhole && !entries.some(isFurther)) keep(place.commonDir, { stamps: before, entries })
   return entries
 }
@@ -46,10 +46,10 @@ function keep(commonDir: string, value: { stamps: string; entries: readonly Conf
   kept.set(commonDir, value)
 }
 
-/** What names files that are not looked at here. */
+/** A setting that names files which are not checked here. */
 const isFurther = ({ name }: ConfigurationEntry): boolean => /^include(if)?\./.test(name)
 
-/** No pointer in a working tree says whose configuration it is. */
+/** The Git folder is explicit, so no pointer in a working tree determines the configuration. */
 async function list(folder: string, gitDir: string): Promise<{ entries: ConfigurationEntry[]; isWhole: boolean }> {
   const { exitCode, stdout } = await git(folder, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
     env: { GIT_DIR: gitDir },
@@ -67,7 +67,7 @@ function entryOf(scope: string, entry: string): ConfigurationEntry {
   return at < 0 ? { scope, name: entry, value: '' } : { scope, name: entry.slice(0, at), value: entry.slice(at + 1) }
 }
 
-/** Which state each file is in; undefined where one has just changed. */
+/** The state of each file. Undefined if one has just changed. */
 function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string | undefined> {
   const { GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM, XDG_CONFIG_HOME, HOME = homedir() } = process.env
   return readStamps([
@@ -104,7 +104,7 @@ function sectionOf(name: string): string {
 const quoteValue = (value: string): string =>
   `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`
 
-/** The settings of a configuration that hold for comparisons. */
+/** The settings of a configuration that apply to comparisons. */
 export const settingsOf = (configuration: readonly ConfigurationEntry[]): Settings =>
   configuration
     .map(({ name, value }): Settings[number] => [name.toLowerCase(), value])

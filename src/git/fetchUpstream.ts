@@ -7,19 +7,19 @@ import { moveTracking, reasonIn, reasonOfFailure, runRemote } from './remoteFold
 import type { RemoteReach } from './remoteGit.ts'
 import type { Repository } from './workingTrees.ts'
 
-/** What a branch follows: the branch `ref` at `url`, which the repository knows as `tracking`. */
+/** The upstream of a branch: the branch `ref` at `url`, with the remote-tracking ref `tracking`. */
 export interface Upstream {
   remote: string
   url: string
   ref: string
   tracking: string
 }
-/** The commit that the upstream is at, or why it could not be told. */
+/** The commit of the upstream, or why it is unavailable. */
 export type Fetched = { commit: string } | { reason: string }
 
 const fetchedRef = 'refs/board/fetched'
 
-/** The upstream of a branch; undefined where it has none on another repository, or one that is not kept among the remote branches. */
+/** The upstream of a branch. Undefined if the branch has none in another repository, or one without a remote-tracking ref. */
 export async function upstreamOf(repository: Repository, branch: string): Promise<Upstream | undefined> {
   const { commonDir } = repository
   const env = inGitDir(commonDir)
@@ -36,9 +36,9 @@ export async function upstreamOf(repository: Repository, branch: string): Promis
 }
 
 /**
- * Fetches an upstream and moves its remote-tracking ref, and nothing else in the repository. Calls at one time share a fetch. Of the
- * repository's configuration only the address is read: how it is reached, by which programs and with which credentials, is up to the
- * account's own. Nobody is asked anything. Does not hold the repository's lock.
+ * Fetches an upstream and moves its remote-tracking ref, without other changes to the repository. Concurrent calls share a fetch.
+ * Only the address is read from the repository's configuration: the programs and credentials for the connection come from the
+ * account's own. Never prompts. Does not hold the repository's lock.
  */
 export function fetchUpstream(repository: Repository, upstream: Upstream, reach: RemoteReach): Promise<Fetched> {
   const key = [repository.commonDir, reach.timeoutMs, ...Object.values(upstream)].join('\0')

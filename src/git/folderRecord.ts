@@ -25,7 +25,7 @@ interface Identity {
   inode: string
 }
 
-/** Records folders and their repositories. Leaves out those that cannot be read. */
+/** Records folders and their repositories. Omits unreadable ones. */
 export async function recordFolders(paths: readonly string[]): Promise<FolderRecords> {
   const records = await Promise.allSettled(
     paths.map(async path => [path, await read(path, await findRepository(path))] as const),
@@ -41,9 +41,10 @@ const recordOf = (path: string, folderRecords: string): FolderRecord | undefined
   (JSON.parse(folderRecords) as FolderRecords)[path]
 
 /**
- * Ensures that a folder and its repository are those that a person chose. Agents of another project can have replaced the folder, or
- * created a repository in it or above it.
- * @throws Problem CONFLICT, or NOT_A_GIT_REPOSITORY if the repository was removed. The message says how to confirm the change.
+ * Ensures that a folder and its repository are those that a user chose. Agents of another project can have replaced the folder,
+ * or created a repository in it or above it.
+ * @throws Problem CONFLICT, or NOT_A_GIT_REPOSITORY if the repository was removed. The message explains how to confirm the
+ * change.
  */
 export async function requireRecorded(
   { path, folderRecords }: ProjectFolder,

@@ -8,8 +8,8 @@ export interface GitOptions {
   /** Written to standard input. */
   input?: string | Buffer
   /**
-   * Variables of this run, such as GIT_DIR. No other GIT_ variable is inherited, except those that locate the
-   * account's configuration.
+   * Variables of this run, such as GIT_DIR. No other GIT_ variable is inherited, except those that locate the account's
+   * configuration.
    */
   env?: Record<string, string>
   timeoutMs?: number
@@ -52,7 +52,7 @@ export class GitFailed extends Error {
   }
 }
 
-/** The message of Git in a failure, as a sentence. */
+/** Git's message in a failure, as a sentence. */
 export const gitReason = ({ message }: GitFailed): string =>
   message
     .replace(/^git \S+ ended with \d+: /, '')
@@ -64,14 +64,14 @@ const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
 const maxConcurrent = 8
 /**
- * The memory that Git can allocate at once. A few bytes of an agent's pack can be a delta for an object of many gigabytes. Git does not
- * load files above 512 MiB (`core.bigFileThreshold`).
+ * The memory that Git can allocate at once. A few bytes of an agent's pack can be a delta for an object of many gigabytes. Git
+ * does not load files above 512 MiB (`core.bigFileThreshold`).
  */
 const maxAllocation = '1g'
 
 const settings = (list: readonly string[]) => list.flatMap(setting => ['-c', setting])
 
-/** Disables the programs that a repository's configuration can start, and what Git would do beside its task. */
+/** Disables the programs that a repository's configuration can start, and Git's background tasks. */
 export const withoutPrograms = settings([
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -86,7 +86,7 @@ export const withoutPrograms = settings([
   'submodule.recurse=false',
   'safe.bareRepository=explicit',
 ])
-/** Disables transports, too: a missing object would be fetched. */
+/** Also disables transports, because a missing object would be fetched. */
 const harmless = [
   ...withoutPrograms,
   ...settings(['core.sshCommand=false', 'protocol.allow=never', 'credential.helper=']),
@@ -161,8 +161,8 @@ function start({ execa }: typeof import('execa'), cwd: string, args: readonly st
 }
 
 /**
- * Without a free descriptor a process fails without streams, which crashes execa before it handles the failure: that
- * would end the server.
+ * Without a free descriptor, a process fails without streams, which crashes execa before it handles the failure. That would end
+ * the server.
  */
 subscribe('child_process', message => {
   ;(message as { process: ChildProcess }).process.on('error', () => {})
@@ -177,8 +177,8 @@ async function whyNotStarted(cause: unknown, code: string | undefined, cwd: stri
 }
 
 /**
- * The variables with which Git works on a Git folder alone. It searches no repository, and does not open the working tree that the
- * configuration names, which a sandbox can hide.
+ * The variables with which Git works only on a Git folder. Git searches no repository, and does not open the working tree that
+ * the configuration names, which a sandbox can hide.
  */
 export const inGitDir = (gitDir: string) => ({ GIT_DIR: gitDir, GIT_WORK_TREE: gitDir })
 
@@ -189,7 +189,7 @@ const accountConfiguration: ReadonlySet<string> = new Set([
   'GIT_CONFIG_NOSYSTEM',
 ])
 
-/** The environment of a run of Git: nothing of the server's own secrets, and nobody who is asked. */
+/** The environment of a Git process: without the server's secrets, and without prompts. */
 export function environment(extra: Record<string, string> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && (!/^(GIT|BOARD)_/i.test(name) || accountConfiguration.has(name)),

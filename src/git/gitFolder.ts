@@ -6,7 +6,7 @@ import { copyPlain } from './untrustedFiles.ts'
 const maxIndexBytes = 512 * 1024 * 1024
 const maxIndexFiles = 16
 
-/** Makes a Git folder without refs that sees the objects of `alternates`, in order. */
+/** Creates a Git folder without refs that sees the objects of `alternates`, in order. */
 export async function writeGitFolder(
   gitDir: string,
   format: string | undefined,
@@ -25,7 +25,7 @@ export async function writeGitFolder(
     await writeFile(join(gitDir, 'objects/info/alternates'), alternates.map(path => `${path}\n`).join(''))
 }
 
-/** The names of a worktree's index and of the parts that it may be split in. */
+/** The names of a worktree's index and of its parts, if the index is split. */
 export const indexFiles = async (gitDir: string): Promise<string[]> =>
   (await readdir(gitDir)).filter(isIndexFile).slice(0, maxIndexFiles)
 
@@ -38,7 +38,7 @@ export async function copyIndexFiles(from: string, to: string): Promise<void> {
 
 export const copyIndexFile = (from: string, to: string): Promise<void> => copyPlain(from, to, maxIndexBytes)
 
-/** Copies what is a worktree's own in a Git folder: plain files, except locks. */
+/** Copies a worktree's own part of a Git folder: plain files, except locks. */
 export async function copyWorktreePart(from: string, to: string, isWanted: (name: string) => boolean): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 })
   const copy = async (entry: Dirent) => {

@@ -1,11 +1,11 @@
 import { nulSeparated } from './fileNames.ts'
 import { git, inGitDir } from './git.ts'
 
-/** Who makes the board's commits in a repository. */
+/** The committer of the board's commits in a repository. */
 export interface Committer {
   /** Git's variables of the author and the committer. */
   env: Record<string, string>
-  /** Options of Git that sign commits; null if the configuration does not sign them. */
+  /** Options of Git that sign commits. Null if the configuration does not sign them. */
   signing: readonly string[] | null
 }
 
@@ -14,8 +14,8 @@ const wanted = '^((user|author|committer)\\.(name|email)|user\\.signingkey|commi
 const programs = /^gpg\.(.*\.)?(program|defaultkeycommand)$/
 
 /**
- * Returns who makes commits in a repository: the author, the committer and the signature of its configuration, else the board without a
- * signature. Programs that sign come from the account's configuration only.
+ * Returns the committer in a repository: the author, the committer and the signature of its configuration, otherwise the board
+ * without a signature. Programs that sign come only from the account's configuration.
  */
 export async function committerOf(commonDir: string): Promise<Committer> {
   const { stdout } = await git(commonDir, ['config', '--null', '--show-scope', '--get-regexp', wanted], {

@@ -12,16 +12,16 @@ const maxOwnerBytes = 200
 export interface TakenIndex {
   /** Writes the next bytes of the new index. */
   write(bytes: Buffer): Promise<void>
-  /** Replaces the index by the new one, which must match the worktree. Keeps the lock. */
+  /** Replaces the index with the new one, which must match the worktree. Keeps the lock. */
   install(): Promise<void>
   /** Releases the lock. A new index that was not installed is removed. */
   release(): Promise<void>
 }
 
-/** The file of a worktree's Git folder in which its next index is written. The lock itself states its owner to the end. */
+/** The file of a worktree's Git folder in which its next index is written. The lock itself names its owner until the end. */
 export const nextIndex = 'index.board'
 
-/** @throws Problem CONFLICT if Git is at work there */
+/** @throws Problem CONFLICT if a Git command is running there */
 export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise<TakenIndex> {
   const [lock, next] = [join(gitDir, 'index.lock'), join(gitDir, nextIndex)]
   await takeLock(lock).catch((error: unknown) => {
@@ -45,7 +45,7 @@ export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise
 export const lockedBy = (lock: string): string =>
   `Git is at work: ${lock} exists. Try again when it is done. If no Git process runs there, delete this file.`
 
-/** Takes a lock that says whose it is. That of a server which was killed is taken over: nobody else would ever remove it. */
+/** Takes a lock that names its owner. The lock of a killed server is taken over, because it would never be removed otherwise. */
 async function takeLock(lock: string): Promise<void> {
   const take = () => writeFile(lock, ownerOf(process.pid), { flag: 'wx' })
   await take().catch((error: unknown) =>
@@ -61,7 +61,7 @@ async function takeLock(lock: string): Promise<void> {
 
 const takingOver = createKeyedQueue()
 
-/** A process and what distinguishes it from others of its number, where the system tells. */
+/** A process, with the mark that distinguishes it from others with its number, if the system provides one. */
 const ownerOf = (pid: number): string => `board ${pid} ${processMark(pid) ?? ''}\n`
 
 function isPresent(pid: number, owner: string): boolean {

@@ -2,19 +2,19 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GitRun } from './filters.ts'
 
-/** A pointer of Git LFS is a small file that stands in a commit for a large one. */
+/** A pointer of Git LFS is a small file that represents a large one in a commit. */
 const maxPointerBytes = 1024
 const pointer =
   /^version https:\/\/(?:git-lfs|hawser)\.github\.com\/spec\/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize \d+\n/
 const maxListBytes = 256 * 1024 * 1024
 
-/** The folder in which Git LFS keeps the large files of a Git folder. */
+/** The folder in which Git LFS stores the large files of a Git folder. */
 export const largeFilesOf = (gitDir: string): string => join(gitDir, 'lfs/objects')
 
 /** The place of a large file in such a folder. `id` is the SHA-256 of its content. */
 export const largeFilePlace = (id: string): string => join(id.slice(0, 2), id.slice(2, 4), id)
 
-/** Returns those of the large files that a store lacks. */
+/** Returns the large files that a store lacks. */
 export async function missingIn(store: string, ids: readonly string[]): Promise<string[]> {
   const isMissing = await Promise.all(
     ids.map(id =>

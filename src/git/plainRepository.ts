@@ -6,12 +6,12 @@ import { readPlain } from './untrustedFiles.ts'
 import { readPlainHead, type Repository, type WorkingTree } from './workingTrees.ts'
 
 const maxPointerBytes = 8192
-/** With others Git reads a repository in another way, or not at all. */
+/** With other extensions, Git reads a repository differently, or not at all. */
 const knownExtensions = new Set(['extensions.objectformat', 'extensions.noop', 'extensions.preciousobjects'])
 
 /**
- * The repository whose working tree contains a folder, from its files alone, where each of them is as Git makes it: its folder is the
- * account's own, its refs are files, its branch has a commit. Undefined where Git has to say what there is.
+ * The repository whose working tree contains a folder, from its files alone, if they have Git's usual form: its folder belongs to
+ * the account, its refs are files, its branch has a commit. Undefined if Git must be called instead.
  * @param real without links
  */
 export async function readPlainRepository(real: string): Promise<Repository | undefined> {
@@ -28,7 +28,7 @@ async function placeOf(real: string): Promise<WorkingTree | undefined> {
     const [folder, found] = await Promise.all([lstat(topLevel), lstat(pointer).catch(() => undefined)])
     if (folder.dev !== dev) return undefined
     if (found === undefined && dirname(topLevel) !== topLevel) continue
-    // Another account's repository may be one that Git refuses.
+    // Git might refuse another account's repository.
     if (!found || !isOwn(found) || !isOwn(folder)) return undefined
     if (found.isDirectory()) return placeWith(topLevel, pointer, pointer)
     const named = found.isFile() && /^gitdir: (.+?)\n?$/.exec(await readPlain(pointer, maxPointerBytes))?.[1]
@@ -55,7 +55,7 @@ async function placeWith(topLevel: string, gitDir: string, commonDir: string): P
 const isOwn = ({ uid }: { uid: number }): boolean => uid === process.getuid?.()
 
 function isUsual(entries: readonly ConfigurationEntry[]): boolean {
-  // Git could not read it where even this is missing.
+  // Git could not read a repository without even this setting.
   if (!entries.some(({ name }) => name === 'core.repositoryformatversion')) return false
   return entries.every(({ name, value }) => {
     if (name === 'core.worktree' || (name.startsWith('extensions.') && !knownExtensions.has(name))) return false

@@ -6,14 +6,14 @@ import type { Remote } from './remotes.ts'
 import type { Repository } from './workingTrees.ts'
 
 /**
- * pushed: the branch is there now. current: it was already. rejected: it has commits there that were not seen here. failed: the other
- * machine was not reached, or refused; `reason` is Git's.
+ * pushed: the branch is now on the remote. current: it already was. rejected: the remote has commits that were not fetched.
+ * failed: the remote was unreachable, or refused; `reason` is Git's.
  */
 export type Pushed = { state: 'pushed' | 'current' | 'rejected' } | { state: 'failed'; reason: string }
 
 /**
- * Pushes a commit to a branch of this name. With `force` what is there may be replaced, but only what was last seen of it here, or what is
- * `expected` there. None of the repository's hooks and settings has a say. Nobody is asked anything.
+ * Pushes a commit to a branch of this name. With `force`, the remote branch can be replaced, but only in the last fetched state,
+ * or in the `expected` state. The repository's hooks and settings do not apply. Never prompts.
  */
 export async function pushBranch(
   repository: Repository,

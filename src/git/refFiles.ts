@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { kindOf } from './kindOf.ts'
 import { readPlain } from './untrustedFiles.ts'
 
-/** More take longer than a process. */
+/** Reading more files takes longer than a process. */
 const maxLoose = 200
-/** Of others Git decides whether they are names at all. */
+/** Only Git can decide whether other names are valid. */
 const usualName = /^refs(\/[\w+@#%=,-]+(\.[\w+@#%=,-]+)*)+$/
 const maxRefBytes = 1024
 const maxPackedBytes = 256 * 1024 * 1024
 
 /**
- * All refs of a repository as `for-each-ref` prints them with "%(objectname) %(refname)", from their files; undefined where they are many or
- * one is not as plain as an id in a file, or a name in one.
+ * All refs of a repository in the format of `for-each-ref` with "%(objectname) %(refname)", read from their files. Undefined if
+ * there are many, or if a ref is not a plain ID or name in a file.
  */
 export async function listRefFiles(commonDir: string): Promise<string | undefined> {
   if (!(await keepsFiles(commonDir))) return undefined
@@ -31,7 +31,7 @@ export async function listRefFiles(commonDir: string): Promise<string | undefine
   }
   for (const [name, text] of loose) {
     if (idIn(text) !== undefined) continue
-    // One that names another: HEAD of a remote.
+    // A symbolic ref: HEAD of a remote.
     const named = /^ref: (refs\/.+)\n$/.exec(text)?.[1]
     const id = named === undefined || (loose.has(named) && !idIn(loose.get(named)!)) ? undefined : ids.get(named)
     if (id === undefined) return undefined
@@ -41,7 +41,7 @@ export async function listRefFiles(commonDir: string): Promise<string | undefine
   return names.map(name => `${ids.get(name)!} ${name}\n`).join('')
 }
 
-/** The files of refs by their names. @throws Error where there are too many, or something else than Git's own */
+/** The files of refs by name. @throws Error if there are too many, or files that Git does not create */
 async function readLoose(commonDir: string): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   for (const waiting = ['refs']; waiting.length > 0;) {
@@ -57,13 +57,13 @@ async function readLoose(commonDir: string): Promise<Map<string, string>> {
   return found
 }
 
-/** Whether a repository that keeps its refs in files has one, without a process. A link or a pipe in its place is in the way of one. */
+/** Whether a repository with refs in files has one, without a process. A link or a pipe in its place counts as one. */
 export const hasRef = async (commonDir: string, name: string): Promise<boolean> =>
-  // Git packs a ref before it removes its file, so they are looked at in this order.
+  // Git packs a ref before it removes its file, so this checks them in the same order.
   !['nothing', 'folder'].includes(await kindOf(join(commonDir, name))) ||
   (await readPacked(commonDir)).includes(` ${name}\n`)
 
-/** What a ref is at, in a repository that keeps refs in files; undefined where it is not there, or not as plain as an id in a file. */
+/** The commit of a ref in a repository with refs in files. Undefined if the ref does not exist or is not a plain ID in a file. */
 export async function readRefFile(commonDir: string, name: string): Promise<string | undefined> {
   if (!usualName.test(name)) return undefined
   const loose = await readPlain(join(commonDir, name), maxRefBytes).catch(
@@ -77,7 +77,7 @@ export async function readRefFile(commonDir: string, name: string): Promise<stri
 
 const idIn = (text: string): string | undefined => /^([0-9a-f]{40}|[0-9a-f]{64})\s$/.exec(text)?.[1]
 
-/** Whether a repository keeps its refs in files, one each, and what is packed in one more, which is no link to another's. */
+/** Whether a repository stores its refs in separate files, and its packed refs in one more file that is not a link. */
 export const keepsFiles = async (commonDir: string): Promise<boolean> =>
   (await kindOf(join(commonDir, 'reftable'))) === 'nothing' &&
   ['nothing', 'file'].includes(await kindOf(join(commonDir, 'packed-refs')))

@@ -25,9 +25,9 @@ export interface RemoteRun {
 }
 
 /**
- * Runs Git against another repository in a Git folder with no configuration of its own, which has the repository's objects. How another
- * machine is reached, by which programs and with which credentials, is up to the account alone.
- * @returns `fetched`: the commit that a fetch got. Its objects are in the repository.
+ * Runs Git against another repository in a Git folder without configuration, which has the repository's objects. The account
+ * alone determines the programs and the credentials for another machine.
+ * @returns `fetched`: the fetched commit, whose objects are in the repository
  */
 export async function runRemote(
   repository: Repository,
@@ -62,10 +62,10 @@ export async function runRemote(
 }
 
 /**
- * Returns the folder of this machine that an address names, as Git understands it with the account's configuration. Returns undefined for
- * another machine.
+ * Returns the folder of this machine that an address names, as Git understands it with the account's configuration. Returns
+ * undefined for another machine.
  * @param gitDir a Git folder without a configuration
- * @throws GitFailed if the folder is a link or is behind one: an agent could have put the link there
+ * @throws GitFailed if the folder is a link or is inside one: an agent could have put the link there
  */
 export async function findLocalFolder(gitDir: string, topLevel: string, url: string): Promise<string | undefined> {
   const { stdout } = await git(topLevel, ['ls-remote', '--get-url', '--', url], { env: { GIT_DIR: gitDir } })
@@ -87,7 +87,7 @@ function pathOf(fileUrl: string): string {
   }
 }
 
-/** Notes where a branch of another machine is now, in the repository's own remote branches. @returns whether that worked */
+/** Updates the remote-tracking ref of another machine's branch. @returns whether that worked */
 export const moveTracking = async (
   { commonDir }: Repository,
   tracking: string,
@@ -100,7 +100,7 @@ export const moveTracking = async (
     })
   ).exitCode === 0
 
-/** Why a run of Git did not come to an end. @throws what was none of Git's */
+/** Why a Git process failed. @throws errors that are not Git's */
 export function reasonOfFailure(error: unknown, { timeoutMs }: RemoteReach): string {
   if (!(error instanceof GitFailed)) throw error
   return error.reason === 'timeout' ? `no answer within ${timeoutMs / 1000} s` : error.message
@@ -117,7 +117,7 @@ export async function sshCommand(commonDir: string): Promise<string> {
   return own.at(-1) || 'ssh -o BatchMode=yes'
 }
 
-/** Git's reason in one line, without what the address may hold of secrets, and without the credential: the other machine may say it. */
+/** Git's reason in one line, without secrets of the address and without the credential, which the other machine could repeat. */
 export function reasonIn(
   stderr: string,
   { url }: { url: string },
@@ -130,7 +130,7 @@ export function reasonIn(
     .filter(line => line !== '' && !/^(warning|hint):/i.test(line))
   const startsWith = (word: string) => lines.findIndex(line => line.startsWith(`${word}: `))
   const fatal = startsWith('fatal') === -1 ? startsWith('error') : startsWith('fatal')
-  // SSH says why before Git says that it did not work.
+  // SSH prints the reason before Git prints that the connection failed.
   const at = /Could not read from remote repository/.test(lines[fatal] ?? '') && fatal > 0 ? fatal - 1 : fatal
   const line = (lines[at] ?? lines[0] ?? 'Git did not say why').replace(/^(fatal|error): /, '')
   return [...secretsOf(url), ...formsOf(credential)]
@@ -140,7 +140,7 @@ export function reasonIn(
     .slice(0, maxReasonLength)
 }
 
-/** A credential as it is sent, and as it may come back. */
+/** The forms of a credential that are sent, and that can be repeated in a response. */
 function formsOf(credential: GitCredential | undefined): string[] {
   if (!credential) return []
   const { username, password } = credential

@@ -11,11 +11,11 @@ const termMs = 1000
 const lastWordsMs = 500
 const maxSaidBytes = 64 * 1024
 
-/** How Git may reach another machine: by processes that end with this server, however it does, and for how long. */
+/** How Git can reach another machine: with processes that end with this server, even after a crash, and with a time limit. */
 export interface RemoteReach {
   processTrees: ProcessTrees
   timeoutMs: number
-  /** For remotes at its address; others are reached by the account's own means. */
+  /** For remotes at its address. Others are reached with the account's own credentials. */
   credential?: GitCredential
   /** For repositories in folders of this machine. */
   local: LocalRemote
@@ -23,7 +23,7 @@ export interface RemoteReach {
 
 /** Reaches the repository in a folder of this machine. */
 export interface LocalRemote {
-  /** Runs Git against it. The objects of the commit that a fetch got are in the repository afterwards. */
+  /** Runs Git against the folder. Afterwards, the objects of a fetched commit are in the repository. */
   run(repository: Repository, folder: string, run: LocalRun): Promise<RemoteResult & { fetched: string | null }>
   /** Copies large files of Git LFS from the folder into the repository, as far as the folder has them. */
   fetchLargeFiles(repository: Repository, folder: string, ids: readonly string[]): Promise<void>
@@ -42,19 +42,19 @@ export interface LocalRun {
   timeoutMs: number
 }
 
-/** What a run of Git that reaches another machine came to. */
+/** The result of a Git process that reaches another machine. */
 export interface RemoteResult {
   exitCode: number
   stderr: string
 }
 
-/** Of its own, so that remotes that do not answer keep nobody from the repositories that are here. */
+/** A separate limit, so that unresponsive remotes do not block work on local repositories. */
 const withSlot = createSemaphore(maxConcurrent)
 
 /**
- * Runs git so that it reaches other repositories by the account's own means, its SSH command and credential helpers among them. In a
- * session of its own nothing that it starts finds a terminal to ask on, and all of it ends with the time.
- * @throws GitFailed; what `ProcessTrees.spawn` throws of the store
+ * Runs Git so that it reaches other repositories with the account's own means, such as its SSH command and credential helpers. In
+ * a separate session, its processes find no terminal for prompts, and all of them end at the time limit.
+ * @throws GitFailed; the store errors of `ProcessTrees.spawn`
  */
 export const remoteGit = (
   cwd: string,
@@ -93,7 +93,8 @@ async function resultOf(child: Child, timeoutMs: number): Promise<RemoteResult> 
     await child.stop({ graceMs: 0, termMs })
     throw new GitFailed('timeout', 'Git took too long.')
   }
-  // What goes on by itself is the account's: a connection that SSH shares, a cache of credentials. It may keep the pipe.
+  // Remaining background processes belong to the account: a connection that SSH shares, a cache of credentials. They can keep the
+  // pipe open.
   await child.forget()
   await Promise.race([saidAll, delay(lastWordsMs, undefined, { ref: false })])
   return { exitCode: exitCodeOf(exit), stderr: said.text() }

@@ -42,8 +42,8 @@ export async function fetchLargeFiles(repository: Repository, commit: string, re
 }
 
 /**
- * Pushes the large files of a commit's branch that the remote may lack, if the account uses Git LFS.
- * @returns why that failed; null if it did not
+ * Pushes the large files of a commit's branch that the remote might lack, if the account uses Git LFS.
+ * @returns the reason of a failure; null on success
  */
 export async function pushLargeFiles(
   repository: Repository,
@@ -65,8 +65,8 @@ export async function pushLargeFiles(
 }
 
 /**
- * Transfers large files by Git LFS, in a Git folder with no configuration of its own. A folder of this machine is left to `local`.
- * @returns why that failed; null if it did not
+ * Transfers large files with Git LFS, in a Git folder without configuration. A folder of this machine is left to `local`.
+ * @returns the reason of a failure; null on success
  */
 async function transfer(
   repository: Repository,

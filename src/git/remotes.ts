@@ -3,15 +3,16 @@ import { git, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 import type { Repository } from './workingTrees.ts'
 
-/** Another repository by the name that this one has for it, and the address that takes pushes. */
+/** Another repository by its remote name, and its push address. */
 export interface Remote {
   name: string
   url: string
 }
 
 /**
- * The repository to which work is pushed: the one of this name, or else the one that the checked-out branch follows, origin, the only one.
- * @throws Problem CONFLICT where there is none, or several
+ * The repository to which work is pushed: the remote with this name, or otherwise the one that the checked-out branch follows,
+ * origin, or the only one.
+ * @throws Problem CONFLICT if there is none, or several
  */
 export async function findRemote({ commonDir, branch }: Repository, name: string | null = null): Promise<Remote> {
   const remotes = await readRemotes(commonDir)
@@ -37,7 +38,7 @@ export async function findRemote({ commonDir, branch }: Repository, name: string
   )
 }
 
-/** Each entry is "remote.NAME.url LF value NUL"; a name may have dots. */
+/** Each entry is "remote.NAME.url LF value NUL". A name can contain dots. */
 async function readRemotes(commonDir: string): Promise<Remote[]> {
   const { stdout } = await git(commonDir, ['config', '--null', '--get-regexp', '^remote\\..*\\.(url|pushurl)$'], {
     env: inGitDir(commonDir),

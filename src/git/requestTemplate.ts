@@ -3,7 +3,7 @@ import { nulSeparated } from './fileNames.ts'
 
 const maxTemplateBytes = 64 * 1024
 
-/** Where each forge documents that a repository keeps the text with which requests begin, best first, in lower case. */
+/** The documented places of each forge for the template of pull requests, best first, in lower case. */
 const places = {
   github: [
     '.github/pull_request_template.md',
@@ -24,8 +24,8 @@ const places = {
 const folders = ['.github/', '.gitlab/merge_request_templates/', '.gitea/', '.forgejo/', 'docs/']
 
 /**
- * The text with which a repository wants requests to begin, as committed; empty where there is none. Links are not followed, and nothing
- * of it is more than text.
+ * A repository's committed template for pull requests. Empty if there is none. Links are not followed, and the content is used
+ * only as text.
  * @throws GitFailed
  */
 export async function readRequestTemplate(
@@ -51,7 +51,10 @@ export async function readRequestTemplate(
   return plain(content.toString())
 }
 
-/** Without what would change how it is shown elsewhere than on the forge: control characters, and those that turn the direction. */
+/**
+ * Removes characters that change the display elsewhere than on the forge: control characters, and those that change the text
+ * direction.
+ */
 const plain = (text: string): string =>
   text
     .toWellFormed()

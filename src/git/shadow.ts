@@ -7,8 +7,8 @@ const maxRefBytes = 1024
 const maxPackedRefsBytes = 256 * 1024 * 1024
 
 /**
- * The private Git folder that an agent in a working tree has in place of the repository's: `folder` is the server's alone,
- * all in `common` is what the agent makes of it. `admin` is the worktree's own part, below `common`.
+ * The private Git folder of an agent in a working tree, which replaces the repository's. Only the server can access `folder`; the
+ * agent controls everything in `common`. `admin` is the worktree's own part, below `common`.
  */
 export interface Shadow extends WorkingTree {
   folder: string
@@ -17,17 +17,17 @@ export interface Shadow extends WorkingTree {
   state: ShadowState
 }
 
-/** What the repository and the shadow had in common when they were compared last. */
+/** The common state of the repository and the shadow at their last comparison. */
 export interface ShadowState {
   worktree: string
-  /** The branch that comes out; null when the worktree's own HEAD does, which is on none. */
+  /** The branch that is taken over. Null if the worktree's detached HEAD is taken over instead. */
   branch: string | null
   tip: string | null
-  /** The worktree's HEAD outside. */
+  /** The HEAD of the worktree in the repository. */
   head: string
-  /** Which state of the repository's own files was copied. */
+  /** The version of each copied file of the repository. */
   copied: Record<string, string>
-  /** Commits that could not be taken over, so that not everybody who looks waits for the same checks. */
+  /** Commits that could not be taken over, so that callers do not all wait for the same checks. */
   refused?: { tips: string; reason: string; until: number }
 }
 
@@ -42,10 +42,10 @@ export const outsideRef = 'refs/board/outside'
 /** The beginning of the names of folders for transfers of objects. */
 export const transferPrefix = 'transfer-'
 
-/** Where the repository keeps its shadows. Git ignores it. */
+/** Where the repository stores its shadows. Git ignores this folder. */
 export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 
-/** The name of the shadow of the working tree that the repository was created with. Git names no worktree so. */
+/** The name of the shadow of the repository's original working tree. Git never uses this name for a worktree. */
 export const mainShadow = '.main'
 
 /** The folder of a working tree's shadow. */
@@ -77,7 +77,7 @@ export const placeShadow = (worktree: WorkingTree, folder: string, state: Shadow
   state,
 })
 
-/** What a folder of shadows has on record; undefined for one that was not finished. */
+/** The recorded state of a shadow's folder. Undefined for an unfinished one. */
 export const readState = async (folder: string): Promise<ShadowState | undefined> =>
   readFile(join(folder, 'state.json'), 'utf8').then(
     text => JSON.parse(text) as ShadowState,
@@ -89,15 +89,15 @@ export async function writeState(folder: string, state: ShadowState): Promise<vo
   await rename(join(folder, 'state.new'), join(folder, 'state.json'))
 }
 
-/** The ref of a shadow that comes out. */
+/** The ref of a shadow that is taken over. */
 export const refOf = ({ branch }: Pick<ShadowState, 'branch'>): string =>
   branch === null ? 'HEAD' : `refs/heads/${branch}`
 
-/** The commit that comes out, as it is in the shadow. Undefined when the ref is gone or holds no commit of its own. */
+/** The commit to take over, in the shadow. Undefined if the ref is missing or contains no direct commit. */
 export const tipInside = ({ common, admin, state }: Shadow): Promise<string | undefined> =>
   state.branch === null ? readLoose(common, `${admin}/HEAD`) : readRef(common, refOf(state))
 
-/** The same, as it is in the repository. */
+/** The corresponding commit in the repository. */
 export const tipOutside = ({ commonDir, gitDir, state }: Shadow): Promise<string | undefined> =>
   state.branch === null ? readLoose(gitDir, 'HEAD') : readRef(commonDir, refOf(state))
 

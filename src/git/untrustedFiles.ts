@@ -7,7 +7,7 @@ import { GitFailed } from './git.ts'
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
 const maxAtOnce = 1024 * 1024
 
-/** The beginning of a regular file: an agent may have put a link, a pipe or a device in its place. */
+/** The beginning of a regular file. An agent might have put a link, a pipe or a device in its place. */
 export async function readPlain(path: string, maxBytes: number): Promise<string> {
   const { file, stats } = await openPlain(path)
   try {
@@ -17,7 +17,7 @@ export async function readPlain(path: string, maxBytes: number): Promise<string>
   }
 }
 
-/** Copies a regular file that may be missing. A link, pipe or device in its place is ignored. */
+/** Copies a regular file, if it exists. A link, pipe or device in its place is ignored. */
 export async function copyPlain(from: string, to: string, maxBytes: number): Promise<void> {
   const opened = await openPlain(from).catch(() => undefined)
   if (!opened) return
@@ -32,14 +32,14 @@ export async function copyPlain(from: string, to: string, maxBytes: number): Pro
         : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }),
       { mode: 0o600 },
     )
-    // Git compares the index's own time with the files' to decide which to read again.
+    // Git compares the index's own time with the files' times to decide which to read again.
     await utimes(to, Math.floor(stats.atimeMs / 1000), Math.floor(stats.mtimeMs / 1000))
   } finally {
     await file.close()
   }
 }
 
-/** Whether two regular files hold the same. */
+/** Whether two regular files have equal content. */
 export async function isSamePlain(one: string, other: string): Promise<boolean> {
   const opened = await Promise.allSettled([openPlain(one), openPlain(other)])
   const files = opened.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
@@ -71,8 +71,8 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 }
 
 /**
- * Works in a folder below `root` that an agent may change meanwhile: no link on the way is followed, and the path given to
- * `work` is that folder's own. With `creates` missing folders are made, and links or files in their place removed.
+ * Works in a folder below `root` that an agent can change at the same time: no link on the way is followed, and the path for
+ * `work` is that of the opened folder. With `creates`, missing folders are created, and links or files in their place removed.
  */
 export async function inFolder<T>(
   root: string,
@@ -106,17 +106,17 @@ async function openChild(path: string, creates: boolean): Promise<FileHandle> {
   }
 }
 
-/** The beginning of a regular file below `root`; undefined for anything else. */
+/** The beginning of a regular file below `root`. Undefined for anything else. */
 export const readUntrusted = (root: string, path: string, maxBytes: number): Promise<string | undefined> =>
   inFolder(root, dirname(path), folder => readPlain(`${folder}/${basename(path)}`, maxBytes)).catch(() => undefined)
 
-/** Puts a file below `root`, in place of what is there. */
+/** Replaces a path below `root` with a file. */
 export const replaceUntrusted = (root: string, path: string, fill: (file: string) => Promise<void>): Promise<void> =>
   inFolder(root, dirname(path), folder => replaceIn(folder, basename(path), fill), true)
 
-/** Puts a file into a folder that is open, in place of what is there. */
+/** Replaces a path in an open folder with a file. */
 export async function replaceIn(folder: string, name: string, fill: (file: string) => Promise<void>): Promise<void> {
-  // Git takes no file with this ending for a ref.
+  // Git does not accept a file with this suffix as a ref.
   const temporary = `${folder}/board-${randomUUID()}.lock`
   const target = `${folder}/${name}`
   await fill(temporary)
@@ -125,11 +125,11 @@ export async function replaceIn(folder: string, name: string, fill: (file: strin
   await rename(temporary, target)
 }
 
-/** Writes a file below `root`, in place of what is there. */
+/** Replaces a path below `root` with a text file. */
 export const writeUntrusted = (root: string, path: string, text: string): Promise<void> =>
   replaceUntrusted(root, path, file => writeFile(file, text, { flag: 'wx', mode: 0o600 }))
 
-/** Writes a file below `root` unless it has this text already. */
+/** Writes a file below `root` unless it already has this text. */
 export async function keepUntrusted(root: string, path: string, text: string): Promise<void> {
   if ((await readUntrusted(root, path, Buffer.byteLength(text) + 1)) !== text) await writeUntrusted(root, path, text)
 }

@@ -14,14 +14,14 @@ const maxAttributesBytes = 1024 * 1024
 /** Runs Git on the objects of a repository, and adds new ones to it. @throws GitFailed */
 export interface ObjectsRun {
   (args: readonly string[], options?: GitOptions): Promise<Buffer>
-  /** Options of Git that sign commits; null if commits are not signed. */
+  /** Options of Git that sign commits. Null if commits are not signed. */
   readonly signing: Committer['signing']
 }
 
 /**
- * Works on the objects of a repository through a temporary Git folder, without files of a worktree, and without the
- * repository's configuration: its merge drivers and hooks do not run.
- * @param committer who makes new commits
+ * Works on the objects of a repository through a temporary Git folder, without files of a worktree, and without the repository's
+ * configuration: its merge drivers and hooks do not run.
+ * @param committer the committer of new commits
  */
 export async function withObjects<T>(
   { commonDir, head }: Pick<Repository, 'commonDir' | 'head'>,
@@ -29,7 +29,7 @@ export async function withObjects<T>(
   use: (run: ObjectsRun) => Promise<T>,
 ): Promise<T> {
   const gitDir = await mkdtemp(join(tmpdir(), 'board-objects-'))
-  // Git reads attributes only where there is a working tree; this one is empty, so that they come from the index.
+  // Git reads attributes only in a working tree. This one is empty, so that they come from the index.
   const [empty, objects] = [join(gitDir, 'empty'), join(commonDir, 'objects')]
   try {
     await writeGitFolder(gitDir, head?.length === 64 ? 'sha256' : undefined, [objects])

@@ -15,7 +15,7 @@ export interface WorkingTree {
   topLevel: string
   gitDir: string
   commonDir: string
-  /** A bare repository has no working tree: `topLevel` is its folder, or the one whose `.git` names it. */
+  /** A bare repository has no working tree: `topLevel` is its folder, or the folder whose `.git` names it. */
   isBare?: true
 }
 
@@ -72,7 +72,7 @@ async function readRecord(commonDir: string, name: string): Promise<WorkingTree 
   return { topLevel: await realPlace(dirname(resolve(gitDir, record.trimEnd()))), gitDir, commonDir }
 }
 
-/** Resolves the links of the parent folder only: an agent can have put a link in the place of its folder. */
+/** Resolves only the links of the parent folder, because an agent can have put a link in place of its folder. */
 export const realPlace = (path: string): Promise<string> =>
   realpath(dirname(path)).then(
     parent => join(parent, basename(path)),
@@ -94,7 +94,7 @@ export async function readHead(tree: WorkingTree): Promise<Repository> {
   return { ...tree, head, branch: ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined }
 }
 
-/** The same without a process. Returns undefined unless HEAD names a branch whose ref is a file. */
+/** Like `readHead`, without a process. Returns undefined unless HEAD names a branch whose ref is a file. */
 export async function readPlainHead(tree: WorkingTree): Promise<Repository | undefined> {
   const text = await readPlain(join(tree.gitDir, 'HEAD'), maxRecordBytes).catch(() => '')
   const branch = /^ref: refs\/heads\/([^\s~^:?*[\\]+)\n$/.exec(text)?.[1]

@@ -134,7 +134,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(pull).toMatchObject({ reviewers: ['ann'], labels: ['c'] })
     expect(notTaken).toEqual([
       'On GitLab a label has no comma: a,b.',
-      'GitLab left out 1 of the reviewers. It has ann.',
+      'GitLab left out 1 of the reviewers. Current reviewers: ann.',
     ])
   })
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { Body, Count, Moment, Name } from '../forgeFields.ts'
 
-/** What a page of lists holds at most where nobody has changed the settings. */
+/** The default maximum page size of lists. */
 export const pageSize = 50
 
-/** Of a deleted account only a name is left, or nothing. */
+/** A deleted account has only a name, or nothing. */
 export const Author = v.pipe(
   v.nullish(v.object({ login: Name }), null),
   v.transform(user => user?.login || 'ghost'),

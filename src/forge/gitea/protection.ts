@@ -20,7 +20,7 @@ interface Asked {
   head: string
 }
 
-/** Whether a request has what the protection of its base demands, which Gitea does not say of the request itself. */
+/** Whether a pull request fulfills the protection of its base, which Gitea does not report with the pull request. */
 export async function isReady(http: ForgeHttp, repo: string, pull: Asked): Promise<ForgePull['ready']> {
   if (pull.state !== 'open') return null
   if (pull.draft || !pull.mergeable) return false
@@ -39,7 +39,7 @@ async function isApproved(http: ForgeHttp, repo: string, number: number, needed:
   )
 }
 
-/** The names of demanded checks may have `*` in them; without names all must have passed. */
+/** The names of required checks can contain `*`. Without names, all checks must have passed. */
 async function hasPassed(http: ForgeHttp, repo: string, commit: string, names: readonly string[]): Promise<boolean> {
   const checks = await listStatuses(http, repo, commit)
   if (names.length === 0) return checks.length > 0 && checks.every(({ state }) => state === 'success')
@@ -49,7 +49,7 @@ async function hasPassed(http: ForgeHttp, repo: string, commit: string, names: r
   })
 }
 
-/** Whether a name is as a pattern says, in which `*` stands for anything. */
+/** Whether a name matches a pattern, in which `*` matches anything. */
 function isNamed(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   if (rest.length === 0) return name === pattern

@@ -42,9 +42,9 @@ const Pull = v.object({
 })
 type Pull = v.InferOutput<typeof Pull>
 
-/** Those that Gitea and Forgejo know by themselves. */
+/** The prefixes that Gitea and Forgejo recognize by default. */
 const draftPrefix = /^\s*(?:wip:|\[wip\]|draft:|\[draft\])\s*/i
-/** How far back requests of a branch are looked for: the API of older versions does not find them by their branch. */
+/** The number of pull requests that are searched for a branch, because the API of older versions cannot filter by branch. */
 const maxSearched = 5 * pageSize
 
 /** Pull requests of a repository on Gitea or Forgejo. */
@@ -120,7 +120,7 @@ async function findNewest(
   return undefined
 }
 
-/** Without `ready`, which needs more answers. */
+/** The pull request without `ready`, which requires further requests. */
 function pullAt(pull: Pull, { webUrl, repository }: ForgeAddress): Omit<ForgePull, 'ready'> {
   const draft = isDraft(pull)
   const isOpen = pull.state === 'open'
@@ -136,20 +136,20 @@ function pullAt(pull: Pull, { webUrl, repository }: ForgeAddress): Omit<ForgePul
     headCommit: pull.head.sha,
     reviewers: pull.requested_reviewers,
     labels: pull.labels.map(({ name }) => name),
-    // A draft is never mergeable for it, whether its changes are or not.
+    // Gitea reports a draft as not mergeable, regardless of its changes.
     mergeable: !isOpen || (draft && !pull.mergeable) ? null : pull.mergeable,
     mergeCommit: pull.merged ? (pull.merge_commit_sha ?? null) : null,
     updatedAt: pull.updated_at,
   }
 }
 
-/** Older versions do not say it. */
+/** Older versions do not report it. */
 const isDraft = ({ draft, title }: Pull): boolean => draft ?? draftPrefix.test(title)
 
-/** A deleted branch's reference is one of the request. */
+/** For a deleted branch, `ref` is a ref of the pull request. */
 const branchOf = ({ label, ref }: Pull['head']): string => (ref.startsWith('refs/') && label !== '' ? label : ref)
 
-/** @returns what Gitea did not take; the request is there all the same */
+/** @returns the names that Gitea did not accept; the pull request exists anyway */
 async function changeNames(
   http: ForgeHttp,
   repo: string,

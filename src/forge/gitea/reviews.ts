@@ -39,7 +39,7 @@ type ReviewPart = Pick<
   Forge,
   'listReviews' | 'listPullComments' | 'commentOnPull' | 'listIssueComments' | 'commentOnIssue'
 >
-/** `isOfficial`: of somebody whose approval the protection of the branch counts. */
+/** `isOfficial`: the branch protection counts the approvals of this author. */
 type OfficialReview = ForgeReview & { isOfficial: boolean; comments: number }
 
 /** Reviews, and comments on pull requests and issues, on Gitea or Forgejo. */
@@ -75,7 +75,7 @@ export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
       const [, review, id] = /^line:(\d+):(\d+)$/.exec(to ?? '') ?? []
       const line = review === undefined ? undefined : (await lines(number, review)).find(each => `${each.id}` === id)
       if (!line) return comment(number, body)
-      // A thread is what stands at one line.
+      // A thread consists of the comments on one line.
       const answer = { path: line.path, body, new_position: line.position || line.original_position }
       const made = await http.send(
         'POST',
@@ -100,7 +100,7 @@ export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
   }
 }
 
-/** Of each author the newest review that counts. */
+/** The newest relevant review of each author. */
 export const readReviews = async (http: ForgeHttp, repo: string, number: number): Promise<OfficialReview[]> =>
   newestVerdicts(await allReviews(http, repo, number))
 
@@ -109,7 +109,7 @@ async function allReviews(http: ForgeHttp, repo: string, number: number): Promis
   return reviews.flatMap(review => {
     const said = verdicts[review.state]
     if (said === undefined) return []
-    // Of a public repository anybody may request changes.
+    // In a public repository, every user can request changes.
     const verdict = review.official ? said : 'commented'
     return [
       {
@@ -127,7 +127,7 @@ async function allReviews(http: ForgeHttp, repo: string, number: number): Promis
   })
 }
 
-/** What stands at one line is a thread, in which all answer the first. */
+/** The comments on one line are a thread, in which all answer the first. */
 function inThreads(comments: readonly ForgeComment[]): ForgeComment[] {
   const first = new Map<string, string>()
   return comments.map(comment => {
@@ -150,7 +150,7 @@ const toComment = ({ id, user, body, created_at, updated_at }: Comment): ForgeCo
   updatedAt: updated_at,
 })
 
-/** Its id names its review, too: it is found there only. */
+/** The ID includes the review, because the comment is only found there. */
 const lineToComment = (review: string, line: LineComment): ForgeComment => ({
   ...toComment(line),
   id: `line:${review}:${line.id}`,

@@ -34,12 +34,12 @@ const Jobs = v.pipe(
   v.transform(({ jobs }) => jobs),
 )
 
-/** Others have failed: cancelled, timed_out, startup_failure, stale. */
+/** Other conclusions mean failure: cancelled, timed_out, startup_failure, stale. */
 const conclusions: Readonly<Record<string, CheckState>> = {
   success: 'success',
   neutral: 'neutral',
   skipped: 'neutral',
-  // A person has to say yes.
+  // A user must approve the run.
   action_required: 'pending',
 }
 const statusStates: Readonly<Record<string, CheckState>> = { success: 'success', pending: 'pending' }
@@ -51,7 +51,7 @@ export function gitHubChecks(http: ForgeHttp, repo: string): Pick<Forge, 'listCh
       const commit = `${repo}/commits/${headCommit}`
       const [runs, statuses] = await Promise.all([
         http.list(`${commit}/check-runs`, Runs, { filter: 'latest', per_page: 100 }).catch((error: unknown) => {
-          // Fine-grained tokens may not read check runs of private repositories, but the jobs of Actions.
+          // Fine-grained tokens cannot read check runs of private repositories, but can read the jobs of Actions.
           if (error instanceof ForgeFailed && error.reason === 'refused') return listJobs(http, repo, headCommit)
           throw error
         }),

@@ -28,7 +28,7 @@ type IssuePart = Pick<
   'listIssues' | 'readIssue' | 'closeIssue' | 'reopenIssue' | 'editIssueComment' | 'deleteIssueComment'
 >
 
-/** Issues of a repository on GitHub, where each pull request is one, too. */
+/** Issues of a repository on GitHub, where each pull request is also an issue. */
 export function gitHubIssues(http: ForgeHttp, address: ForgeAddress): IssuePart {
   const repo = `/repos/${address.repository}`
   const toIssue = (issue: v.InferOutput<typeof Issue>) => issueAt(issue, address)

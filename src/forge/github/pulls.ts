@@ -7,7 +7,7 @@ import { allowedMethods, changeReviewers, isSame, readLogin, RequestedReviewers,
 const Repository = v.object({
   default_branch: Branch,
   html_url: PageUrl,
-  // Only those see them who may push.
+  // Visible only to users with push access.
   allow_merge_commit: v.optional(v.boolean()),
   allow_squash_merge: v.optional(v.boolean()),
   allow_rebase_merge: v.optional(v.boolean()),
@@ -72,7 +72,7 @@ export function gitHubPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
     },
     findPull: async branch => {
       const query = { head: `${owner}:${branch}`, state: 'all', sort: 'created', direction: 'desc', per_page: 50 }
-      // Where it does not understand the head it lists all.
+      // If GitHub does not understand the head, it lists all.
       const own = (await http.get(`${repo}/pulls`, v.array(SimplePull), query)).filter(
         ({ head }) => head.ref === branch && isSame(head.repo?.full_name ?? address.repository, address.repository),
       )
@@ -124,13 +124,13 @@ function pullAt(pull: v.InferOutput<typeof Pull>, address: ForgeAddress): ForgeP
     labels: pull.labels.map(({ name }) => name),
     mergeable: pull.mergeable ?? null,
     ready: readiness[pull.mergeable_state] ?? null,
-    // Before a merge it is a commit of GitHub's that tries it.
+    // Before a merge, the field has GitHub's trial merge commit.
     mergeCommit: isMerged ? (pull.merge_commit_sha ?? null) : null,
     updatedAt: pull.updated_at,
   }
 }
 
-/** @returns what GitHub did not take; the request is there all the same */
+/** @returns the names that GitHub did not accept; the pull request exists anyway */
 async function changeNames(
   http: ForgeHttp,
   repo: string,
@@ -148,7 +148,7 @@ async function changeNames(
   return [...notTaken, ...(await changeReviewers(http, `${repo}/pulls/${number}`, requested_reviewers, change))]
 }
 
-/** The REST API does not change it. */
+/** The REST API cannot change it. */
 async function setDraft(http: ForgeHttp, apiUrl: string, id: string, draft: boolean): Promise<void> {
   const name = draft ? 'convertPullRequestToDraft' : 'markPullRequestReadyForReview'
   const query = `mutation($id: ID!) { ${name}(input: { pullRequestId: $id }) { clientMutationId } }`
@@ -158,5 +158,5 @@ async function setDraft(http: ForgeHttp, apiUrl: string, id: string, draft: bool
     throw new ForgeFailed(first.type === 'FORBIDDEN' ? 'refused' : 'invalid', `GitHub answered: ${first.message}`)
 }
 
-/** https://api.github.com/graphql, and on GitHub Enterprise Server /api/graphql beside /api/v3. */
+/** https://api.github.com/graphql, and on GitHub Enterprise Server /api/graphql next to /api/v3. */
 export const graphUrl = (apiUrl: string): string => `${apiUrl.replace(/\/v3$/, '')}/graphql`

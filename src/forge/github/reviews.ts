@@ -51,7 +51,7 @@ const Threads = v.object({
   }),
 })
 
-/** Whose verdicts count. Of a public repository anybody may request changes. */
+/** Authors whose verdicts count. In a public repository, every user can request changes. */
 const trusted: ReadonlySet<string> = new Set(['OWNER', 'MEMBER', 'COLLABORATOR'])
 /** PENDING ones are not submitted yet. */
 const verdicts: Readonly<Record<string, ReviewVerdict>> = {
@@ -110,7 +110,7 @@ export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string): Re
       ].sort(byTime)
     },
     commentOnPull: async (number, body, to) => {
-      // Only a thread's first comment takes answers.
+      // Only a thread's first comment accepts answers.
       const root = /^line:(\d+):\d+$/.exec(to ?? '')?.[1]
       if (root === undefined) return comment(number, body)
       const path = `${repo}/pulls/${number}/comments/${root}/replies`
@@ -132,7 +132,7 @@ const toComment = ({ id, user, body, created_at, updated_at }: v.InferOutput<typ
   updatedAt: updated_at,
 })
 
-/** Its id names its thread, too: answers go there. */
+/** The ID includes the thread, because answers go there. */
 function lineToComment(line: v.InferOutput<typeof LineComment>, resolved: ReadonlySet<number>): ForgeComment {
   const root = line.in_reply_to_id ?? line.id
   return {
@@ -149,7 +149,7 @@ function lineToComment(line: v.InferOutput<typeof LineComment>, resolved: Readon
   }
 }
 
-/** The first comments of threads that were resolved, which the REST API does not tell; none where the token may not ask. */
+/** The first comments of resolved threads, which the REST API does not report. Empty if the token lacks the permission. */
 async function resolvedThreads(http: ForgeHttp, repo: string, apiUrl: string, number: number): Promise<Set<number>> {
   const [owner, name] = repo.split('/').slice(2)
   try {

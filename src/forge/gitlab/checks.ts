@@ -22,7 +22,7 @@ const Status = v.object({
   target_url: PageUrl,
 })
 
-/** The jobs of a merge request's newest pipeline, and what others than GitLab say of its commit. */
+/** The jobs of a merge request's newest pipeline, and external statuses of its commit. */
 export function gitLabChecks(http: ForgeHttp, address: ForgeAddress): Pick<Forge, 'listChecks' | 'readCheckLog'> {
   const project = projectPath(address)
   return {
@@ -37,7 +37,7 @@ export function gitLabChecks(http: ForgeHttp, address: ForgeAddress): Pick<Forge
       const known = new Set(jobs.map(({ id }) => id))
       return [
         ...jobs.map(job => toCheck('job', job, job.web_url)),
-        // Jobs are among them, by the same numbers.
+        // The statuses include jobs, with the same IDs.
         ...statuses.filter(({ id }) => !known.has(id)).map(status => toCheck('status', status, status.target_url)),
       ]
     },
@@ -61,11 +61,11 @@ function stateOf(status: string, mayFail: boolean): CheckState {
   if (status === 'success') return 'success'
   if (status === 'skipped') return 'neutral'
   if (status === 'failed' || status === 'canceled') return mayFail ? 'neutral' : 'failure'
-  // One that somebody has to start, and that nothing waits for.
+  // A job that a user must start, and that nothing waits for.
   return status === 'manual' && mayFail ? 'neutral' : 'pending'
 }
 
-/** A project may have no pipelines at all. */
+/** A project can have pipelines disabled. */
 async function withoutPipelines<T>(read: Promise<T[]>): Promise<T[]> {
   try {
     return await read

@@ -24,7 +24,7 @@ const Mergeable = v.object({
   target_branch: Branch,
   source_project_id: v.nullish(Count),
   target_project_id: Count,
-  // Null where the branch is gone.
+  // Null if the branch was deleted.
   sha: v.nullish(Sha, ''),
   merge_commit_sha: v.nullish(Sha),
   squash_commit_sha: v.nullish(Sha),
@@ -38,7 +38,7 @@ const Mergeable = v.object({
 })
 type Mergeable = v.InferOutput<typeof Mergeable>
 
-/** GitLab computes it, or has not seen the branch yet. */
+/** GitLab is computing the status, or has not processed the branch yet. */
 const computing = new Set(['unchecked', 'checking', 'preparing', 'approvals_syncing', 'cannot_be_merged_recheck'])
 /** https://docs.gitlab.com/api/merge_requests/#merge-status */
 const stuck = new Set(['conflict', 'need_rebase', 'broken_status', 'cannot_be_merged', 'commits_status'])
@@ -64,7 +64,7 @@ export function gitLabPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
       const all = await http.get(`${project}/merge_requests`, v.array(Mergeable), { ...query, per_page: 50 })
       const own = all.filter(each => each.source_branch === branch && each.source_project_id === each.target_project_id)
       const found = own.find(({ state }) => state === 'opened' || state === 'locked') ?? own[0]
-      // One that is listed may have an old status.
+      // A listed merge request can have an old status.
       return found && toPull(await http.get(path(found.iid), Mergeable))
     },
     createPull: async ({ branch, base, title, body, draft, labels, reviewers }) => {
@@ -140,7 +140,7 @@ function pullAt(pull: Mergeable, { webUrl, repository }: ForgeAddress): ForgePul
     reviewers: pull.reviewers.map(({ username }) => username),
     labels: pull.labels,
     ...mergeableOf(pull),
-    // Without a commit of a merge, the base was moved forward.
+    // Without a merge commit, the base was fast-forwarded.
     mergeCommit: state === 'merged' ? (pull.merge_commit_sha ?? pull.squash_commit_sha ?? (pull.sha || null)) : null,
     updatedAt: pull.updated_at,
   }
@@ -154,7 +154,7 @@ function mergeableOf(pull: Mergeable): Pick<ForgePull, 'mergeable' | 'ready'> {
   return { mergeable: !pull.has_conflicts, ready: isReady && !pull.has_conflicts }
 }
 
-/** A project has one way, and a request may be squashed before it. */
+/** A project has one merge method, and can squash a merge request before it. */
 function methodsOf({ merge_method, squash_option }: v.InferOutput<typeof Project>): MergeMethod[] {
   const usual = merge_method === 'ff' ? 'rebase' : 'merge'
   if (squash_option === 'always') return ['squash']
@@ -165,7 +165,7 @@ const withoutDraftPrefix = (title: string): string => title.replace(draftPrefix,
 const draftTitle = (title: string, draft: boolean): string =>
   draft ? `Draft: ${withoutDraftPrefix(title)}` : withoutDraftPrefix(title)
 
-/** The fields that change reviewers and labels. GitLab takes reviewers as a whole, by their ids. */
+/** The fields that change reviewers and labels. GitLab accepts only the complete list of reviewers, by ID. */
 async function namesIn(
   http: ForgeHttp,
   { reviewers: present }: Mergeable,
@@ -178,7 +178,7 @@ async function namesIn(
   const wanted = new Set([...present.filter(each => !isOf(removeReviewers, each)).map(({ id }) => id), ...ids])
   const isSame = wanted.size === present.length && present.every(({ id }) => wanted.has(id))
   const fields = {
-    // Nobody is 0: an empty list is not read everywhere.
+    // 0 means no reviewers, because some versions ignore an empty list.
     reviewer_ids: isSame ? undefined : wanted.size === 0 ? [0] : [...wanted],
     add_labels: taken.length === 0 ? undefined : taken.join(','),
     remove_labels: removeLabels.length === 0 ? undefined : withoutCommas(removeLabels).taken.join(','),
@@ -186,7 +186,7 @@ async function namesIn(
   return { fields, ids, notTaken: [...refused, ...unknown] }
 }
 
-/** Labels are sent with commas between them. */
+/** Labels are sent comma-separated. */
 function withoutCommas(labels: readonly string[]): { taken: string[]; refused: string[] } {
   const taken = labels.filter(label => !label.includes(','))
   const refused = labels.filter(label => label.includes(','))
@@ -203,10 +203,10 @@ async function findUsers(http: ForgeHttp, usernames: readonly string[]): Promise
   }
 }
 
-/** Not every edition takes more than one reviewer, and none takes who cannot see the project. */
+/** Some editions accept only one reviewer, and none accepts a user who cannot see the project. */
 const leftOut = ({ reviewers }: Mergeable, wanted: readonly number[]): string[] => {
   const count = wanted.filter(id => reviewers.every(each => each.id !== id)).length
   if (count === 0) return []
   const taken = reviewers.map(({ username }) => username).join(', ')
-  return [`GitLab left out ${count} of the reviewers. It has ${taken || 'nobody'}.`]
+  return [`GitLab left out ${count} of the reviewers. Current reviewers: ${taken || 'none'}.`]
 }

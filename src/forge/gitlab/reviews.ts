@@ -24,7 +24,7 @@ const Discussion = v.object({
 })
 type Discussion = v.InferOutput<typeof Discussion>
 
-/** What GitLab itself writes into the discussion when somebody reviews. */
+/** GitLab's own notes in the discussion about a review. */
 const systemNotes = {
   approved: /^approved this merge request/,
   changes_requested: /^requested changes/,
@@ -45,7 +45,7 @@ export function gitLabReviews(http: ForgeHttp, address: ForgeAddress): ReviewPar
   return {
     listReviews: async number => {
       const [reviewers, approvals] = await Promise.all([
-        // Only newer versions have them.
+        // Only newer versions support this.
         withoutMissing(http.list(`${pull(number)}/reviewers`, v.array(Reviewer), all)),
         http.get(`${pull(number)}/approvals`, Approvals),
       ])
@@ -86,7 +86,7 @@ export function gitLabReviews(http: ForgeHttp, address: ForgeAddress): ReviewPar
   }
 }
 
-/** By the note that GitLab wrote then, for a verdict itself has neither a name nor a time. */
+/** Uses GitLab's note about the verdict, because the verdict itself has neither a name nor a time. */
 function toReview(state: ForgeReview['state'], author: string, notes: readonly Note[]): ForgeReview {
   const said = state === 'approved' || state === 'changes_requested' ? systemNotes[state] : undefined
   const note = said && notes.find(each => each.author === author && said.test(each.body))
