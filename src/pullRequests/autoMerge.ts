@@ -11,13 +11,13 @@ import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from
 import { beginRound, findMaker } from './feedbackRounds.ts'
 import { stop } from './stopLoop.ts'
 
-/** So long checks may take to appear at a new commit, where there were some before. */
+/** How long checks can take to appear on a new commit, if there were some before. */
 const checksAppearMs = 5 * 60_000
 const hasChecks = 'checks'
 
 /**
- * Merges a request that is to be merged as soon as the forge lets it, at the commit that was seen. One that conflicts with its base is
- * brought up to it: by the board where it can, else by its agent.
+ * Merges a pull request with automatic merge as soon as the forge allows it, at the commit that the board saw. A pull request
+ * that conflicts with its base is updated: by the board if possible, otherwise by its agent.
  * @returns whether it was merged
  */
 export async function mergeWhenReady(parts: LoopDependencies, forge: Forge, request: RequestOf): Promise<boolean> {
@@ -35,13 +35,13 @@ export async function mergeWhenReady(parts: LoopDependencies, forge: Forge, requ
     const maker = await findMaker(tx, request)
     return typeof maker === 'string' ? maker : undefined
   })
-  if (refused !== undefined) return leave(parts, row.id, `It is not merged by itself: ${refused}`)
+  if (refused !== undefined) return leave(parts, row.id, `The pull request is not merged automatically: ${refused}`)
   try {
     await forge.mergePull(row.number, { method: row.mergeMethod, headCommit: row.headCommit })
     return true
   } catch (error) {
     if (!(error instanceof ForgeFailed) || !['refused', 'invalid', 'missing'].includes(error.reason)) {
-      // Its state has changed since: the next look tells.
+      // The state has changed since, which the next check detects.
       if (error instanceof ForgeFailed && error.reason === 'conflict') return false
       throw error
     }
@@ -49,7 +49,7 @@ export async function mergeWhenReady(parts: LoopDependencies, forge: Forge, requ
   }
 }
 
-/** Whether no check and no review stands against it. Checks that were there before a push are waited for. */
+/** Whether no check and no review prevents the merge. If there were checks before a push, waits for them. */
 async function isGreen({ db, clock }: LoopDependencies, { row }: RequestOf): Promise<boolean> {
   const checks = JSON.parse(row.checks) as PullRequest['checks']
   const reviews = JSON.parse(row.reviews) as PullRequest['reviews']

@@ -14,10 +14,10 @@ import { hasActiveAgent } from '../views/cards.ts'
 import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
 import { stop } from './stopLoop.ts'
 
-/** Begins what is kept of a conflict among what was told: the head on the forge and the branch's commit. */
+/** The prefix of a recorded conflict: the head on the forge and the branch's commit follow. */
 const conflictPrefix = 'conflict:'
 
-/** Fetches a branch of the project's remote, and moves what the repository knows of it. */
+/** Fetches a branch of the project's remote, and updates its remote-tracking ref. */
 export async function fetchBranch(
   parts: Pick<LoopDependencies, 'reachOf'>,
   project: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>,
@@ -30,9 +30,10 @@ export async function fetchBranch(
 }
 
 /**
- * Compares the head that the forge shows with the card's branch. What others have pushed on top of it is brought into the card's branch, and
- * a person's own push lets the agent go on. A head that leaves out what the board has pushed is left alone, and people are told.
- * @returns whether the board may push on top of it
+ * Compares the head on the forge with the card's branch. Commits that others have pushed on top are merged into the card's
+ * branch, and a user's own push resumes the agent. A head without the board's pushed commits is not touched, and users are
+ * notified.
+ * @returns whether the board can push on top of it
  */
 export async function followHead(parts: LoopDependencies, request: RequestOf): Promise<boolean> {
   const { row } = request
@@ -49,7 +50,7 @@ export async function followHead(parts: LoopDependencies, request: RequestOf): P
   if (tip !== undefined && (await holds(head, tip))) return accept(parts, request, head)
   const conflict = `${conflictPrefix}${head}:${tip}`
   if (row.stopped !== null && reportedKeys(row).includes(conflict)) return false
-  // What was judged before is there: a request that was left to people is not fetched at each look.
+  // A known commit is not fetched again at each check, such as for a pull request that was handed to a person.
   if ((await commitOf(commonDir, head)) === undefined) {
     const fetched = await fetchBranch(parts, project, checkout, row.branch)
     if ('reason' in fetched || fetched.commit !== head) return false
@@ -58,7 +59,7 @@ export async function followHead(parts: LoopDependencies, request: RequestOf): P
     return leave(
       parts,
       request,
-      `Somebody else has replaced its branch ${row.branch} on the forge, and what the card has pushed is not in it any more. Nothing was overwritten. Bring the card's branch and that one together, then push.`,
+      `The branch ${row.branch} was replaced on the forge, and no longer contains the commits that the card has pushed. Nothing was overwritten. Merge the two branches, then push.`,
     )
   if (hasActiveAgent(card)) return false
   const title = inOneLine(card.title)
@@ -73,13 +74,13 @@ export async function followHead(parts: LoopDependencies, request: RequestOf): P
     if (!(error instanceof Problem) || error.status >= 500) throw error
     const files = (error.details ?? []).map(({ path }) => path).join(', ')
     const reason = files === '' ? error.message : `it conflicts in ${files}.`
-    const words = `What others have pushed could not be brought into the card's branch: ${reason}`
+    const words = `The commits that others have pushed could not be merged into the card's branch: ${reason}`
     return leave(parts, request, words, error.code === 'MERGE_CONFLICT' ? conflict : undefined)
   }
   return accept(parts, request, head)
 }
 
-/** A head that the board knows. Where it did not push that itself, a person did, who lets the agent go on. */
+/** Accepts a known head. If the board did not push it, a user did, which resumes the agent. */
 async function accept({ db }: LoopDependencies, { row: { id } }: RequestOf, head: string): Promise<true> {
   await db.transaction(async tx => {
     const present = (await readRequest(tx, id))?.row
@@ -91,7 +92,7 @@ async function accept({ db }: LoopDependencies, { row: { id } }: RequestOf, head
   return true
 }
 
-/** @param conflict by which it is known that these two commits conflict: only another one of either is worth a look */
+/** @param conflict identifies the conflict of these two commits: only a change of either requires another check */
 async function leave(
   parts: LoopDependencies,
   { row: { id } }: RequestOf,

@@ -9,36 +9,33 @@ import { refreshPullRequest, type RefreshDependencies } from './refreshPullReque
 
 const maxNames = 5
 
-/** A pull request, and what the forge did not take of what was asked for. */
+/** A pull request, and the fields that the forge did not accept. */
 export interface Changed {
   row: PullRequestRow
   notTaken: readonly string[]
 }
-/** An open pull request that the forge has made. */
+/** An open pull request that exists on the forge. */
 type Open = PullRequestRow & { number: number }
 export interface Merge {
   method?: MergeMethod
-  /** Merges without its checks and reviews where the forge lets it. */
+  /** Merges without its checks and reviews if the forge allows it. */
   force: boolean
-  /** The commit that whoever merges has seen; undefined: the one that the board saw last. */
+  /** The commit that the caller has seen. Undefined for the one that the board saw last. */
   headCommit?: string
 }
 
 /** @throws Problem CONFLICT unless it is open */
 export function requireOpen(row: PullRequestRow): Open {
   if (row.state === 'creating')
-    throw new Problem(
-      'CONFLICT',
-      'The forge has not answered yet whether it made the pull request. Create it once more.',
-    )
+    throw new Problem('CONFLICT', 'The forge has not confirmed the pull request yet. Create it again.')
   if (row.state !== 'open')
     throw new Problem('CONFLICT', `The pull request #${row.number} is ${row.state} already. A new one can be opened.`)
   return row as Open
 }
 
 /**
- * Changes a pull request on the forge, and what the board does with it.
- * @throws Problem VALIDATION_FAILED where a name is to come and go at once; ForgeFailed
+ * Changes a pull request on the forge, and its settings on the board.
+ * @throws Problem VALIDATION_FAILED if a name is both added and removed; ForgeFailed
  */
 export async function changePullRequest(
   parts: RefreshDependencies,
@@ -62,8 +59,8 @@ function requireApart(field: string, added: readonly string[] = [], removed: rea
 }
 
 /**
- * Merges a pull request on the forge at the commit that was seen.
- * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT where somebody has pushed since; ForgeFailed
+ * Merges a pull request on the forge at the commit that the caller has seen.
+ * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT if new commits were pushed since; ForgeFailed
  */
 export async function mergePullRequest(
   parts: RefreshDependencies,
@@ -80,7 +77,7 @@ export async function mergePullRequest(
   if (present === null || !present.startsWith(headCommit) || headCommit === '')
     throw new Problem(
       'CONFLICT',
-      `Somebody has pushed to #${number} since: it is at ${present?.slice(0, 10)} now. Look at that, and merge once more.`,
+      `New commits were pushed to #${number}, which is now at ${present?.slice(0, 10)}. Review them, then merge again.`,
     )
   const missing = force ? [] : missingOf(row)
   if (missing.length > 0) throw new Problem('PULL_REQUEST_NOT_READY', `#${number} is not ready: ${missing.join('; ')}.`)
@@ -89,7 +86,7 @@ export async function mergePullRequest(
 }
 
 /**
- * Has a pull request merged as soon as the forge lets it.
+ * Marks a pull request to be merged as soon as the forge allows it.
  * @throws Problem VALIDATION_FAILED; ForgeFailed
  */
 export async function mergeLater(
@@ -111,7 +108,7 @@ async function requireMethod(forge: Forge, method: MergeMethod): Promise<void> {
     throw invalid('method', `must be ${mergeMethods.join(' or ')}: the repository allows no other`)
 }
 
-/** What was merged although nobody answered so is told by the forge afterwards. */
+/** If a merge took effect without a response, a later read of the forge detects it. */
 async function merge(
   parts: RefreshDependencies,
   forge: Forge,
@@ -128,7 +125,7 @@ async function merge(
   await storeEnd(parts, id, { state: 'merged', mergeCommit, nextReadAt: null }, actor)
 }
 
-/** What a person would wait for before a merge, in plain words. */
+/** The missing requirements of a merge, as text for users. */
 function missingOf(row: PullRequestRow): string[] {
   const checks = JSON.parse(row.checks) as PullRequest['checks']
   const reviews = JSON.parse(row.reviews) as PullRequest['reviews']
@@ -160,7 +157,7 @@ export async function closePullRequest(
   return readRefreshed(parts, row)
 }
 
-/** What was read before the end counts as older than it, though it arrives later. */
+/** A read that started before the end counts as older, even if it arrives later. */
 const storeEnd = (parts: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   store(parts, id, { ...fields, autoMerge: false, problem: null, readAt: parts.clock().toISOString() }, actor)
 

@@ -16,7 +16,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 export interface CreateParts extends RefreshDependencies, Omit<DraftParts, 'db'> {
   worktrees: Worktrees
   reach: RemoteReach
-  /** Work of one key, one after the other: two at once would both look before either has made one. */
+  /** Serializes work of one key, because two concurrent calls would both check before either has created one. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 export interface Wanted {
@@ -31,8 +31,8 @@ export interface Wanted {
 }
 
 /**
- * Pushes a card's branch and opens a pull request for it. That it is wanted is stored first, so that whatever ends this, the one that was
- * made is found by its branch and no second one is made. One that is open for the branch already is taken as it is.
+ * Pushes a card's branch and opens a pull request for it. The intent is stored first, so that after any interruption, the pull
+ * request is found by its branch and is not created twice. An open pull request for the branch is used unchanged.
  * @throws Problem PULL_REQUEST_EXISTS, and as a push does; ForgeFailed
  */
 export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted, caller: Caller): Promise<Changed> =>
@@ -87,12 +87,12 @@ async function findOrMake(
     return pull ? { pull, notTaken: [] } : await forge.createPull(request)
   } catch (error) {
     if (!(error instanceof ForgeFailed)) throw error
-    // It was made after all, or somebody else has made one meanwhile.
+    // The pull request was created after all, or by another client in the meantime.
     const made = await findCreated(forge, row).catch(() => undefined)
     if (made) return { pull: made, notTaken: [] }
     await db.transaction(async tx => {
       const present = (await readPullRequestById(tx, row.id))!
-      // What was not answered may still be made: then the next look finds it.
+      // A request without a response might still create it. In this case, the next check finds it.
       if (isUnanswered(error)) await pulls.change(tx, present, { problem: error.message })
       else await pulls.forget(tx, present)
     })

@@ -12,7 +12,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 const placeOf = (projectId: number) => `projects/${projectId}/forge-webhook-secret`
 
-/** Gives a project a new secret for what its forge delivers, and returns it for the one time that it is shown. */
+/** Creates a new secret for a project's forge deliveries, and returns it. It is shown only this once. */
 export async function giveForgeSecret(seal: Seal, tx: Transaction, projectId: number): Promise<string> {
   const secret = randomBytes(secretBytes).toString('base64url')
   await setForgeSecret(tx, projectId, seal.seal(placeOf(projectId), secret))
@@ -20,9 +20,9 @@ export async function giveForgeSecret(seal: Seal, tx: Transaction, projectId: nu
 }
 
 /**
- * Takes what a forge delivers to a project: it only says what is to be read from the forge now. One that has come before changes nothing.
+ * Receives a delivery of a project's forge, which only triggers reads of the forge. A repeated delivery has no effect.
  * @returns the delivery, if it is new
- * @throws Problem UNAUTHENTICATED for one that is not signed with the project's secret, whatever the reason
+ * @throws Problem UNAUTHENTICATED if it is not signed with the project's secret, without the reason
  */
 export async function takeDelivery(
   { db, seal }: { db: Database; seal: Seal },
@@ -45,7 +45,7 @@ export async function takeDelivery(
   return isNew ? delivery : undefined
 }
 
-/** Gitea and Forgejo send the headers of GitHub, too. */
+/** Gitea and Forgejo also send GitHub's headers. */
 const kindOf = (headers: Headers): ForgeAddress['kind'] | undefined =>
   headers['x-gitea-event'] !== undefined || headers['x-forgejo-event'] !== undefined
     ? 'gitea'

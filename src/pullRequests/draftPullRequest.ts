@@ -14,17 +14,17 @@ import { readLatestSession } from '../store/sessions.ts'
 
 export interface DraftParts {
   db: Reader
-  /** How people reach the board, if that is known. */
+  /** The public address of the board, if it is known. */
   publicUrl: string | undefined
 }
-/** A card's work as it lies in one of its project's repositories, and the forge of that. */
+/** A card's work in one of its project's repositories, and the forge of that repository. */
 export interface Work extends RepositoryWork {
   open: Pick<OpenForge, 'forge' | 'settings' | 'remote' | 'address'>
 }
 export type Draft = PullRequestDraft
 
 /**
- * What a card's pull request would say: the agent's summary and the repository's template, and at the end which card it is of.
+ * The draft of a card's pull request: the agent's summary and the repository's template, with a reference to the card at the end.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT; ForgeFailed
  */
 export async function draft(parts: DraftParts, work: Work, branch = work.card.gitBranch): Promise<Draft> {
@@ -48,7 +48,7 @@ export async function draft(parts: DraftParts, work: Work, branch = work.card.gi
   }
 }
 
-/** What a card's pull request says on its forge if one is open, else what a new one would say. @throws as `draft` does */
+/** The content of a card's open pull request on its forge, or the draft of a new one. @throws as `draft` does */
 export async function draftOrPresent(parts: DraftParts, work: Work): Promise<Draft> {
   const known = await readPullRequest(parts.db, work.card.id, work.repository)
   if (known?.state !== 'open' || known.number === null) return draft(parts, work)
@@ -58,7 +58,10 @@ export async function draftOrPresent(parts: DraftParts, work: Work): Promise<Dra
   return { title, body, base, branch, reviewers: [...reviewers], labels: [...labels], exists: true }
 }
 
-/** The branch that a request goes into: what the card starts at if that is there, else what the project says, else the forge's own. */
+/**
+ * The target branch of a pull request: the card's base if it exists there, otherwise the project's setting, otherwise the forge's
+ * default.
+ */
 async function baseOf({ card, project, open }: Work): Promise<string> {
   const { settings, remote, forge } = open
   const named = card.base?.startsWith(`${remote.name}/`) ? card.base.slice(remote.name.length + 1) : card.base
@@ -71,7 +74,7 @@ async function baseOf({ card, project, open }: Work): Promise<string> {
 
 const titleOf = ({ title }: CardRow): string => cut(inOneLine(title), pullRequestLimits.title)
 
-/** A body that says at its end which card it is of; what is too long for a forge is cut. */
+/** A body with a reference to the card at its end. A body that is too long for a forge is cut. */
 export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, body: string): string {
   const name = `card ${card.id}`
   const line =
@@ -89,6 +92,6 @@ const cut = (text: string, length: number): string =>
 const onRemote = (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
   commitOf(commonDir, `refs/remotes/${remote}/${branch}`)
 
-/** A branch as it was seen on the remote, else as it is here. */
+/** The commit of a branch on the remote, as last fetched, or otherwise in the repository. */
 const remoteCommit = async (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
   (await onRemote(commonDir, remote, branch)) ?? (await commitOf(commonDir, `refs/heads/${branch}`))

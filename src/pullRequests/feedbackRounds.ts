@@ -18,19 +18,19 @@ import { stop } from './stopLoop.ts'
 
 const maxTold = 500
 
-/** What an agent is sent back with: by which keys it is known, what it is told, and what it is to answer. */
+/** The input of an agent's round: its keys, its message, and the comments to answer. */
 export interface Round {
   keys: readonly string[]
   commentIds: readonly string[]
   message(round: { at: number; of: number }): string
 }
 
-/** Codes of what passes by itself: the round begins later. */
+/** Codes of temporary problems, after which the round starts later. */
 const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_ALREADY_RUNNING', 'SHUTTING_DOWN']
 
 /**
- * Sends a card's agent back to its work on a request, with the rights of who opened it, and notes in the same transaction that it was told.
- * Where that cannot be it is left to people, or for later, with what stands in the way.
+ * Resumes a card's agent on its pull request, with the rights of the user who opened it, and records the sent feedback in the
+ * same transaction. If that is impossible, it is left to users or postponed, with the reason.
  */
 export async function beginRound(parts: LoopDependencies, id: number, round: Round): Promise<void> {
   const { db, agents } = parts
@@ -76,11 +76,11 @@ async function begin(tx: Transaction, parts: LoopDependencies, id: number, round
   insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))
 }
 
-/** Whether the agent may be sent back to a request now. */
+/** Whether the agent can resume work on a pull request now. */
 export const isReady = ({ row, card }: RequestOf): boolean =>
   row.state === 'open' && row.step === 'idle' && row.stopped === null && !hasActiveAgent(card)
 
-/** What has become of the agent that was sent back: its turn ended well, or a person is to look. */
+/** The result of the resumed agent: its turn ended well, or a user must decide. */
 export async function endTurn(parts: LoopDependencies, id: number): Promise<PullRequestRow | undefined> {
   await parts.agents.refresh()
   return parts.db.transaction(async tx => {
@@ -102,7 +102,7 @@ export async function endTurn(parts: LoopDependencies, id: number): Promise<Pull
   })
 }
 
-/** What an agent was told of in one repository it may have mended in another, which is under review, too. */
+/** An agent can fix feedback about one repository in another repository that is also under review. */
 async function pushBeside(tx: Transaction, { id, cardId }: PullRequestRow): Promise<void> {
   for (const other of await listOpenOfCard(tx, cardId)) {
     const row = other.id === id ? undefined : await readPullRequestById(tx, other.id)
@@ -116,16 +116,16 @@ const endOf = (session: { status: string; detail: string | null } | undefined): 
     ? `Its agent failed${session.detail ? `: ${session.detail}` : '.'}`
     : `Its agent was ${session?.status === 'cancelled' ? 'cancelled' : 'interrupted'}.`
 
-/** Who opened a request as a caller, or why its agent may not go on with their rights. */
+/** The user who opened a pull request as a caller, or why its agent cannot continue with their rights. */
 export async function findMaker(
   tx: Transaction,
   { row: { makerUserId, makerKeyId }, card }: Pick<RequestOf, 'row' | 'card'>,
 ): Promise<Caller | string> {
-  if (makerUserId === null) return 'Nobody whose rights its agent could work with has opened it.'
+  if (makerUserId === null) return 'No user opened the pull request, so its agent has no rights to continue.'
   const maker = { makerUserId, makerKeyId }
   const { caller, name, gone } = await presentMaker(tx, maker, card.projectId, tx.now, 'opened it')
   if (!caller) return gone!
   const role = await projectRole(tx, caller, card.projectId)
-  if (role === undefined || role === 'viewer') return `${name} may not work in this project any more.`
-  return mayStart(caller, card.kind) ? caller : `${name} may not run agents.`
+  if (role === undefined || role === 'viewer') return `${name} can no longer work in this project.`
+  return mayStart(caller, card.kind) ? caller : `${name} cannot run agents.`
 }

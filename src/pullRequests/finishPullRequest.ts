@@ -22,12 +22,12 @@ import { readRequest, type LoopDependencies } from './loopDependencies.ts'
 
 const merged: Ending = { status: 'completed', detail: 'Its pull request was merged.' }
 const closed: Ending = { ...cancelled, detail: 'Its pull request was closed.' }
-/** How soon it is looked again whether a column has room, and whether an agent's processes have ended. */
+/** The interval of checks for whether a column has capacity, and whether an agent's processes have ended. */
 export const retryMs = 2000
 
 /**
- * What follows from the end of a request, one step after the other: its agent ends and the card goes where its column says, then the
- * worktree of what was merged goes where nothing is lost with it.
+ * The steps after the end of a pull request: its agent ends and the card moves according to its column, then the worktree of a
+ * merged pull request is removed if no work is lost.
  * @returns whether all is done
  */
 export async function finishPullRequest(parts: LoopDependencies, id: number): Promise<boolean> {
@@ -42,7 +42,7 @@ const settleCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullR
     if (!request || request.row.settled > 0) return request?.row
     const { row, card } = request
     const isMerged = row.state === 'merged'
-    // With requests in several repositories the last one decides.
+    // With pull requests in several repositories, the last one decides.
     const stays = card.archivedAt !== null || (await hasOtherOpen(tx, row))
     const column = stays ? undefined : await columnAfter(tx, card, isMerged)
     const ends = isMerged ? !(await hasOtherOpen(tx, row)) : column !== undefined
@@ -53,7 +53,7 @@ const settleCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullR
       : row
   })
 
-/** Records the forge's merge. With requests in several repositories, the card is merged once the last one is. */
+/** Records the forge's merge. With pull requests in several repositories, the card is merged once the last one is. */
 async function noteRequestMerged(
   tx: Transaction,
   { id, projectId }: CardRow,
@@ -71,7 +71,9 @@ async function noteRequestMerged(
     )
 }
 
-/** Where a card goes: as its column says, else what was merged to the first done column, unless it is done already. */
+/**
+ * The target column of a card: according to its column, otherwise the first done column if it was merged and is not already done.
+ */
 async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promise<ColumnRow | undefined> {
   const at = await readColumn(db, card.columnId)
   const named = isMerged ? at?.mergedColumnId : at?.closedColumnId
@@ -80,7 +82,7 @@ async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promis
   return isMerged && !isDone ? readFirstColumn(db, card.boardId, 'done') : undefined
 }
 
-/** Whether all that is in a card's worktrees was pushed, or is part of its requests. */
+/** Whether all work in a card's worktrees was pushed, or is part of its pull requests. */
 async function losesNothing(
   { db, dataDir, worktrees }: LoopDependencies,
   card: CardRow,
@@ -98,7 +100,7 @@ async function losesNothing(
   }
 }
 
-/** What was closed may have been put into its base by hand: people are told so. */
+/** The work of a closed pull request might have been merged into its base manually, which users are notified of. */
 export async function noteWhereItIs(parts: LoopDependencies, id: number): Promise<void> {
   const request = await readRequest(parts.db, id)
   if (request?.row.state !== 'closed' || request.row.settled > 0) return
@@ -112,7 +114,9 @@ export async function noteWhereItIs(parts: LoopDependencies, id: number): Promis
     await noteLanded(parts.db, card, { base: name, repository })
 }
 
-/** Removes the worktree of what was merged. What is uncommitted, or was not part of the request, keeps it there. */
+/**
+ * Removes the worktree of a merged pull request. Uncommitted changes, or work outside of the pull request, prevent the removal.
+ */
 async function settleWorktree(parts: LoopDependencies, id: number): Promise<boolean> {
   const { db, worktrees, dataDir, isAtWork, runCleanup } = parts
   const request = await readRequest(db, id)

@@ -9,7 +9,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { RefreshDependencies } from './refreshPullRequest.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-/** What keeps an agent on its request until that is merged. */
+/** The dependencies of the loop that keeps an agent working on its pull request until it is merged. */
 export interface LoopDependencies extends RefreshDependencies {
   agents: Supervisor
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
@@ -19,18 +19,18 @@ export interface LoopDependencies extends RefreshDependencies {
   /** How Git reaches the remote of a project. */
   reachOf(project: Pick<ProjectRow, 'forgeCredentialId'>): Promise<RemoteReach>
   runCleanup: RunCleanup
-  /** Whether processes of an agent or of a preview may run in a card's worktree. */
+  /** Whether processes of an agent or of a preview might be running in a card's worktree. */
   isAtWork(cardId: number): boolean
 }
 
-/** A request with its card and project. */
+/** A pull request with its card and project. */
 export interface RequestOf {
   row: PullRequestRow
   card: CardRow
   project: ProjectRow
 }
 
-/** A request as it is now; undefined where it or its card is gone. */
+/** The current state of a pull request. Undefined if it or its card was deleted. */
 export async function readRequest(db: Reader, id: number): Promise<RequestOf | undefined> {
   const row = await readPullRequestById(db, id)
   const projectId = row && (await projectOfCard(db, row.cardId))
@@ -39,5 +39,5 @@ export async function readRequest(db: Reader, id: number): Promise<RequestOf | u
   return card ? { row, card, project } : undefined
 }
 
-/** What an agent was told of, newest last. */
+/** The keys of the feedback that an agent has received, newest last. */
 export const reportedKeys = ({ told }: Pick<PullRequestRow, 'told'>): string[] => JSON.parse(told) as string[]

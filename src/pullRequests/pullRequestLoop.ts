@@ -11,15 +11,15 @@ import type { LoopDependencies } from './loopDependencies.ts'
 
 const maxAtOnce = 4
 const pageSize = 100
-/** No time of a request lies further ahead: the clock was put back. Forges let nobody wait longer than an hour. */
+/** A time further ahead means that the clock was set back. Forges never require a wait of more than an hour. */
 const maxAheadMs = 2 * 3_600_000
-/** What has failed for a reason that nobody foresaw rests so long. */
+/** The pause after an unexpected error. */
 const restMs = 30_000
 
-/** Keeps the agents of this machine's cards on their pull requests until those are merged. */
+/** Keeps the agents of this machine's cards working on their pull requests until those are merged. */
 export interface PullRequestLoop {
   start(log: Log): void
-  /** Looks at what is due now. */
+  /** Checks the pull requests that are due now. */
   wake(): void
   stop(): Promise<void>
 }

@@ -15,8 +15,8 @@ const maxAnswerLength = 10_000
 const pushTimeoutMs = 5 * 60_000
 
 /**
- * Brings to the forge what an agent that was sent back has done: its work, then its answers. Each step looks at what is there before, so that
- * it can be done again at any point.
+ * Sends the results of a resumed agent to the forge: its work, then its answers. Each step checks the current state first, so
+ * that it can be repeated at any point.
  */
 export async function bringToForge(parts: LoopDependencies, forge: Forge, request: RequestOf): Promise<void> {
   const { row } = request
@@ -37,7 +37,7 @@ export async function bringToForge(parts: LoopDependencies, forge: Forge, reques
         tx,
         parts,
         present,
-        `Its branch ${row.branch} on the forge is not what the board saw last: somebody else has deleted or replaced it. Nothing was overwritten.`,
+        `The branch ${row.branch} was deleted or replaced on the forge since the board last read it. Nothing was overwritten.`,
       ))
     const { commit, branch, remote } = pushed
     if (pushed.pushed)
@@ -49,12 +49,12 @@ export async function bringToForge(parts: LoopDependencies, forge: Forge, reques
         tx,
         parts,
         { ...present, row: after },
-        'The agent has changed nothing, and what it was told of is still so.',
+        'The agent has changed nothing, and the reported problems remain.',
       )
   })
 }
 
-/** Posts what the agent has answered to comments; where it left some out, what it said at its end, as one comment. */
+/** Posts the agent's answers to comments. If some are missing, posts the agent's last message as one comment. */
 async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: RequestOf): Promise<void> {
   const answers = JSON.parse(row.answers) as RequestAnswer[]
   if (answers.length === 0 || row.number === null) return
@@ -72,7 +72,10 @@ async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: 
   if (said !== '') await post(said)
 }
 
-/** A line that begins with a slash is a command to some forges, which whoever has written the log or the comment may have asked for. */
+/**
+ * Some forges interpret a line that begins with a slash as a command, which the author of the log or the comment could have
+ * injected.
+ */
 const asAnswer = (text: string): string =>
   text
     .trim()

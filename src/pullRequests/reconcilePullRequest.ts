@@ -15,10 +15,10 @@ import { retryMs, noteWhereItIs, finishPullRequest } from './finishPullRequest.t
 import { stop } from './stopLoop.ts'
 
 const maxBackoffMs = 15 * 60_000
-/** A push that fails so often in a row is a person's matter. */
+/** After this number of consecutive failed pushes, a user must decide. */
 const maxFailures = 5
 
-/** Looks at a request on its forge once, does what follows from that, and says when to look again. */
+/** Reads a pull request from its forge once, acts on the changes, and schedules the next check. */
 export async function reconcilePullRequest(parts: LoopDependencies, id: number): Promise<void> {
   const row = await endTurn(parts, id)
   if (!row || isHeld(parts, row)) return
@@ -35,7 +35,7 @@ export async function reconcilePullRequest(parts: LoopDependencies, id: number):
   await scheduleNext(parts, id, row.nextReadAt)
 }
 
-/** Whether the forge has had enough of requests since this one was due. */
+/** Whether the forge's rate limit was exhausted since this pull request was due. */
 const isHeld = ({ clock }: LoopDependencies, { failures, nextReadAt }: PullRequestRow): boolean =>
   failures < 0 && nextReadAt !== null && nextReadAt > clock().toISOString()
 
@@ -53,7 +53,7 @@ async function advance(parts: LoopDependencies, refreshed: Refreshed): Promise<v
   if (await mergeWhenReady(parts, forge, present)) await refreshPullRequest(parts, id, { anew: true })
 }
 
-/** Sends the agent back to its work where there is news for it. @returns whether there was */
+/** Resumes the agent if there is new feedback. @returns whether there was */
 async function sendBack(
   parts: LoopDependencies,
   { row, project }: RequestOf,
@@ -78,7 +78,7 @@ const reopen = ({ db }: LoopDependencies, id: number) =>
     if (request?.row.state === 'open') await pulls.change(tx, request.row, { settled: 0 })
   })
 
-/** Over: it is looked at again until all that follows is done. */
+/** The pull request has ended. It is checked again until all follow-up steps are done. */
 async function settleLater(parts: LoopDependencies, id: number): Promise<void> {
   await noteWhereItIs(parts, id)
   const isDone = await finishPullRequest(parts, id)
@@ -88,7 +88,7 @@ async function settleLater(parts: LoopDependencies, id: number): Promise<void> {
   })
 }
 
-/** @param seen when it was to be read as this look began: a delivery since then wants another one */
+/** @param seen the scheduled time of the read at the start of this check; a delivery since then requires another check */
 async function scheduleNext({ db, polling }: LoopDependencies, id: number, seen: string | null): Promise<void> {
   await db.transaction(async tx => {
     const row = (await readRequest(tx, id))?.row
@@ -97,7 +97,7 @@ async function scheduleNext({ db, polling }: LoopDependencies, id: number, seen:
   })
 }
 
-/** As long as nothing has happened on it, within bounds: a check that runs and work that waits are looked at soon. */
+/** The interval is the time since its last change, within limits. A running check and waiting work are checked soon. */
 function waitFor(row: PullRequestRow, now: string, { minMs, maxMs }: LoopDependencies['polling']): number {
   const isOver = row.state === 'merged' || row.state === 'closed'
   const quietMs = isOver || row.step === 'pushing' ? 0 : Date.parse(now) - Date.parse(row.updatedAt)
@@ -105,13 +105,16 @@ function waitFor(row: PullRequestRow, now: string, { minMs, maxMs }: LoopDepende
   return Math.min(Math.max(quietMs, isOver ? 0 : minMs), isPending ? 2 * minMs : maxMs)
 }
 
-/** Why a look failed, and when the request was to be read as it began: somebody who has set right why wants another one since. */
+/** Why a check failed, and the scheduled time at its start. If a user has fixed the cause since, another check is required. */
 interface Failed {
   seen: string | null
   failure: ForgeFailed | Problem
 }
 
-/** A forge that does not answer is asked later and later; one that has had enough of requests when it says, and for none of the project's. */
+/**
+ * A forge that does not respond is queried at increasing intervals. After an exhausted rate limit, the whole project waits until
+ * the time that the forge states.
+ */
 async function postpone(
   { db, polling: { minMs } }: LoopDependencies,
   id: number,
@@ -129,7 +132,7 @@ async function postpone(
   })
 }
 
-/** What could not be done on the board's side: it is tried again, and left to people at last. */
+/** A failure on the board's side is retried, and finally left to users. */
 async function fail(parts: LoopDependencies, id: number, failed: Failed): Promise<void> {
   const { failure } = failed
   await parts.db.transaction(async tx => {

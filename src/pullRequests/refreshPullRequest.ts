@@ -19,22 +19,22 @@ export interface RefreshDependencies {
   openForge(project: ProjectRow, repository: string): Promise<{ forge: Forge }>
 }
 
-/** What the forge said. Without `pull` it said that it is as before, or failed. */
+/** The forge's response. Without `pull`, it reported no change, or failed. */
 export interface Refreshed {
   before: PullRequestRow
   row: PullRequestRow
   pull?: ForgePull
   checks?: readonly ForgeCheck[]
   reviews?: readonly ForgeReview[]
-  /** Why it could not be asked, or did not answer. */
+  /** Why the forge could not be queried, or did not respond. */
   failure?: ForgeFailed | Problem
 }
 type Answer = Pick<Refreshed, 'pull' | 'checks' | 'reviews' | 'failure'>
 
 /**
- * Asks the forge for a pull request, its checks and reviews, and stores and tells what has changed. One that was being created is looked
- * for by its branch. `anew`: whatever the forge said before.
- * @returns undefined where it is gone with its card
+ * Reads a pull request, its checks and reviews from the forge, and stores and announces the changes. A pull request that was
+ * being created is searched by its branch. `anew`: ignores the forge's earlier response.
+ * @returns undefined if it was deleted with its card
  */
 export async function refreshPullRequest(
   parts: RefreshDependencies,
@@ -51,7 +51,7 @@ export async function refreshPullRequest(
   return db.transaction(async tx => {
     const present = await readPullRequestById(tx, id)
     if (!present) return undefined
-    // Somebody has asked later, and knows more.
+    // A later read has already stored its result.
     if (present.readAt !== null && present.readAt > readAt) return { before, row: present, ...answer }
     const row = await pulls.change(tx, present, changeOf(present, answer))
     notePullRequestRead(tx, id, { readAt, etag: answer.pull ? (answer.pull.etag ?? null) : present.etag })
@@ -71,7 +71,7 @@ async function ask(parts: RefreshDependencies, project: ProjectRow, row: PullReq
     answer.reviews = await forge.listReviews(number)
   } catch (error) {
     if (!(error instanceof ForgeFailed || error instanceof Problem)) throw error
-    // What it said before that is stored: a token that may not see checks still tells of a merge.
+    // Earlier responses are stored: a token without access to checks still detects a merge.
     answer.failure = error
   }
   return answer
@@ -83,8 +83,8 @@ async function readPull(forge: Forge, number: number, etag: string | null): Prom
 }
 
 /**
- * The request that the forge was asked for before its answer got lost. One that is closed was there before, or is not wanted; so is one
- * that was merged without the commit that was pushed.
+ * The pull request that the forge created before its response was lost. A closed one existed before, or is not wanted; the same
+ * applies to one that was merged without the pushed commit.
  */
 export async function findCreated(
   forge: Pick<Forge, 'findPull'>,
@@ -98,14 +98,14 @@ export async function findCreated(
 function changeOf(row: PullRequestRow, { pull, checks, reviews, failure }: Answer): PullRequestChange {
   return {
     problem: failure?.message ?? null,
-    // Forges tell of a merge late in some answers; none takes one back.
+    // Forges report a merge late in some responses, but never revert it.
     ...(pull && (row.state !== 'merged' || pull.state === 'merged') && pullFields(row, pull)),
     ...(checks && { checks: JSON.stringify(checks.map(({ name, state, url }) => ({ name, state, url }))) }),
     ...(reviews && { reviews: JSON.stringify(newestReviews(reviews)) }),
   }
 }
 
-/** What is stored of a request as the forge tells it. What is over is asked for no more. */
+/** The stored fields of a pull request in the forge's response. An ended pull request is no longer read. */
 export function pullFields(row: Pick<PullRequestRow, 'mergeCommit'>, pull: ForgePull): PullRequestChange {
   const { number, url, title, state, draft, base, headCommit, mergeable, mergeCommit } = pull
   return {
@@ -122,7 +122,7 @@ export function pullFields(row: Pick<PullRequestRow, 'mergeCommit'>, pull: Forge
   }
 }
 
-/** Of each author the newest review with a verdict: a comment after it does not take it back. */
+/** The newest review with a verdict of each author. A later comment does not revoke a verdict. */
 function newestReviews(reviews: readonly ForgeReview[]): PullRequest['reviews'] {
   const newest = new Map<string, ForgeReview>()
   const sorted = [...reviews].sort((a, b) => Date.parse(a.submittedAt) - Date.parse(b.submittedAt))

@@ -13,7 +13,7 @@ import type { LoopDependencies, RequestOf } from './loopDependencies.ts'
 
 const maxLength = 500
 
-/** Leaves a request to people, who are told why: its agent is not sent back to it any more. */
+/** Hands a pull request to users with the reason. Its agent no longer resumes automatically. */
 export async function stop(
   tx: Transaction,
   { webhooks }: Pick<LoopDependencies, 'webhooks'>,
@@ -37,20 +37,21 @@ export async function stop(
 }
 
 /**
- * Goes on with a request that was left to people, with the rights of who says so: all that is still open is told to its agent again, which
- * has all rounds anew. @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS, FORBIDDEN
+ * Resumes agent work on a pull request that was handed to a person, with the rights of the caller. The agent receives all open
+ * feedback again, and gets the full number of rounds. @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS,
+ * FORBIDDEN
  */
 export async function resumeLoop(tx: Transaction, row: PullRequestRow, caller: Caller): Promise<PullRequestRow> {
   requireMayStart(caller, 'kanban')
   requireOpen(row)
   const maker = await makerFor(tx, caller)
   const anew = { stopped: null, rounds: 0, told: '[]' }
-  // A forge that has had enough of requests is left alone until its time.
+  // A forge with an exhausted rate limit is not queried before its time.
   const soon = row.failures < 0 ? {} : { nextReadAt: tx.now, failures: 0 }
   return pulls.change(tx, row, { ...maker, ...anew, ...soon })
 }
 
-/** A person's message to a card's agent goes on with a request that was left to people: what comes of it is pushed. */
+/** A user's message to a card's agent resumes a pull request that was handed to a person, so that the result is pushed. */
 export async function resumeAfterMessage(tx: Transaction, cardId: number): Promise<void> {
   for (const { id } of await listOpenOfCard(tx, cardId)) {
     const row = (await readPullRequestById(tx, id))!

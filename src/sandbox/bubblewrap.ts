@@ -2,10 +2,10 @@ import type { SandboxPolicy } from './policy.ts'
 import type { SystemPart } from './systemMounts.ts'
 
 const mebibyte = 1024 * 1024
-/** How much the temporary folder, and how much the home folder, of a session may hold: both are in memory. */
+/** The size limits of a session's temporary folder and home folder, which are both in memory. */
 const temporaryBytes = 1024 * mebibyte
 
-/** What every session is kept apart by. Without capabilities and user namespaces of its own it can undo none of it. */
+/** The isolation of every session. Without capabilities and its own user namespaces, a session cannot undo it. */
 const isolation = [
   '--unshare-user',
   '--disable-userns',
@@ -19,10 +19,12 @@ const isolation = [
   '--new-session',
 ]
 
-/** What of /proc changes the machine: root may write it without any capability, since it owns it. */
+/** The parts of /proc that change the machine. Root can write to them without any capability, because it owns them. */
 const kernelControls = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'scsi', 'acpi'].map(name => `/proc/${name}`)
 
-/** The arguments of bubblewrap for a command in walls. `system` is what of the root folder everybody sees. */
+/**
+ * The arguments of bubblewrap for a command in the sandbox. `system` are the parts of the root folder that every session sees.
+ */
 export function bubblewrapCommand(
   policy: SandboxPolicy,
   system: readonly SystemPart[],
@@ -42,7 +44,7 @@ export function bubblewrapCommand(
     ...['/tmp', '/var/tmp', '/dev/shm', '/run/user', policy.home].flatMap(emptyFolder),
     ...policy.mounts.flatMap(mountArguments),
     ...(policy.data ?? []).flatMap(({ fd, target }) => ['--ro-bind-data', String(fd), target]),
-    // These are in memory without a bound, and what only hides something needs no room at all.
+    // These are in memory without a size limit, and a folder that only hides others needs no space.
     ...['/', '/dev', ...hidingFolders([...system, ...policy.mounts])].flatMap(target => ['--remount-ro', target]),
     '--chdir',
     cwd,
@@ -51,7 +53,7 @@ export function bubblewrapCommand(
   ]
 }
 
-/** The empty folders that nothing else was mounted on later. */
+/** The empty folders on which nothing else was mounted later. */
 const hidingFolders = (parts: readonly SystemPart[]): string[] =>
   parts
     .filter(({ kind, target }, at) => kind === 'tmpfs' && parts.findLastIndex(part => part.target === target) === at)

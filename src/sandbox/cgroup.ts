@@ -12,22 +12,22 @@ import { LaunchFailed } from '../process/spawn.ts'
 
 type Limits = Pick<SandboxLimits, 'memoryMb' | 'processes'>
 
-/** The control group of one session, in which the kernel bounds all that the session starts. */
+/** The control group of one session, in which the kernel limits all processes of the session. */
 export interface SessionCgroup {
-  /** The command that starts another one inside. The first one makes the group. @throws LaunchFailed */
+  /** Returns the command that starts another one inside. The first call creates the group. @throws LaunchFailed */
   enter(argv: readonly string[]): Promise<string[]>
-  /** The limits that the kernel enforces: those of the project, and the defaults for those that it does not set. */
+  /** The limits that the kernel enforces: those of the project, and defaults for the unset ones. */
   limits: DefaultLimits
-  /** The bound that the kernel has held; undefined for none. */
+  /** The limit that the kernel has enforced. Undefined if there was none. */
   reached(): 'memory_limit' | 'process_limit' | undefined
-  /** Ends what is left inside, and removes the group. */
+  /** Ends the remaining processes inside, and removes the group. */
   close(): Promise<void>
 }
 
-/** What the server found about its own control group. */
+/** The server's own control group. */
 export interface OwnCgroup {
   status: BoundsStatus
-  /** A group for one session; null where the server has none to divide. */
+  /** Opens a group for one session. Null if the server has no group to divide. */
   openSession: ((limits: Limits) => SessionCgroup) | null
 }
 
@@ -49,17 +49,17 @@ export function readDefaultLimits(): DefaultLimits {
 const systemdTimeoutMs = 5000
 const removal = { firstPauseMs: 5, lastPauseMs: 100, giveUpMs: 2000 }
 const wanted = ['memory', 'pids'] as const
-/** The group of the server's own processes: a group whose controllers are handed down may hold none itself. */
+/** The group of the server's own processes. A group that delegates its controllers must not contain processes itself. */
 const serverLeaf = 'server'
 const sessionPrefix = 'board-session'
 /** bubblewrap keeps two processes for each command, and a session has at most two commands at a time. */
 const keepers = 4
-/** A process that forks between the reading and the move leaves its child behind. */
+/** If a process forks between the read and the move, its child is left behind. */
 const maxMoves = 20
 
 /**
- * Divides the server's own control group, where it was delegated to it: the server's processes move into a part of their own, once, and
- * each session gets another. What a dead server left there is removed.
+ * Divides the server's own control group, if it was delegated: the server's processes move into a separate subgroup, once, and
+ * each session gets another one. Leftovers of a dead server are removed.
  */
 export async function divideOwnCgroup(): Promise<OwnCgroup> {
   try {
@@ -85,11 +85,11 @@ class NotDelegated extends Error {
 }
 
 const howToDelegate =
-  'Run the server as a service: board server install, then board server restart. In a unit of your own: Delegate=memory pids.'
+  'Run the server as a service: board server install, then board server restart. In a custom unit, set Delegate=memory pids.'
 
-/** The folder of the group that the server may divide. @throws NotDelegated */
+/** The folder of the group that the server can divide. @throws NotDelegated */
 async function findBase(): Promise<string> {
-  if (process.platform !== 'linux') throw new NotDelegated('Control groups are there on Linux only.')
+  if (process.platform !== 'linux') throw new NotDelegated('Control groups are available only on Linux.')
   const path = /^0::(\/.*)$/m.exec(readKernel('/proc/self/cgroup') ?? '')?.[1]
   const mounted = await mountedAt()
   if (path === undefined || mounted === undefined || path.startsWith('/..'))
@@ -115,7 +115,7 @@ async function findBase(): Promise<string> {
   return base
 }
 
-/** Where version 2 is mounted with what this process sees of it. */
+/** The mount point of version 2, and the part that this process sees. */
 async function mountedAt(): Promise<string | undefined> {
   const mounts = await readFile('/proc/self/mountinfo', 'latin1').catch(() => '')
   return /^\S+ \S+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1]
@@ -123,7 +123,10 @@ async function mountedAt(): Promise<string | undefined> {
 
 const isVersionOne = (): boolean => /^\d+:[^:]*\b(memory|pids)\b/m.exec(readKernel('/proc/self/cgroup') ?? '') !== null
 
-/** A user's manager of services owns all groups of the user, and root owns all: only systemd can tell which ones it leaves alone. */
+/**
+ * A user's service manager owns all groups of the user, and root owns all groups. Only systemd can report which ones it has
+ * delegated.
+ */
 async function isDelegated(unit: string, path: string): Promise<boolean> {
   const isOfUser = /\/user@\d+\.service\/./.test(path)
   const runtime = process.env.XDG_RUNTIME_DIR || `/run/user/${process.getuid!()}`
@@ -135,13 +138,13 @@ async function isDelegated(unit: string, path: string): Promise<boolean> {
   return stdout.trim() === 'yes'
 }
 
-/** Moves what the group holds into a part of its own, and hands the controllers down to its parts. */
+/** Moves the processes of the group into a subgroup, and delegates the controllers to its subgroups. */
 async function divide(base: string): Promise<void> {
   const leaf = join(base, serverLeaf)
   await mkdir(leaf, { recursive: true })
   for (let moves = 1; ; moves++) {
     const held = (await readFile(join(base, 'cgroup.procs'), 'latin1')).split('\n').filter(Boolean)
-    // One that has ended meanwhile cannot be moved, and need not be.
+    // A process that has ended in the meantime cannot be moved, and does not need to be.
     for (const pid of held) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => {})
     try {
       return await writeFile(join(base, 'cgroup.subtree_control'), wanted.map(each => `+${each}`).join(' '))
@@ -152,7 +155,7 @@ async function divide(base: string): Promise<void> {
   }
 }
 
-/** What servers that are gone have left; those that live may be several in one group. */
+/** Removes the leftovers of stopped servers. Several running servers can share one group. */
 async function removeLeft(base: string): Promise<void> {
   for (const name of await readdir(base)) {
     const [, pid, start] = new RegExp(`^${sessionPrefix}-(\\d+)-(\\d+)-`).exec(name) ?? []
@@ -160,7 +163,7 @@ async function removeLeft(base: string): Promise<void> {
   }
 }
 
-/** When a process of this machine has started; undefined where it has ended. */
+/** The start time of a process on this machine. Undefined if it has ended. */
 const startOf = (pid: number): string | undefined => processMark(pid)?.split('/')[1]
 
 function openSession(base: string, { memoryMb, processes }: Limits): SessionCgroup {
@@ -172,12 +175,13 @@ function openSession(base: string, { memoryMb, processes }: Limits): SessionCgro
     limits,
     enter: async argv => {
       await (ready ??= make(folder, limits))
-      // Not the server writes who is in it: between its start and that, the command could have started others.
+      // The command moves itself into the group. If the server did this after the start, the command could already have started
+      // other processes.
       return ['/bin/sh', '-c', 'echo 0 > "$1" && shift && exec "$@"', 'sh', join(folder, 'cgroup.procs'), ...argv]
     },
     reached: () => {
       const memory = countersOf(folder, 'memory.events')
-      // The machine itself may lack memory, too: then something is killed, and this bound was not reached.
+      // The machine itself can also run out of memory. In this case, a process is killed although this limit was not reached.
       if (memory.oom! > 0 && memory.oom_kill! > 0) return 'memory_limit'
       return countersOf(folder, 'pids.events').max! > 0 ? 'process_limit' : undefined
     },
@@ -194,15 +198,15 @@ async function make(folder: string, { memoryMb, processes }: DefaultLimits): Pro
   try {
     await mkdir(folder)
     await set('memory.max', memoryMb * mebibyte)
-    // Not there without swap.
+    // The file does not exist without swap.
     await set('memory.swap.max', 0).catch(() => {})
-    // An agent without some of its processes would go on for nothing.
+    // An agent without some of its processes would continue in vain.
     await set('memory.oom.group', 1)
     await set('pids.max', processes + keepers)
   } catch (error) {
     await remove(folder)
     const { code } = error as NodeJS.ErrnoException
-    throw new LaunchFailed('failed', `The session's control group could not be made (${code}).`, error)
+    throw new LaunchFailed('failed', `The session's control group could not be created (${code}).`, error)
   }
 }
 
@@ -211,9 +215,9 @@ const countersOf = (folder: string, name: string): Record<string, number> =>
     (readKernel(join(folder, name)) ?? '').split('\n').map(line => [line.split(' ')[0]!, Number(line.split(' ')[1])]),
   )
 
-/** A group goes once all that was in it has ended, which takes the kernel a moment. */
+/** A group can be removed once all its processes have ended, which takes the kernel a moment. */
 async function remove(folder: string): Promise<void> {
-  // Not there before Linux 5.14.
+  // The file does not exist before Linux 5.14.
   await writeFile(join(folder, 'cgroup.kill'), '1').catch(() => {})
   const giveUpAt = performance.now() + removal.giveUpMs
   for (let pauseMs = removal.firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, removal.lastPauseMs)) {

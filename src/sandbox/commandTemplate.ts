@@ -1,8 +1,9 @@
 import type { SandboxPolicy } from './policy.ts'
 
 /**
- * The command of a template, for walls of one's own such as a container: `podman run --rm -i -v {folder}:{folder} -w {cwd} image {command}`.
- * `{command}`, a word by itself, becomes the agent's command; `{cwd}` is where it works and `{folder}` what it may change.
+ * The command of a template, for a custom sandbox such as a container: `podman run --rm -i -v {folder}:{folder} -w {cwd} image
+ * {command}`. `{command}`, a separate word, becomes the agent's command; `{cwd}` is its working folder and `{folder}` the folder
+ * that it can change.
  */
 export const templateCommand = (
   template: string,

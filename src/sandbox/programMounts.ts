@@ -6,9 +6,9 @@ import type { Mount } from './mount.ts'
 import { isOfSystem } from './systemMounts.ts'
 
 /**
- * The programs that a session may run beside the system's, read-only: those of its search path, its own command, and the files
- * that the command and the environment name.
- * @param home the account's home folder: it is never shown whole
+ * The programs that a session can run in addition to the system's, read-only: those of its search path, its own command, and the
+ * files that the command and the environment name.
+ * @param home the account's home folder, which is never shown as a whole
  */
 export async function programMounts(
   argv: readonly string[],
@@ -20,7 +20,7 @@ export async function programMounts(
   const named = [...(program === null ? [] : [program]), ...argv.slice(1), process.execPath]
   const tools = (await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()
   const shown = [...new Set([...searched.flatMap(toolFolders), ...tools])]
-  // What the account may not reach, bubblewrap could not either.
+  // Bubblewrap also cannot reach paths that the account cannot reach.
   const reached = await Promise.all(
     shown.map(path =>
       realpath(path)
@@ -31,19 +31,22 @@ export async function programMounts(
   const all = [...new Set(reached.flat())].filter(
     path => !isOfSystem(path) && !isWithin(path, home) && !shared.includes(path),
   )
-  // What lies in another of them is there with it; a link there leads to what it should, once that is there too.
+  // A path inside another one is shown with it. A link there works once its target is also shown.
   return all
     .filter(path => !all.some(other => other !== path && isWithin(other, path)))
     .map(target => ({ kind: 'ro', target }))
 }
 
-/** Folders in which there is more than programs. */
+/** Folders that contain more than programs. */
 const shared = ['/tmp', '/var/tmp', '/var', '/run', '/dev/shm']
 
-/** What programs need beside their folder: `~/.nvm/versions/node/v20/bin` wants the `lib` that lies next to it. */
+/** Folders that programs need next to their own: `~/.nvm/versions/node/v20/bin` requires the `lib` next to it. */
 const parts = ['lib', 'lib64', 'libexec', 'include', 'versions', 'plugins', 'shims']
 
-/** A folder of programs, with what they need beside it. Never all that lies there: `~/.cargo` holds keys, and a project has a `bin` too. */
+/**
+ * A folder of programs, with the folders that they need next to it. Never everything there: `~/.cargo` contains keys, and a
+ * project can have a `bin` as well.
+ */
 function toolFolders(folder: string): string[] {
   if (!['bin', 'sbin', 'shims'].includes(basename(folder))) return [folder]
   const above = dirname(folder)
@@ -51,7 +54,7 @@ function toolFolders(folder: string): string[] {
   return [folder, ...toolchains, ...parts.map(part => join(above, part))]
 }
 
-/** A file that a command names, with the package or the folder that it belongs to. */
+/** A file that a command names, with its package or folder. */
 async function toolOf(path: string): Promise<string[]> {
   const stats = await stat(path).catch(() => undefined)
   if (!stats?.isFile()) return []

@@ -12,29 +12,29 @@ import { withLimits } from './resourceLimits.ts'
 import { seatbeltCommand } from './seatbelt.ts'
 import { systemParts } from './systemMounts.ts'
 
-/** How the server is set: `auto` uses walls where they work, `require` starts no agent without them. */
+/** The server's setting: `auto` uses the sandbox where it works, `require` starts no agent without it. */
 export type SandboxMode = SandboxStatus['mode']
 type Kind = SandboxStatus['kind']
 
-/** Builds the walls around agents. */
+/** Creates the sandboxes of agents. */
 export interface Sandbox {
-  /** Which walls this server has. They are tried once, and the server's control group is divided once. */
+  /** The kind of sandbox that this server has. The sandbox is tested once, and the server's control group is divided once. */
   status(): Promise<SandboxStatus>
-  /** A control group for a session; null where this server has none to divide. */
+  /** A control group for a session. Null if this server has no group to divide. */
   openCgroup(limits: SandboxLimits): Promise<SessionCgroup | null>
   /**
    * Opens the folders and files of a policy for all commands of a session.
    * @throws LaunchFailed if one that must not be a link is a link
    */
   open(policy: SandboxPolicy): Promise<OpenSandbox>
-  /** A command that runs another one in walls. @throws Error when there are none: see `status` */
+  /** Returns the command that runs another one in the sandbox. @throws Error if there is no sandbox: see `status` */
   command(policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]>
 }
 
 /** The sandbox of a session. */
 export interface OpenSandbox {
   /**
-   * A command that runs another one in the sandbox, and the descriptors that it must inherit.
+   * Returns the command that runs another one in the sandbox, and the descriptors that it must inherit.
    * @throws LaunchFailed if a mounted folder or file was moved or replaced by a link
    */
   command(cwd: string, argv: readonly string[]): Promise<{ command: string[]; descriptors: number[] }>
@@ -44,7 +44,7 @@ export interface OpenSandbox {
 const probeTimeoutMs = 10_000
 const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null }
 
-/** @param template the command of walls of one's own, instead of what the system has (`board serve --sandbox-command`) */
+/** @param template the command of a custom sandbox, instead of the system's (`board serve --sandbox-command`) */
 export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
   let tried: Promise<{ status: SandboxStatus; openSession: OwnCgroup['openSession'] }> | undefined
   let mountsDescriptors: Promise<boolean> | undefined
@@ -71,7 +71,7 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
     open: async policy => {
       const { kind } = (await tryOnce()).status
       const opened = kind === 'bubblewrap' ? await openMounts(policy.mounts) : undefined
-      // An older bubblewrap would hand the descriptors on to the agent.
+      // An older bubblewrap would pass the descriptors on to the agent.
       const hasDescriptors = opened !== undefined && (await (mountsDescriptors ??= hasOption('--bind-fd')))
       return {
         command: async (cwd, argv) => {
@@ -98,7 +98,7 @@ const hasOption = (option: string): Promise<boolean> =>
 /** The parts of the system that every session sees, read again for each process. */
 const readSystem = async () => (await Promise.all([systemParts(), configurationParts()])).flat()
 
-/** Without a sandbox an agent could leave its control group. */
+/** Without a sandbox, an agent could leave its control group. */
 const notDivided = (): OwnCgroup => ({
   status: {
     kind: 'watched',
@@ -130,7 +130,7 @@ async function tryWalls(
       mode,
       kind: 'none',
       reason: `There is no sandbox for ${process.platform}.`,
-      advice: 'Give one of your own with --sandbox-command, a container say.',
+      advice: 'Specify a custom sandbox with --sandbox-command, for example a container.',
     }
   const [program, ...args] = await build(kind, ['true'])
   const problem = await promisify(execFile)(program!, args, { timeout: probeTimeoutMs }).then(
@@ -142,7 +142,7 @@ async function tryWalls(
 
 type Problem = Pick<SandboxStatus, 'reason' | 'advice'>
 
-/** Why bubblewrap does not work here, by what it says, and what helps. */
+/** Why bubblewrap does not work here, by its error message, and how to fix it. */
 function problemOf(code: unknown, stderr: string): Problem {
   if (code === 'ENOENT')
     return {

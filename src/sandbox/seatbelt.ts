@@ -1,7 +1,7 @@
 import { isWithin } from '../config/folders.ts'
 import type { SandboxPolicy } from './policy.ts'
 
-/** The command that runs another one behind macOS's own walls. */
+/** The command that runs another one in macOS's own sandbox. */
 export const seatbeltCommand = (policy: SandboxPolicy, argv: readonly string[]): string[] => [
   '/usr/bin/sandbox-exec',
   '-p',
@@ -10,8 +10,8 @@ export const seatbeltCommand = (policy: SandboxPolicy, argv: readonly string[]):
 ]
 
 /**
- * A profile in which the last rule that fits decides: nothing is written but what the policy names, and of the home folder nothing else
- * is read. Seatbelt has no mounts: what lies over something else is refused instead.
+ * A profile in which the last matching rule decides: only the paths in the policy can be written, and of the home folder, only
+ * they can be read. Seatbelt has no mounts, so a path that another one covers is refused instead.
  */
 function seatbeltProfile({ home, mounts, network }: SandboxPolicy): string {
   const rules = mounts.flatMap(({ kind, source, target }) => {

@@ -138,7 +138,7 @@ async function findMaker(
   const { caller, name, gone } = await presentMaker(db, { makerUserId, makerKeyId }, projectId, db.now)
   if (!caller) return gone!
   const role = await projectRole(db, caller, projectId)
-  if (role === undefined || role === 'viewer') return `${name} may not work in this project any more.`
+  if (role === undefined || role === 'viewer') return `${name} can no longer work in this project.`
   return caller.key && !caller.key.permissions.includes('cards.create')
     ? `${name} lacks the permission cards.create.`
     : caller

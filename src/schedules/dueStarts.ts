@@ -48,5 +48,5 @@ async function findStarter(
   )
   if (!caller) return gone!
   const role = await projectRole(tx, caller, projectId)
-  return role === undefined || role === 'viewer' ? `${name} may not work in this project any more.` : caller
+  return role === undefined || role === 'viewer' ? `${name} can no longer work in this project.` : caller
 }

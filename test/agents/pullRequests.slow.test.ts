@@ -242,7 +242,7 @@ describe('a merge', () => {
     forge.push(card.gitBranch!, { theirs: 'theirs\n' })
     expect(await failure(board.client.pullRequests.merge(place(card)))).toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('Somebody has pushed to #1 since') as string,
+      message: expect.stringContaining('New commits were pushed to #1') as string,
     })
     expect(forge.pull().state).toBe('open')
     expect(await board.client.pullRequests.merge(place(card))).toMatchObject({ state: 'merged' })

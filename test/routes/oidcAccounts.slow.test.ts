@@ -185,7 +185,7 @@ describe('an account that exists', () => {
     people.set('carol', { email: 'carol@example.org', email_verified: true })
     const { user } = await sso.tokenOf('carol')
     people.set('carol-too', { email: 'carol@example.org', email_verified: true })
-    expect((await sso.refusalOf('carol-too'))[1]).toContain('belongs to somebody else at the identity provider')
+    expect((await sso.refusalOf('carol-too'))[1]).toContain('belongs to another user of the identity provider')
     expect((await sso.tokenOf('carol')).user.id).toBe(user.id)
   })
 
@@ -305,7 +305,7 @@ describe('an account that exists', () => {
     const only = board.as((await logIn('only@example.org', 'battery staple 3')).body.data.token)
     await only.users.update({ id: root, role: 'user' })
     people.set('only', { email: 'only@example.org', email_verified: true })
-    expect((await sso.refusalOf('only'))[1]).toContain('it is the only super_admin')
+    expect((await sso.refusalOf('only'))[1]).toContain('is the only super_admin')
     await only.users.update({ id: root, role: 'super_admin' })
     expect((await sso.tokenOf('only')).user.role).toBe('user')
   })

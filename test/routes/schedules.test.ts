@@ -314,7 +314,7 @@ describe('the rights of a run', () => {
     await board.client.cards.complete({ projectId, cardId: (await read(id)).lastCardId! })
     await goTo(start + dayMs + 30 * minuteMs)
     expect(await read(id)).toMatchObject({ enabled: false, nextRunAt: null })
-    expect((await read(id)).disabledReason).toContain('may not work in this project any more')
+    expect((await read(id)).disabledReason).toContain('can no longer work in this project')
     // The user who enables the schedule becomes its owner.
     await change(id, { enabled: true })
     await goTo(start + 2 * dayMs + 30 * minuteMs)

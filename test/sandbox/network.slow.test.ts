@@ -233,7 +233,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
       ].map(name => get(`http://${name}/`)),
     )
     expect(refused).toMatch(/^HTTP\/1\.1 403 /)
-    expect(refused).toContain('\r\n\r\nboard: This agent may not reach refused.test:80. Allow "refused.test".\n')
+    expect(refused).toContain('\r\n\r\nboard: This agent cannot reach refused.test:80. Allow "refused.test".\n')
     expect(rest.map(status)).toEqual([200, 200, 200, 200, 403, 403, 403, 403, 403, 403])
     expect(inside.lookups.filter(name => !names[name])).toEqual([])
     expect(network.asked()).toContainEqual({ host: 'refused.test', port: 80, isAllowed: false, count: 1 })
@@ -438,7 +438,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
       '-c',
       `curl -sS http://allowed.test/; curl -sS http://refused.test/; curl -sS -o /dev/null -w '%{http_code}' ${board.url}/api/health`,
     ])
-    expect(output).toBe('okboard: This agent may not reach refused.test:80. Allow "refused.test".\n200')
+    expect(output).toBe('okboard: This agent cannot reach refused.test:80. Allow "refused.test".\n200')
   })
 
   test('when the agent ends, its open connections are closed', async () => {

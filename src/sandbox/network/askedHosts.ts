@@ -3,19 +3,19 @@ import type { Target } from '../../egress/guardedConnect.ts'
 
 const maxHosts = 200
 
-/** A host that an agent has asked for, how often, and whether it was let through. */
+/** A host that an agent requested, how often, and whether it was allowed. */
 export interface AskedHost extends Target {
   isAllowed: boolean
   count: number
 }
 
-/** What the agent of a session has asked the proxy for. Of more than 200 hosts, the first are kept. */
+/** The hosts that a session's agent has requested from the proxy. Of more than 200 hosts, the first are kept. */
 export interface AskedHosts {
   note(target: Target, isAllowed: boolean): void
   list(): AskedHost[]
 }
 
-/** @param onFirst told of each host when it is asked for the first time */
+/** @param onFirst called on the first request for each host */
 export function createAskedHosts(onFirst: (asked: AskedHost) => void): AskedHosts {
   const hosts = new Map<string, AskedHost>()
   return {

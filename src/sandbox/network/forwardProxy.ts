@@ -8,7 +8,7 @@ import type { AskedHosts } from './askedHosts.ts'
 import { forwardRequest, framingOf, forwardUpgrade, join } from './forwardRequest.ts'
 import type { HostRule } from './hostRules.ts'
 
-/** How long the head of a request may take, and how long nothing may come: a model that thinks says nothing for minutes. */
+/** The time limits for the head of a request and for silence. A model that is thinking sends nothing for minutes. */
 const defaultTimeouts = { headMs: 10_000, idleMs: 15 * 60_000 }
 const headSweeps = 4
 const maxHeaderBytes = 16 * 1024
@@ -17,14 +17,14 @@ export interface ForwardProxyOptions {
   rule: HostRule
   connect: GuardedConnect
   asked: AskedHosts
-  /** What somebody does who wants this host allowed. */
+  /** How a user allows this host. */
   howToAllow(host: string): string
-  /** The board, under a name that does not lead into the sandbox's own loopback: a tunnel to it ends in the server itself. */
+  /** The board, under a name that does not lead into the sandbox's own loopback. A tunnel to it ends in the server itself. */
   board: { target: Target; accept(socket: Socket): void }
   timeouts?: { headMs: number; idleMs: number }
 }
 
-/** What is answered instead of what was asked for. */
+/** The response to a refused request. */
 class Refusal extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -35,7 +35,7 @@ class Refusal extends Error {
 
 /**
  * The proxy of one sandbox: requests in absolute form, CONNECT, and upgrades through both, to the hosts that its rule allows. A
- * name is resolved here and once. Every request gets a connection of its own, and is written anew from what was understood of it.
+ * name is resolved here, once. Every request gets a separate connection, and is composed again from its parsed parts.
  */
 export function createForwardProxy(options: ForwardProxyOptions): Server {
   const { headMs, idleMs } = options.timeouts ?? defaultTimeouts
@@ -43,12 +43,12 @@ export function createForwardProxy(options: ForwardProxyOptions): Server {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headMs,
     connectionsCheckingInterval: headMs / headSweeps,
-    // A body may take hours to arrive; one that stands still is idle.
+    // A body can take hours to arrive. A body that stalls counts as idle.
     requestTimeout: 0,
     insecureHTTPParser: false,
   })
   server.timeout = idleMs
-  // By default Node drops headers after the two thousandth.
+  // By default, Node drops headers after the two thousandth.
   server.maxHeadersCount = 0
   server.on('request', (request, response) => {
     response.on('error', () => response.destroy())
@@ -94,7 +94,7 @@ async function tunnel(
   join(socket, upstream, idleMs)
 }
 
-/** Connects to where a request leads, if its rule lets it. */
+/** Connects to the target of a request, if the rule allows it. */
 async function open(
   { rule, connect, asked, howToAllow }: ForwardProxyOptions,
   targetOf: () => Target,
@@ -104,7 +104,7 @@ async function open(
   const name = authority(target.host, target.port)
   if (verdict === 'refused') {
     asked.note(target, false)
-    throw new Refusal(403, `This agent may not reach ${name}. ${howToAllow(entryFor(target))}`)
+    throw new Refusal(403, `This agent cannot reach ${name}. ${howToAllow(entryFor(target))}`)
   }
   try {
     const upstream = await connect(target, verdict === 'trusted')
@@ -113,7 +113,10 @@ async function open(
   } catch (error) {
     if (error instanceof EgressRefused) {
       asked.note(target, false)
-      throw new Refusal(403, `This agent may not reach ${name}: it is an address of this machine or a private network.`)
+      throw new Refusal(
+        403,
+        `This agent cannot reach ${name}, because it is an address of this machine or a private network.`,
+      )
     }
     asked.note(target, true)
     const { code } = error as NodeJS.ErrnoException
@@ -140,7 +143,7 @@ function tunnelTarget({ url = '' }: IncomingMessage): Target {
 }
 
 const refusalOf = (error: unknown): Refusal =>
-  error instanceof Refusal ? error : new Refusal(502, 'The request could not be passed on.')
+  error instanceof Refusal ? error : new Refusal(502, 'The request could not be forwarded.')
 
 const headersOf = (text: string) => ({
   'content-type': 'text/plain; charset=utf-8',

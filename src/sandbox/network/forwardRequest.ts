@@ -10,7 +10,7 @@ interface Way {
   idleMs: number
 }
 
-/** What is about one connection and not the request (RFC 9110, 7.6.1), and what is for a proxy. */
+/** Headers of one connection instead of the request (RFC 9110, 7.6.1), and headers for a proxy. */
 const hopByHop: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -23,18 +23,18 @@ const hopByHop: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** What says where a request leads and where its body ends is written anew, from what was understood. */
+/** Headers with the target of a request and the end of its body, which are composed again from their parsed values. */
 const rewritten: ReadonlySet<string> = new Set(['host', 'content-length', 'expect'])
 const bodyless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** Sends a request over a connection of its own and passes the answer on as it comes. No redirect is followed. */
+/** Sends a request over a separate connection and streams the response. Does not follow redirects. */
 export function forwardRequest(request: IncomingMessage, response: ServerResponse, way: Way): void {
   if (response.destroyed) return void way.upstream.destroy()
   const framing = framingOf(request)
   const outgoing = begin(request, way, framing && [...framing, 'Connection', 'close'])
   if (!outgoing) {
     request.resume()
-    return fail(response, 400, 'The request could not be passed on as it is.')
+    return fail(response, 400, 'The request could not be forwarded unchanged.')
   }
   outgoing.once('response', incoming => {
     try {
@@ -51,7 +51,7 @@ export function forwardRequest(request: IncomingMessage, response: ServerRespons
   pipeline(request, outgoing, error => error && outgoing.destroy())
 }
 
-/** Asks for another protocol, and joins both ends once the other side agrees. Until then nothing of the new protocol goes out. */
+/** Requests another protocol, and joins both ends once the other side agrees. Until then, nothing of the new protocol is sent. */
 export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, way: Way): void {
   const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
   const mayPass = request.method === 'GET' && Number(length) === 0 && coding === undefined
@@ -75,7 +75,7 @@ export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: B
   outgoing.end()
 }
 
-/** Joins two connections until both ends have been passed on, one is broken, or nothing has come for a time. */
+/** Joins two connections until both ends have been forwarded, one is broken, or both are idle for a time. */
 export function join(one: Duplex, other: Socket, idleMs: number): void {
   const end = () => {
     one.destroy()
@@ -87,7 +87,7 @@ export function join(one: Duplex, other: Socket, idleMs: number): void {
   pipeline(other, one, error => error && end())
 }
 
-/** Undefined where the framing is unknown, or a header or the path cannot be sent. */
+/** Undefined if the framing is unknown, or a header or the path cannot be sent. */
 function begin(
   request: IncomingMessage,
   { upstream, target, idleMs }: Way,
@@ -95,7 +95,7 @@ function begin(
 ): ClientRequest | undefined {
   upstream.setTimeout(idleMs, () => upstream.destroy())
   try {
-    if (!framing) throw new Error('What follows the head is not clear.')
+    if (!framing) throw new Error('The framing of the body is unknown.')
     const headers = passedOn(request, rewritten)
     const outgoing = requestHttp({
       createConnection: () => upstream,
@@ -116,7 +116,10 @@ const pathOf = (url: string): string => {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** How the end of the body is told to the other side: as it was told here. Undefined where that is neither a length nor chunks alone. */
+/**
+ * The headers that mark the end of the body for the other side, as in the original request. Undefined unless that is only a
+ * length or chunks.
+ */
 export function framingOf({ method = '', headers }: IncomingMessage): string[] | undefined {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   if (coding !== undefined) return coding.toLowerCase() === 'chunked' ? ['Transfer-Encoding', 'chunked'] : undefined
@@ -126,7 +129,7 @@ export function framingOf({ method = '', headers }: IncomingMessage): string[] |
 
 const switching = (protocol: string) => ['Connection', 'Upgrade', 'Upgrade', protocol]
 
-/** Headers without those of the connection and those that it names, and without `others`. */
+/** Headers without those of the connection, those that it names, and `others`. */
 function passedOn({ rawHeaders, headers }: IncomingMessage, others: ReadonlySet<string>): string[] {
   const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
   named.delete('content-length')

@@ -1,12 +1,12 @@
 import { allowsHost, parseAuthority, parseNetworkHost } from '../../contract/networkHosts.ts'
 import type { Target } from '../../egress/guardedConnect.ts'
 
-/** Whether the proxy connects to a host: `trusted` also where that is in a private network, since the operator says so. */
+/** Whether the proxy connects to a host. `trusted` also allows a host in a private network, because the operator chose it. */
 export type HostRule = (target: Target) => 'refused' | 'allowed' | 'trusted'
 
 /**
- * @param allowed entries as `parseNetworkHost` reads them; what is none is left out
- * @param trusted URLs of model endpoints that the operator has chosen: their very host and port, wherever that leads
+ * @param allowed entries for `parseNetworkHost`; invalid ones are ignored
+ * @param trusted URLs of model endpoints that the operator chose: exactly their host and port, regardless of the address
  */
 export function createHostRule(allowed: readonly string[], trusted: readonly string[]): HostRule {
   const entries = allowed.flatMap(text => parseNetworkHost(text) ?? [])

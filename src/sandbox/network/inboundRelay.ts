@@ -2,12 +2,13 @@ import type { Server, Socket } from 'node:net'
 
 const maxChannels = 128
 const answerTimeoutMs = 10_000
-/** What the program inside answers where it has reached the port. */
+/** The response of the program inside when it has reached the port. */
 const reached = 1
 
 /**
- * Runs inside, beside the command: keeps some connections to the server waiting. The first byte on one names a port of the list; it
- * is answered once that port takes a connection, and from then on both are one. It can do no more than the command itself.
+ * Runs inside, next to the command, and keeps some connections to the server open. The first byte on a connection selects a port
+ * of the list. The program responds once that port accepts a connection, and then joins the two. It has no more access than the
+ * command itself.
  */
 const program = `
   const { connect } = require('node:net')
@@ -41,7 +42,7 @@ const program = `
   }
   for (let count = 0; count < 8; count++) wait()`
 
-/** The command with the program beside it, which connects to the server at the first port and inside to the others. */
+/** The command with the program next to it, which connects to the server on the first port and inside to the others. */
 export const relayBeside = (serverPort: number, ports: readonly number[], argv: readonly string[]): string[] => [
   '/bin/sh',
   '-c',
@@ -53,16 +54,18 @@ export const relayBeside = (serverPort: number, ports: readonly number[], argv: 
   ...argv,
 ]
 
-/** Leads connections of the server into a sandbox, to the ports that its program was given. Nothing comes out this way. */
+/** Forwards connections of the server into a sandbox, to the ports that its program received. Nothing comes out this way. */
 export interface InboundRelay {
-  /** Takes the connections of the program inside. Whoever else connects in there gets what the command would get. */
+  /**
+   * Accepts the connections of the program inside. Any other process that connects inside gets the same access as the command.
+   */
   attach(listener: Server): Server
-  /** A connection to the port at this place of the list. @throws Error where nothing takes it within 10 seconds */
+  /** A connection to the port at this index of the list. @throws Error if nothing accepts it within 10 seconds */
   connect(index: number): Promise<Socket>
 }
 
 export function createInboundRelay(): InboundRelay {
-  /** Each with what ends it if it speaks before it is asked. */
+  /** Each connection, with the function that ends it if it sends data too early. */
   const waiting = new Map<Socket, () => void>()
   const wanted = new Set<(channel: Socket) => void>()
   const add = (channel: Socket) => {
@@ -109,7 +112,7 @@ const nextOf = (wanted: Set<(channel: Socket) => void>): Promise<Socket> =>
     wanted.add(take)
   })
 
-/** Waits for the first byte of the program, and leaves what follows it to be read. */
+/** Waits for the first byte of the program, and leaves the following bytes unread. */
 const answered = (channel: Socket): Promise<void> =>
   new Promise((resolve, reject) => {
     const end = (error?: Error) => {

@@ -5,8 +5,8 @@ export interface ListenAt {
 }
 
 /**
- * Runs inside first: listens, hands what listens to the server over the channel that is descriptor 3, and ends once the server has
- * taken all and closed the channel. It is text, for the sandbox has no file of the server's.
+ * Runs inside first: listens, hands the listeners to the server over the channel at descriptor 3, and ends once the server has
+ * accepted all and closed the channel. The program is text, because the sandbox contains no file of the server.
  */
 const nodeProgram = `
   const { createServer } = require('node:net')
@@ -26,9 +26,9 @@ const nodeProgram = `
   open()`
 
 /**
- * The same for Perl, which is a part of most systems and starts in a tenth of Node's time. It writes what Node writes when it sends
- * a server, and waits for the same answers. The numbers are Linux's (AF_INET, SOCK_STREAM, SOL_SOCKET, SO_REUSEADDR, SCM_RIGHTS): to
- * load Perl's module of sockets takes three times as long as all else.
+ * The equivalent in Perl, which is part of most systems and starts in a tenth of Node's time. It writes the message of Node for a
+ * handed-over server, and waits for the same responses. The numbers are Linux's (AF_INET, SOCK_STREAM, SOL_SOCKET, SO_REUSEADDR,
+ * SCM_RIGHTS): loading Perl's module of sockets takes three times as long as everything else.
  */
 const perlProgram = `
   use strict;
@@ -55,10 +55,13 @@ const perlProgram = `
   }
   1 while sysread($channel, my $rest, 4096);`
 
-/** The numbers of the system call by which Perl hands a descriptor over, where a message looks as it is written here. */
+/**
+ * The number of the system call with which Perl hands over a descriptor, on platforms where a message has the layout in this
+ * program.
+ */
 const sendmsg: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211, riscv64: 211, loong64: 211 }
 
-/** The shell becomes the command itself, without the channel and without a process more. */
+/** The shell becomes the command itself, without the channel and without an additional process. */
 const script = `
   listen() { /usr/bin/env -i NODE_CHANNEL_FD=3 NODE_CHANNEL_SERIALIZATION_MODE=json "$@"; }
   { [ "$1" ] && [ -x /usr/bin/perl ] && listen /usr/bin/perl -e "$2" "$1" "$5" 2>/dev/null; } || listen "$3" -e "$4" "$5" || {
@@ -69,7 +72,7 @@ const script = `
   unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
   exec "$@" 3>&-`
 
-/** The command that listens at these places, has the server take them, and then becomes the given command. */
+/** The command that listens at these places, hands the listeners to the server, and then becomes the given command. */
 export const listenBefore = (places: readonly ListenAt[], argv: readonly string[]): string[] => [
   '/bin/sh',
   '-c',

@@ -11,46 +11,46 @@ import { listenBefore, type ListenAt } from './listener.ts'
 /** npm opens 15 at once. */
 const maxProxyConnections = 128
 const maxBoardConnections = 64
-/** Where the proxy is, and then the relay; the board itself may have one of them. */
+/** The ports of the proxy and the relay. The board itself can use one of them. */
 const ownPorts = [3128, 3129, 3130] as const
-/** Those below need a capability that nobody has inside. */
+/** Lower ports require a capability that processes inside lack. */
 const firstFreePort = 1024
 const movedPorts = 40_000
 
 export interface SandboxNetworkOptions {
-  /** listed: the board and what `allowed` and `trusted` name. none: the board. */
+  /** listed: the board and the hosts in `allowed` and `trusted`. none: only the board. */
   network: 'listed' | 'none'
-  /** Where the server is reached outside. */
+  /** The address of the server outside. */
   boardUrl: string
-  /** Takes a connection to the board that comes out of the sandbox. */
+  /** Accepts a connection to the board from the sandbox. */
   acceptForBoard(socket: Socket): void
-  /** What the project lists, in the grammar of `contract/networkHosts.ts`, and hosts that go with an agent, such as its model's. */
+  /** The project's list, in the syntax of `contract/networkHosts.ts`, and hosts of an agent, such as its model's. */
   allowed: readonly string[]
-  /** URLs of model endpoints that the operator has chosen. They may be in a private network. */
+  /** URLs of model endpoints that the operator chose. They can be in a private network. */
   trusted: readonly string[]
   connect: GuardedConnect
-  /** The end of a refusal: what somebody does who wants this entry on the list. */
+  /** The end of a refusal: how a user adds this entry to the list. */
   howToAllow(entry: string): string
-  /** Told of each host when it is asked for the first time. */
+  /** Called on the first request for each host. */
   onAsked?(asked: AskedHost): void
-  /** Ports inside to which the server connects: what is served there is for people. */
+  /** Ports inside to which the server connects, because users access the services there. */
   served?: readonly number[]
   timeouts?: ForwardProxyOptions['timeouts']
 }
 
-/** The network of a session's sandbox: a namespace with loopback only, in which this server listens. */
+/** The network of a session's sandbox: a namespace with only loopback, in which this server listens. */
 export interface SandboxNetwork {
-  /** Where the board is reached inside. */
+  /** The address of the board inside. */
   boardUrl: string
-  /** What a process inside is told of its network, whatever the server's own environment says. */
+  /** The network variables of a process inside, which override the server's own environment. */
   env: Record<string, string>
-  /** The command to run inside instead of this one. It opens the network first and then becomes the other. */
+  /** Returns the command to run inside instead of this one. It opens the network first and then becomes the other command. */
   wrap(argv: readonly string[]): string[]
-  /** Takes over what listens inside: the `withChannel` of the process that runs a wrapped command in a network namespace. */
+  /** Takes over the listeners inside: the `withChannel` of the process that runs a wrapped command in a network namespace. */
   attach(child: ChildProcess): void
-  /** What has been asked for so far. */
+  /** The hosts that have been requested so far. */
   asked(): AskedHost[]
-  /** Connects to one of the served ports, by its place among them. */
+  /** Connects to one of the served ports, by its index. */
   connectInside: InboundRelay['connect']
 }
 
@@ -94,7 +94,7 @@ export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwo
   }
 }
 
-/** Gives each listener that the child hands over to its taker, closes the channel after the last, and ends all with the child. */
+/** Passes each listener of the child to its receiver, closes the channel after the last, and ends all with the child. */
 function takeListeners(child: ChildProcess, takers: ReadonlyArray<(listener: Server & HalfOpen) => Server>): void {
   const sockets = new Set<Socket>()
   const servers: Server[] = []
@@ -103,7 +103,7 @@ function takeListeners(child: ChildProcess, takers: ReadonlyArray<(listener: Ser
     if (!take || !(listener instanceof Server)) return child.disconnect()
     const server = take(listener as Server & HalfOpen)
     server.on('error', () => {
-      /* A connection could not be taken; the next one may be. */
+      /* A connection could not be accepted, but the next one might be. */
     })
     server.prependListener('connection', (socket: Socket) => {
       sockets.add(socket)
@@ -117,12 +117,15 @@ function takeListeners(child: ChildProcess, takers: ReadonlyArray<(listener: Ser
   })
 }
 
-/** What Node reads at each connection and its types leave out. */
+/** A property that Node reads at each connection, but that its types omit. */
 interface HalfOpen {
   allowHalfOpen: boolean
 }
 
-/** Where the board is inside: at a loopback name it listens there. A certificate's name stays as it is, and leads through the proxy. */
+/**
+ * The address of the board inside. For a loopback name, the board listens there. The name of a certificate is unchanged, and
+ * leads through the proxy.
+ */
 function insideUrl(boardUrl: string): { url: string; listenAt: ListenAt; target: Target } {
   const url = new URL(boardUrl)
   const outer = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
@@ -143,7 +146,7 @@ function environmentOf(proxy: string): Record<string, string> {
   return {
     ...variables,
     ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.toLowerCase(), value])),
-    // From Node 24 on its own fetch heeds them.
+    // From Node 24 on, its own fetch uses the proxy variables.
     NODE_USE_ENV_PROXY: '1',
   }
 }
