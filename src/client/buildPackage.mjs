@@ -1,6 +1,6 @@
 /**
- * Makes the client that programs import as `board/client`: one for Node, one for browsers, and their types, which are written out from
- * the contract's schemas so that whoever uses them needs no package beside.
+ * Builds the client that programs import as `board/client`: one for Node, one for browsers, and their types, which are generated
+ * from the contract's schemas so that users of the package need no other package.
  */
 import { build } from 'esbuild'
 import { compile } from 'json-schema-to-typescript'
@@ -12,9 +12,9 @@ import { browserVariant, bundled, rowsOfContract, statusesOfErrors } from './con
 const entryPoints = { index: 'src/client/public.ts' }
 const ownTypes = 'src/client/public.types.d.ts'
 
-/** @returns the metafiles of what was built, and the path of the types */
+/** @returns the metafiles of the build, and the path of the types */
 export async function buildClientPackage(folder, options) {
-  // Node prints the line of an uncaught error, and people read it.
+  // Node prints the source line of an uncaught error, which people read.
   const readable = { minify: false }
   const client = {
     ...options,
@@ -61,11 +61,11 @@ const useBrowserVariants = ({ onResolve }) =>
     return other && { path: other }
   })
 
-/** What the generator says of each type beside it: who refers to it. */
+/** The generator's remarks about which types refer to each type. */
 const unsaid =
   /export interface Unused \{\n\}\n|\/\*\*\n( \* This (interface|type) was referenced by .*\n \* via the .*\n)+ \*\/\n/g
 
-/** The declarations of the client: those that are written by hand, then each call, its input and its output. */
+/** The declarations of the client: the handwritten ones, then each call, its input and its output. */
 async function typesOfClient() {
   const [{ contract }, { events }, schemas] = await Promise.all(
     ['src/contract/index.ts', 'src/contract/events.ts', 'daemon/documents/openapiSchemas.ts'].map(bundled),
@@ -101,7 +101,7 @@ async function typesOfClient() {
   return code
 }
 
-/** What is sent: the parameters of the path, and the query's or body's fields. */
+/** The input of a call: the parameters of the path, and the fields of the query or body. */
 function inputOf({ path, input, integerIds }, { inputSchema }) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   if (names.length === 0 && !input) return undefined

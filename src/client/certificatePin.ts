@@ -4,8 +4,8 @@ import { Agent, request, type RequestOptions } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 
 /**
- * Accepts one server certificate (PEM) and no other, whatever its issuer and names. The file in which a server
- * leaves it is the account's own, so it says more than an authority.
+ * Accepts one server certificate (PEM) and no other, regardless of its issuer and names. The server stores it in a file that
+ * belongs to the account, so it is more trustworthy than an authority.
  */
 export const pinnedTo = (certificate: string): ConnectionOptions => ({
   ca: certificate,
@@ -18,16 +18,16 @@ export const pinnedTo = (certificate: string): ConnectionOptions => ({
 
 const agents = new Map<string, Agent>()
 
-/** The connections that are kept to the server with this certificate. */
+/** The connections that accept only this certificate. */
 export function agentOf(certificate: string): Agent {
   const agent = agents.get(certificate) ?? new Agent({ ...pinnedTo(certificate), keepAlive: true, timeout: 5000 })
-  // A server has one certificate at a time: connections with the former one are not used again.
+  // A server has one certificate at a time, so connections with the former one are not reused.
   if (agents.size > 4) agents.clear()
   agents.set(certificate, agent)
   return agent
 }
 
-/** Sends requests by HTTPS, and takes only this certificate for the server's if one is given. */
+/** Sends requests by HTTPS, and accepts only this certificate if one is given. */
 export const requestPinned =
   (certificate: string | undefined) =>
   (url: URL, options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest =>

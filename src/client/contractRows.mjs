@@ -1,9 +1,9 @@
-/** What the clients that are built without schemas know of the contract: four things of each row, and the status of an error. */
+/** The parts of the contract for clients that are built without schemas: four fields of each row, and the status of an error. */
 import { build } from 'esbuild'
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Resource -> call -> what is sent where. */
+/** Resource -> call -> how its input is sent. */
 export async function rowsOfContract() {
   const { contract } = await bundled('src/contract/index.ts')
   const asked = ({ method, path, body, transfer, input }) => ({ method, path, body, transfer, input: input && true })
@@ -11,7 +11,7 @@ export async function rowsOfContract() {
   return Object.fromEntries(Object.entries(contract).map(([name, resource]) => [name, askedOf(resource)]))
 }
 
-/** A module that stands for src/contract/errors.ts: its messages come with the answers. */
+/** A module that replaces src/contract/errors.ts, because responses include their messages. */
 export async function statusesOfErrors() {
   const { errors } = await bundled('src/contract/errors.ts')
   const said = Object.entries(errors).flatMap(([code, [status, text]]) =>
@@ -20,7 +20,7 @@ export async function statusesOfErrors() {
   return `export const errors=${JSON.stringify(Object.fromEntries(said))}`
 }
 
-/** The file that stands for another one in browsers, if there is one: X.browser.ts for X.ts, as `moduleSuffixes` has it. */
+/** The file that replaces another one in browsers, if there is one: X.browser.ts for X.ts, as in `moduleSuffixes`. */
 export function browserVariant(path, importer) {
   const other = resolve(dirname(importer), path.replace(/\.ts$/, '.browser.ts'))
   return existsSync(other) ? other : undefined

@@ -3,18 +3,21 @@ import { ApiFailure, Unreachable, type Asked } from './failures.ts'
 interface Answered {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** The parsed body; undefined where it is empty or no JSON. */
+  /** The parsed body. Undefined if it is empty or not JSON. */
   body: unknown
   asked: Asked
 }
 
-/** What something before the board says of it with a page of its own: it is away or busy, or the body was too long. */
+/**
+ * The statuses that a proxy in front of the board sends with its own page: the board is unavailable or busy, or the body was too
+ * long.
+ */
 const fromProxy: ReadonlySet<number> = new Set([408, 413, 429, 502, 503, 504])
 
 /**
- * What the board's answer holds under `data`.
- * @param url where the board was thought to be
- * @throws ApiFailure when the board refuses, Unreachable when what answered is no board
+ * The `data` of the board's response.
+ * @param url the supposed address of the board
+ * @throws ApiFailure if the board refuses, Unreachable if the response is not from a board
  */
 export function dataOf(url: string, { status, headers, body, asked }: Answered): unknown {
   if (status >= 300 && status < 400 && headers.location !== undefined) throw redirected(url, String(headers.location))
@@ -24,7 +27,7 @@ export function dataOf(url: string, { status, headers, body, asked }: Answered):
     if (!isError(envelope.error))
       throw new ApiFailure(status, { error: { message: pageOf(url, status, asked) } }, headers, asked)
     const failure = new ApiFailure(status, body, headers, asked)
-    // A board below a path of a proxy may end in /api, so only an answer of an unknown route shows that.
+    // A board below a path of a proxy can end in /api, so only the response of an unknown route shows the mistake.
     throw failure.code === 'NOT_FOUND' && /\/api\/?$/.test(url) ? belowApi(url, failure) : failure
   }
   if (status === 204) return undefined
@@ -44,8 +47,8 @@ function redirected(url: string, location: string): Unreachable {
     message: `No board answers at ${url}: it redirects to ${target?.origin === new URL(url).origin ? target.href : (moved ?? location)}.`,
     hint:
       moved !== undefined && moved !== url.replace(/\/$/, '')
-        ? `if the board is there: --url ${moved}`
-        : 'is the address right? a network that wants a sign-in answers so, too',
+        ? `if the board is at that address: --url ${moved}`
+        : 'check the address; a network that requires a sign-in also responds this way',
   })
 }
 

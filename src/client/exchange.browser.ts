@@ -4,11 +4,11 @@ export interface Exchange {
   headers: Record<string, string>
   body?: string
   signal?: AbortSignal
-  /** How long the answer may take. 0: for ever. */
+  /** The maximum duration of the response. 0: unlimited. */
   timeoutMs: number
 }
 
-/** An answer whose body is read. */
+/** A response with its body. */
 export interface Answer {
   status: number
   headers: Record<string, string>
@@ -16,8 +16,8 @@ export interface Answer {
 }
 
 /**
- * Sends a request and gives the whole answer. No cookie goes with it.
- * @throws whatever keeps the answer from coming, and the signal's reason
+ * Sends a request and returns the whole response. Sends no cookies.
+ * @throws the error that prevents the response, or the signal's reason
  */
 export async function exchange(url: URL, request: Exchange): Promise<Answer> {
   const answer = await openExchange(url, request)
@@ -25,8 +25,8 @@ export async function exchange(url: URL, request: Exchange): Promise<Answer> {
 }
 
 /**
- * Sends a request and gives the answer as soon as its head is there.
- * @throws whatever keeps the answer from coming, and the signal's reason
+ * Sends a request and returns the response as soon as its head arrives.
+ * @throws the error that prevents the response, or the signal's reason
  */
 export async function openExchange(
   url: URL,

@@ -6,16 +6,16 @@ import type { Readable } from 'node:stream'
 export interface Exchange {
   method: string
   headers: Record<string, string>
-  /** A stream is read once. */
+  /** A stream can be read only once. */
   body?: string | (() => Readable)
   signal?: AbortSignal
-  /** The only certificate (PEM) that is taken for the server's. Without it the authorities decide that Node knows. */
+  /** The only certificate (PEM) that is accepted from the server. Without it, Node's authorities decide. */
   certificate?: string
-  /** How long the connection may be silent. 0: for ever. */
+  /** The maximum silence on the connection. 0: unlimited. */
   timeoutMs: number
 }
 
-/** An answer whose body is read. */
+/** A response with its body. */
 export interface Answer {
   status: number
   headers: IncomingHttpHeaders
@@ -23,8 +23,8 @@ export interface Answer {
 }
 
 /**
- * Sends a request and gives the whole answer. Connections are kept for the next request by Node's own agent.
- * @throws whatever keeps the answer from coming, and the signal's reason
+ * Sends a request and returns the whole response. Node's own agent keeps connections for the next request.
+ * @throws the error that prevents the response, or the signal's reason
  */
 export async function exchange(url: URL, request: Exchange): Promise<Answer> {
   const answer = await openExchange(url, request)
@@ -32,8 +32,8 @@ export async function exchange(url: URL, request: Exchange): Promise<Answer> {
 }
 
 /**
- * Sends a request and gives the answer as soon as its head is there; its body is read from the message.
- * @throws whatever keeps the answer from coming, and the signal's reason
+ * Sends a request and returns the response as soon as its head arrives. Its body is read from the message.
+ * @throws the error that prevents the response, or the signal's reason
  */
 export async function openExchange(
   url: URL,
@@ -47,14 +47,14 @@ export async function openExchange(
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })))
     outgoing.on('error', error => {
       const { code } = error as NodeJS.ErrnoException
-      // The server may have closed a kept connection meanwhile: what only reads is asked again, on another one.
+      // The server might have closed a kept connection in the meantime, so a read is retried on another one.
       if (outgoing.reusedSocket && code === 'ECONNRESET' && isSafe(options.method))
         resolve(openExchange(url, { body, timeoutMs, certificate, ...options }))
       else reject(options.signal?.aborted ? (options.signal.reason as Error) : error)
     })
     if (typeof body === 'function')
       pipeline(body(), outgoing).catch(() => {
-        /* The request's own error says it, or the server has answered before it read everything. */
+        /* The request's own error reports it, or the server has responded before it read everything. */
       })
     else outgoing.end(body)
   })

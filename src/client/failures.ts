@@ -1,7 +1,7 @@
 import type { Detail } from '../contract/errors.ts'
 import { hintFor } from './unreachable.ts'
 
-/** What was asked for, with what in the body. */
+/** The request, with a description of its body. */
 export interface Asked {
   path: string
   input?: unknown
@@ -13,7 +13,7 @@ export class ApiFailure extends Error {
   readonly code: string
   readonly details: readonly Detail[]
   readonly requestId: string | undefined
-  /** Whole seconds that the server asks to wait, from `Retry-After`. */
+  /** The number of whole seconds to wait, from `Retry-After`. */
   readonly retryAfterSecs: number | undefined
   readonly asked: Asked | undefined
 
@@ -31,9 +31,9 @@ export class ApiFailure extends Error {
   }
 }
 
-/** No answer of a board came: refused, timed out, broken off, not HTTP, or of something else. */
+/** There was no response from a board: refused, timed out, interrupted, not HTTP, or from another program. */
 export class Unreachable extends Error {
-  /** What to do about it, where that can be told. */
+  /** How to fix it, if that is known. */
   readonly hint: string | undefined
 
   constructor(url: string, cause: unknown, told?: { message: string; hint?: string }) {

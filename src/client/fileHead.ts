@@ -1,17 +1,19 @@
-/** What the head of an answer says of the file that follows it. */
+/** The properties of a file in the headers of its response. */
 export interface FileHead {
   filename: string | undefined
   contentType: string
   size: number | undefined
   missing?: Missing
 }
-/** How many attachments an export has no bytes of, and the machines that have them and could not be reached. */
+/** The number of attachments whose bytes are not in an export, and the unreachable machines that have them. */
 interface Missing {
   files: number
   machines: string[]
 }
 
-/** The header that distinguishes the board's answer from another program's: a file has a name, a page or figures a request id. */
+/**
+ * The header that distinguishes the board's response from another program's: a file has a name, a page or metrics a request ID.
+ */
 export const signOf = { file: 'content-disposition', raw: 'x-request-id' }
 
 export function fileOf(headers: Record<string, string | string[] | undefined>): FileHead {

@@ -5,18 +5,18 @@ import { askRenewed, type RenewablePlace } from './place.ts'
 
 export type { Answer } from './exchange.ts'
 
-/** Where a server is, who calls it, and how. */
+/** The location of a server, its caller, and the options. */
 export interface Connection extends RenewablePlace {
-  /** How long an answer may take, whatever is asked. 0: for ever. */
+  /** The maximum duration of any response. 0: unlimited. */
   timeoutMs?: number
-  /** What the program calls itself, which lists of sign-ins show. */
+  /** The program's own name, which lists of sign-ins show. */
   userAgent?: string
-  /** Told of every request once it is answered, for `--debug`. */
+  /** Called for every request once it has a response, for `--debug`. */
   onRequest?: (line: { method: string; path: string; status: number; tookMs: number; requestId?: string }) => void
 }
 
 export interface CallOptions {
-  /** How long an answer may take where the connection does not say; 30 seconds. */
+  /** The maximum duration of a response if the connection does not set one. Default: 30 seconds. */
   patienceMs?: number
   ifMatch?: string
   idempotencyKey?: string
@@ -25,8 +25,8 @@ export interface CallOptions {
 }
 
 /**
- * One request.
- * @throws Unreachable when no answer comes.
+ * Sends one request.
+ * @throws Unreachable if there is no response
  */
 export const send = (
   connection: Connection,
@@ -75,14 +75,14 @@ async function reach(url: URL, request: Exchange): Promise<Answer> {
   }
 }
 
-/** Why no answer came: the caller's own abort or mistake, or the server. */
+/** Why there was no response: the caller's own abort or mistake, or the server. */
 export function unreachable(url: URL, signal: AbortSignal | undefined, error: unknown): unknown {
   if (signal?.aborted) return signal.reason
   return (error as { code?: string }).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
 }
 
 /**
- * Sends a request and gives the `data` of the answer.
+ * Sends a request and returns the `data` of the response.
  * @throws ApiFailure | Unreachable
  */
 export async function sendJson(
@@ -114,7 +114,7 @@ export function headersOf(
 
 const textOf = ({ bytes }: Answer): string => new TextDecoder().decode(bytes)
 
-/** What a body says; undefined for what is no JSON. */
+/** Parses a body. Undefined if it is not JSON. */
 export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)

@@ -17,25 +17,25 @@ type Call<R extends Route> =
     : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
 type Calls<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? Call<Rows[Name]> : never }
 
-/** What takes long ends by itself before: Git and forges are waited for no longer than the server says. */
+/** Long operations end by themselves earlier, because the server limits the waits for Git and forges. */
 const longMs = 10 * 60_000
 
 /** Every route of the contract as a typed function, by resource. */
 export type Client = { [Resource in keyof Contract]: Calls<Contract[Resource]> }
 
-/** Makes the typed functions for one server: `client.cards.move({ projectId, cardId, columnId })`. */
+/** Creates the typed functions for one server: `client.cards.move({ projectId, cardId, columnId })`. */
 export function createClient(connection: Connection): Client {
   const client: Partial<Record<string, unknown>> = {}
   for (const [resource, load] of Object.entries(resources)) client[resource] = callsOf(connection, load)
   return client as Client
 }
 
-/** The functions of a resource, whose routes are loaded when the first is called. */
+/** The functions of a resource, whose routes are loaded on the first call. */
 const callsOf = (connection: Connection, load: (call: string) => Promise<Record<string, Route>>) =>
   new Proxy(
     {},
     {
-      // It is no promise, where somebody awaits it.
+      // Hide `then`, so that `await` does not treat the proxy as a promise.
       get: (_, name) =>
         typeof name === 'symbol' || name === 'then'
           ? undefined
@@ -67,7 +67,7 @@ async function call(
     : download(connection, { method: route.method, transfer }, path, body, options)
 }
 
-/** Puts the input's fields where they belong: path, then query or body. The body of an upload is the file alone. */
+/** Distributes the input's fields: path, then query or body. The body of an upload is only the file. */
 function fill(route: Route, input: Record<string, unknown>): { path: string; rest: Record<string, unknown> } {
   const rest = { ...input }
   let path: string = route.path

@@ -1,29 +1,29 @@
 import { Unreachable } from './failures.ts'
 import { isCertificateRefusal } from './unreachable.ts'
 
-/** Where a server is and who calls it. */
+/** The location of a server and its caller. */
 export interface Place {
   /** The origin, or the origin and a path below which a proxy serves the board. */
   url: string
   token?: string
-  /** The only certificate (PEM) that is taken for the server's, where it left it for its own account. */
+  /** The only certificate (PEM) that is accepted from the server, if the server stored it for its own account. */
   certificate?: string
 }
 
-/** A place that may change while one is connected. */
+/** A place that can change during a connection. */
 export interface RenewablePlace extends Place {
   /**
-   * Finds the server again where each start of it brings a new token, and perhaps a new port. It is given the place that failed,
-   * and returns the one to use from now on, or undefined when it knows no other.
+   * Finds the server again if each start brings a new token, and possibly a new port. Receives the failed place, and returns the
+   * one to use from now on, or undefined if there is no other.
    */
   renew?: (failed: Place & { wasRefused: boolean }) => Promise<Place | undefined>
 }
 
 /**
- * Asks, and asks once more at a new place when the token was refused (401) or nothing was there. The connection holds the new
- * place from then on.
- * @param isSafe whether it may be asked twice even if the first server heard it
- * @throws whatever the last asking throws
+ * Sends a request, and retries at a new place if the token was refused (401) or the server was not found. The connection then
+ * keeps the new place.
+ * @param isSafe whether the request can be repeated even if the first server received it
+ * @throws the error of the last request
  */
 export async function askRenewed<T extends { status: number }>(
   connection: RenewablePlace,
@@ -43,8 +43,8 @@ export async function askRenewed<T extends { status: number }>(
 }
 
 /**
- * Puts the place into the connection at which the server is now. Returns whether it is another one than `used`.
- * @param wasRefused the server answered and did not take the token
+ * Updates the connection with the server's current place. Returns whether it differs from `used`.
+ * @param wasRefused the server responded and did not accept the token
  */
 export async function renewPlace(
   connection: RenewablePlace,
@@ -52,7 +52,7 @@ export async function renewPlace(
   wasRefused = false,
 ): Promise<boolean> {
   if (!connection.renew) return false
-  // Somebody who asked beside may have found the new place already.
+  // A concurrent call might have found the new place already.
   if (isSame(connection, used)) {
     const found = await connection.renew({ ...used, wasRefused })
     if (found) Object.assign(connection, found)

@@ -3,27 +3,27 @@ import { Live, type LiveMessage } from './socket.ts'
 
 export { ApiFailure, Unreachable } from './failures.ts'
 
-/** Where a board is, and as whom it is called: with a key of `board keys create`, or the token of a sign-in. */
+/** The location of a board and its caller: with a key of `board keys create`, or the token of a sign-in. */
 export interface ConnectOptions {
   /** The origin, or the origin and a path below which a proxy serves the board. */
   url: string
   token?: string
-  /** How long an answer may take; 30 s by default, 0 for ever. */
+  /** The maximum duration of a response. Default: 30 s. 0: unlimited. */
   timeoutMs?: number
-  /** The only certificate (PEM) that is taken for the server's. Not in browsers. */
+  /** The only certificate (PEM) that is accepted from the server. Not in browsers. */
   certificate?: string
 }
 export interface FollowOptions {
   projectId: string
-  /** The seq of the last event that is known already. Without it they begin now. */
+  /** The `seq` of the last known event. Without it, events start now. */
   since?: number
   signal?: AbortSignal
 }
 /** A board's routes as functions, by resource, and its events. */
 export interface Board extends Client {
   /**
-   * A project's events as they happen, each once and in order, across breaks of the connection, until the loop is left or the signal
-   * aborts. Throws ApiFailure, Unreachable (of the first connection only), or the signal's reason.
+   * A project's events as they happen, each once and in order, across interruptions of the connection, until the loop is left or
+   * the signal aborts. Throws ApiFailure, Unreachable (only for the first connection), or the signal's reason.
    */
   follow(options: FollowOptions): AsyncGenerator<LiveMessage, void, undefined>
 }

@@ -3,28 +3,28 @@
 /** Connects to a board: `board.cards.move({ projectId, cardId, columnId })`. Nothing is sent before the first call. */
 export function connect(options: ConnectOptions): Board
 
-/** Where a board is, and as whom it is called: with a key of `board keys create`, or the token of a sign-in. */
+/** The location of a board and its caller: with a key of `board keys create`, or the token of a sign-in. */
 export interface ConnectOptions {
   /** The origin, or the origin and a path below which a proxy serves the board. */
   url: string
   token?: string
-  /** How long an answer may take; 30 s by default, 0 for ever. */
+  /** The maximum duration of a response. Default: 30 s. 0: unlimited. */
   timeoutMs?: number
-  /** The only certificate (PEM) that is taken for the server's. Not in browsers. */
+  /** The only certificate (PEM) that is accepted from the server. Not in browsers. */
   certificate?: string
 }
 
 /** A board's routes as functions, by resource, and its events. */
 export interface Board extends Client {
   /**
-   * A project's events as they happen, each once and in order, across breaks of the connection, until the loop is left or the signal
-   * aborts. Throws ApiFailure, Unreachable (of the first connection only), or the signal's reason.
+   * A project's events as they happen, each once and in order, across interruptions of the connection, until the loop is left or
+   * the signal aborts. Throws ApiFailure, Unreachable (only for the first connection), or the signal's reason.
    */
   follow(options: FollowOptions): AsyncGenerator<BoardEvent, void, undefined>
 }
 export interface FollowOptions {
   projectId: string
-  /** The seq of the last event that is known already. Without it they begin now. */
+  /** The `seq` of the last known event. Without it, events start now. */
   since?: number
   signal?: AbortSignal
 }
@@ -34,15 +34,15 @@ interface Told {
   projectId: string | null
   at: string
 }
-/** An event, or the server's word (`resync`) that it no longer has everything since the asked-for seq. */
+/** An event, or the server's message (`resync`) that it no longer has all events since the requested `seq`. */
 export type BoardEvent =
   | { [Type in keyof Events]: Told & { type: Type; data: Events[Type] } }[keyof Events]
   | (Told & { type: 'resync'; data: unknown })
 
 export interface CallOptions {
-  /** The version that a change is for: 412 for another one. */
+  /** The expected version of the record. Another version fails with 412. */
   ifMatch?: string
-  /** The same key and body within a day: the same answer, and nothing is done twice. */
+  /** A repeated key and body within a day returns the stored response, and nothing is done twice. */
   idempotencyKey?: string
   signal?: AbortSignal
   headers?: Record<string, string>
@@ -60,7 +60,7 @@ export type Upload = ({ path: string; filename?: string } | { file: Blob; filena
   onProgress?: (sentBytes: number, totalBytes: number) => void
 }
 
-/** The server refused: its status, its code, and the fields that it names. */
+/** The server refused: its status, its code, and the affected fields. */
 export class ApiFailure extends Error {
   readonly status: number
   readonly code: string
@@ -68,7 +68,7 @@ export class ApiFailure extends Error {
   readonly requestId: string | undefined
   readonly retryAfterSecs: number | undefined
 }
-/** No answer of a board came. `hint` says what to do about it, where that can be told. */
+/** There was no response from a board. `hint` explains how to fix it, if that is known. */
 export class Unreachable extends Error {
   readonly hint: string | undefined
 }

@@ -1,6 +1,9 @@
 import type { Contract } from '../contract/index.ts'
 
-/** Loads a resource's routes; the page's build has one that goes by the call that is meant. A command calls one or two of them, and to make the schemas of all takes a tenth of its time. */
+/**
+ * Loads a resource's routes; the page's build loads only the required call. A command uses one or two resources, and creating the
+ * schemas of all takes a tenth of its time.
+ */
 export const resources: { readonly [Name in keyof Contract]: () => Promise<Contract[Name]> } = {
   server: async () => (await import('../contract/server.ts')).server,
   auth: async () => (await import('../contract/auth.ts')).auth,

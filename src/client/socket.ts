@@ -6,7 +6,7 @@ import type { Connection } from './http.ts'
 import { renewPlace, type Place } from './place.ts'
 import { openWebSocket } from './webSocket.ts'
 
-/** An event, or the server's word that it no longer has everything since the asked-for seq. */
+/** An event, or the server's message that it no longer has all events since the requested `seq`. */
 export type LiveMessage =
   | EventMessage
   | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
@@ -15,11 +15,11 @@ type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; 
 export interface LiveOptions {
   onEvent: (message: LiveMessage) => void
   onState?: (state: LiveState) => void
-  /** A project is followed: from here on each of its events comes. Told again after each new connection. */
+  /** Called when a project is followed and each of its events will arrive. Called again after each new connection. */
   onSubscribed?: (projectId: string) => void
-  /** After how much silence the server is asked whether it is there. */
+  /** The silence after which the server receives a ping. */
   pingAfterMs?: number
-  /** How long it may take to answer. */
+  /** The maximum time until its pong. */
   pongWithinMs?: number
 }
 
@@ -33,19 +33,22 @@ const firstRetryMs = 250
 const maxRetryMs = 10_000
 type Socket = Awaited<ReturnType<typeof openWebSocket>>
 
-/** The close code of a token that the server does not take. */
+/** The close code for a token that the server does not accept. */
 const tokenEnded = 4001
 
 /**
- * The live events of a server. It connects again by itself after a break and asks for what it missed, so that every event of
- * a subscription is told exactly once and in order.
+ * The live events of a server. It reconnects automatically after an interruption and requests the missed events, so that every
+ * event of a subscription arrives exactly once and in order.
  */
 export class Live {
-  /** Settles at the end: resolves after `close()`, rejects with ApiFailure when the server refuses, with Unreachable when the first connection fails. */
+  /**
+   * Settles at the end: resolves after `close()`, rejects with ApiFailure if the server refuses, with Unreachable if the first
+   * connection fails.
+   */
   readonly done: Promise<void>
   readonly #connection: Connection
   readonly #options: LiveOptions
-  /** Project id -> the last seq that was told, or undefined until the server has said where it is. */
+  /** Project ID -> the last received `seq`, or undefined until the server has sent its current one. */
   readonly #subscriptions = new Map<string, number | undefined>()
   #socket: Socket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -63,7 +66,7 @@ export class Live {
     void this.#connect()
   }
 
-  /** Asks for a project's events: from now on, or everything after `since`. */
+  /** Requests a project's events: from now on, or all after `since`. */
   subscribe(projectId: string, since?: number): void {
     this.#subscriptions.set(projectId, since)
     this.#send({ type: 'subscribe', payload: { projectId, since } })
@@ -157,13 +160,13 @@ export class Live {
     }, retryInMs)
   }
 
-  /** A server that was started again may be elsewhere. */
+  /** A restarted server might have a new address. */
   async #reconnect(): Promise<void> {
     await renewPlace(this.#connection)
     if (!this.#closed) await this.#connect()
   }
 
-  /** Goes on with the token that the server takes now, if there is one. */
+  /** Continues with the token that the server accepts now, if there is one. */
   async #refuseToken(used: Place): Promise<void> {
     clearTimeout(this.#timer)
     this.#socket = undefined
@@ -173,7 +176,7 @@ export class Live {
       this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
   }
 
-  /** Starts the silence anew: after `pingAfterMs` of it comes a ping, and without an answer to that a new connection. */
+  /** Restarts the silence timer: after `pingAfterMs` it sends a ping, and without a pong it opens a new connection. */
   #listen(): void {
     const socket = this.#socket
     clearTimeout(this.#timer)
@@ -183,7 +186,7 @@ export class Live {
     }, this.#options.pingAfterMs ?? 20_000)
   }
 
-  /** Gives a socket up that says nothing. A dead peer never closes, so its close is not waited for. */
+  /** Abandons a silent socket. A dead peer never closes, so this does not wait for its close. */
   #watch(socket: Socket, withinMs: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
@@ -209,7 +212,7 @@ export class Live {
   }
 }
 
-/** Only Node's events say why. */
+/** Only Node's events contain the reason. */
 const causeOf = (event: object): unknown => ('error' in event && event.error) || new Error('no WebSocket')
 
 function parse(data: unknown): Incoming | undefined {

@@ -2,12 +2,12 @@ import type { Client } from './index.ts'
 
 const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
 
-/** Whether starting a card's agent goes on with what broke off. */
+/** Whether starting a card's agent resumes interrupted work. */
 export const goesOn = ({ status }: { status: string }): boolean => brokenOff.has(status)
 
 /**
- * Starts a card's agent in an active column: for the first time, for which it may move there; where it broke off; or anew.
- * With `force` also a card that waits for others.
+ * Starts a card's agent in an active column: for the first time, which can move the card there; where it was interrupted; or with
+ * a new session. With `force`, also a card that waits for others.
  * @throws ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE | CARD_BLOCKED
  */
 export async function startIn(
@@ -17,7 +17,7 @@ export async function startIn(
   { force = false }: { force?: boolean } = {},
 ): Promise<'starts' | 'goes on'> {
   const place = { projectId: card.projectId, cardId: card.id }
-  // A run that cannot start moves nothing.
+  // If the run cannot start, the card does not move.
   if (active.id !== card.columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true, force })
   else if (card.deferred) await client.cards.activate({ ...place, force })
   else if (goesOn(card)) {

@@ -4,11 +4,11 @@ import { fileOf, signOf, type FileHead } from './fileHead.ts'
 import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
-/** A file that has come from the server. */
+/** A file from the server. */
 export interface Download extends FileHead {
   body: Blob
 }
-/** A file that goes to the server, told of its progress in bytes. */
+/** A file to send to the server, with a callback for the progress in bytes. */
 export interface Upload {
   file: Blob
   filename: string
@@ -16,7 +16,7 @@ export interface Upload {
 }
 
 /**
- * Asks for a file, or for what has no name, and gives it whole.
+ * Downloads a file, or a response without a name, as a whole.
  * @throws ApiFailure | Unreachable
  */
 export async function download(
@@ -45,7 +45,7 @@ export async function download(
 }
 
 /**
- * Sends a file as the field `file` of a multipart body. By XMLHttpRequest, since fetch tells nothing of the progress.
+ * Sends a file as the field `file` of a multipart body. Uses XMLHttpRequest, because fetch reports no progress.
  * @throws ApiFailure | Unreachable
  */
 export async function upload(

@@ -9,22 +9,22 @@ import { openExchange, type Exchange } from './exchange.ts'
 import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
-/** A file that is coming from the server. */
+/** A file that is being received from the server. */
 export interface Download extends FileHead {
   body: Readable
 }
-/** A file that goes to the server: a path on this machine, told of its progress in bytes. */
+/** A file to send to the server: a path on this machine, with a callback for the progress in bytes. */
 export interface Upload {
   path: string
   filename?: string
   onProgress?: (sentBytes: number, totalBytes: number) => void
 }
 
-/** A server may work for a while on what it is sent, or before it begins to send. */
+/** The time that a server can spend on an upload, or before it starts to send. */
 const maxWorkMs = 30 * 60_000
 
 /**
- * Asks for a file, or for what has no name, and hands over its stream.
+ * Downloads a file, or a response without a name, as a stream.
  * @throws ApiFailure | Unreachable
  */
 export async function download(
@@ -90,7 +90,7 @@ interface StreamedAnswer {
   body: IncomingMessage
 }
 
-/** @param requestOf makes the request, for it is made anew at a new place */
+/** @param requestOf creates the request again for a new place */
 function ask(
   connection: Connection,
   path: string,
@@ -113,7 +113,7 @@ function ask(
   })
 }
 
-/** The data of an answer that is no file. @throws ApiFailure | Unreachable */
+/** The data of a response that is not a file. @throws ApiFailure | Unreachable */
 async function jsonOf(
   connection: Connection,
   { status, headers, body }: StreamedAnswer,

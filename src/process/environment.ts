@@ -30,7 +30,7 @@ const proxies = [
   'all_proxy',
   'no_proxy',
 ]
-/** Where certificates of authorities are. */
+/** The locations of authorities' certificates. */
 export const authorities: readonly string[] = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
@@ -51,7 +51,7 @@ export const accountFolders = [
   'USERPROFILE',
 ] as const
 const temporaryFolders = ['TMPDIR', 'TMP', 'TEMP']
-/** Nobody can answer prompts of a process that the server starts. */
+/** Prompts of a process that the server starts would never be answered. */
 const unattended = {
   TERM: 'dumb',
   NO_COLOR: '1',
@@ -63,8 +63,8 @@ const unattended = {
 }
 
 /**
- * The base environment of every process: search path, language, network. An allowlist, so that none of the server's
- * secrets is in it.
+ * The base environment of every process: search path, language, network. An allowlist, so that it contains none of the server's
+ * secrets.
  */
 export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> => ({
   PATH: searchPath(env.PATH ?? ''),
@@ -107,7 +107,7 @@ export const boardVariables = ({
 export const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
 
-/** A search path without relative entries: in an agent's folder they would be the agent's. */
+/** A search path without relative entries, which an agent could control in its folder. */
 export const searchPath = (path: string): string =>
   path
     .split(delimiter)

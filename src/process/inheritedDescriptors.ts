@@ -6,22 +6,25 @@ import { promisify } from 'node:util'
 const closeOnExec = 0o2000000
 const maxDescriptor = 4096
 
-/** What stands from descriptor 3 on in the `stdio` of a new process. */
+/** The `stdio` entries of a new process from descriptor 3 on. */
 export type Covered = ReadonlyArray<number | 'ignore'>
 
 /**
- * This process may have been started with more than three, a lock
- * of the script around it, say, and every process that it starts would get those too: they lead to /dev/null there.
+ * This process might have inherited more than three descriptors, for example a lock of the script around it. Every process that
+ * it starts would inherit them as well, so they are redirected to /dev/null there.
  */
 export async function coverInherited(): Promise<Covered> {
   const inherited = await inheritedDescriptors()
   if (inherited.length === 0) return []
-  // It stays open for as long as processes are started.
+  // The descriptor stays open as long as processes are started.
   const nowhere = await promisify(open)('/dev/null', 'r+')
   return Array.from({ length: inherited.at(-1)! - 2 }, (_, at) => (inherited.includes(at + 3) ? nowhere : 'ignore'))
 }
 
-/** What Node and its libraries open is not handed on, and at its start Node sees to what it finds up to the first gap behind 15. */
+/**
+ * Descriptors that Node and its libraries open are not inherited, and at its start, Node closes the ones it finds up to the first
+ * gap after 15.
+ */
 async function inheritedDescriptors(): Promise<number[]> {
   const files = await readdir('/proc/self/fdinfo').catch(() => [])
   const descriptors = files.map(Number).filter(descriptor => descriptor > 2 && descriptor < maxDescriptor)
@@ -35,7 +38,7 @@ const isHandedOn = async (descriptor: number): Promise<boolean> => {
   return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
 }
 
-/** Adds descriptors to a `stdio`, each at its own number. These are open here, so `coverInherited` does not use their numbers. */
+/** Adds descriptors to a `stdio`, each at its own number. They are open here, so `coverInherited` does not use their numbers. */
 export function passDescriptors(
   stdio: ReadonlyArray<IOType | 'ipc' | number>,
   descriptors: readonly number[],

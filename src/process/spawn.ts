@@ -18,22 +18,23 @@ export interface SpawnOptions {
   /** The program and its arguments, without a shell. */
   command: readonly string[]
   cwd: string
-  /** The whole environment, PATH and HOME too: nothing is inherited. BOARD_RUN_ID is added. */
+  /** The whole environment, including PATH and HOME: nothing is inherited. BOARD_RUN_ID is added. */
   env: Readonly<Record<string, string>>
   stdin: 'pipe' | 'ignore'
   /** The kind of run, for the record: agent, terminal, monitor, script, preview, cleanup, fetch. */
   kind: string
   /**
-   * Whether the program keeps what it starts in a process namespace, as bubblewrap does: itself and its first child, which reaps, get
-   * no TERM (their end is everybody's), and a signal that ended the command comes back as an exit code of 128 and its number.
+   * Whether the program runs its processes in a process namespace, as bubblewrap does. The program and its first child, which
+   * reaps, receive no TERM, because their end would end all processes. A signal that ended the command is reported as an exit
+   * code of 128 plus its number.
    */
   hasNamespace?: boolean
   /** Descriptors of this process that the program inherits under their numbers. */
   descriptors?: readonly number[]
   runId?: string
   /**
-   * Opens a channel to the program, its descriptor 3, over which it may hand sockets over (`NODE_CHANNEL_FD`), and takes the process
-   * right after its start. Whoever takes it closes the channel.
+   * Opens a channel to the program, its descriptor 3, over which it can hand over sockets (`NODE_CHANNEL_FD`), and receives the
+   * process right after its start. The receiver must close the channel.
    */
   withChannel?(child: ChildProcess): void
 }
@@ -46,34 +47,34 @@ export interface Exit {
 export interface ProcessUsage {
   processes: number
   memoryBytes: number
-  /** The processor time that they have used. It falls where one has ended that nobody waited for. */
+  /** The CPU time of the processes. It decreases if a process has ended that no other waited for. */
   cpuMs: number
 }
 
 /**
- * A started process tree. Its starter must call `stop`, also after the first process has exited: descendants may be
- * alive.
+ * A started process tree. Its starter must call `stop`, even after the first process has exited, because descendants can still be
+ * running.
  */
 export interface Child<Stdin extends Writable | null = Writable | null> {
   runId: string
   pid: number
   /** Ignores writes after the end. */
   stdin: Stdin
-  /** Not read until the caller reads; backpressure blocks the process meanwhile. */
+  /** Not read until the caller reads. In the meantime, backpressure blocks the process. */
   stdout: Readable
   stderr: Readable
   /** The end of the first process. Never rejects. */
   exited: Promise<Exit>
-  /** The description by which processes of the tree are found. */
+  /** The description that identifies processes of the tree. */
   tree: Tree
-  /** What its present processes use together, without those that keep a namespace. */
+  /** The total usage of its current processes, without those that only keep a namespace. */
   usage(): Promise<ProcessUsage>
   /** Deletes the run's record. */
   forget(): Promise<void>
   /**
-   * Ends the tree: closes stdin, waits, sends TERM, waits, then KILL until none of its processes is left, in whatever
-   * group or session. Concurrent and later calls share one stop. Takes at most graceMs + termMs + 2 s.
-   * Resolves to whether all are gone; a process stuck in the kernel stays on record for the next start.
+   * Ends the tree: closes stdin, waits, sends TERM, waits, then KILL until none of its processes is left, in any group or
+   * session. Concurrent and later calls share one stop. Takes at most graceMs + termMs + 2 s. Resolves to whether all have
+   * exited. A process that is stuck in the kernel stays recorded for the next start.
    */
   stop(options?: StopOptions): Promise<boolean>
 }
@@ -94,8 +95,8 @@ export class LaunchFailed extends Error {
 /** Starts the process trees of one board. */
 export interface ProcessTrees {
   /**
-   * Starts a program in its own session and process group, marked so that all its descendants can be found. The run is
-   * recorded, and the watchdog updated, before it starts and until the whole tree is gone.
+   * Starts a program in its own session and process group, marked so that all its descendants can be found. The run is recorded,
+   * and the watchdog updated, from before the start until the whole tree has exited.
    * @throws LaunchFailed; Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
    */
   spawn(options: SpawnOptions & { stdin: 'pipe' }): Promise<Child<Writable>>
@@ -133,7 +134,7 @@ async function spawnTree(
 ): Promise<Child> {
   const runId = options.runId ?? randomUUID()
   await retryWhileBusy(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))
-  // A leftover record costs nothing: the next start of the server finds nothing to end and deletes it.
+  // A leftover record is harmless: the next start of the server finds nothing to end and deletes it.
   let forgotten: Promise<void> | undefined
   const forget = () => {
     watchdog?.unwatch(tree)
@@ -183,7 +184,7 @@ async function launch(
   if (program === undefined || program === '') throw new LaunchFailed('missing', 'No program is given.')
   await nextTurn()
   try {
-    // Not execa: it ends one process instead of a tree, and buffers output that is read here with backpressure.
+    // Not execa, which ends one process instead of a tree, and buffers output that is read here with backpressure.
     const started = spawn(program, args, {
       cwd,
       env: { ...env, [marker]: runId },
@@ -210,7 +211,7 @@ async function toLaunchFailed(cause: unknown, program: string, cwd: string): Pro
   const folder = await stat(cwd).catch(() => undefined)
   if (!folder?.isDirectory()) return new LaunchFailed('folder', 'The folder to work in does not exist.', cause)
   if (code === 'ENOENT') return new LaunchFailed('missing', `${program} was not found.`, cause)
-  if (code === 'EACCES') return new LaunchFailed('forbidden', `${program} may not be run.`, cause)
+  if (code === 'EACCES') return new LaunchFailed('forbidden', `${program} is not executable.`, cause)
   return new LaunchFailed('failed', `${program} could not be started${code === undefined ? '' : ` (${code})`}.`, cause)
 }
 
@@ -220,7 +221,7 @@ function noteLeader(tree: Tree, pid: number): void {
   if (tree.since !== undefined) tree.seen.set(pid, tree.since)
 }
 
-/** Deletes the record of a run whose first process exited without leaving others. @returns whether it did */
+/** Deletes the record of a run whose first process exited without leaving others. @returns whether it was deleted */
 async function forgetAtEnd(
   findMembers: FindMembers,
   { exited, tree, forget }: Pick<Child, 'exited' | 'tree' | 'forget'>,
@@ -244,13 +245,13 @@ const exitOf = (started: ChildProcess, hasNamespace: boolean): Promise<Exit> =>
     )
   })
 
-/** The signal that an exit code above 128 stands for. */
+/** The signal of an exit code above 128. */
 function signalOf(code: number): Exit | undefined {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
   return signal === undefined ? undefined : { code: null, signal: signal as NodeJS.Signals }
 }
 
-/** The exit code that a shell reports, also of a program that was ended by a signal. */
+/** The exit code that a shell reports, including for a program that was ended by a signal. */
 export const exitCodeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ? constants.signals[signal] : 0)
 
 function usageOf(tree: Tree, members: readonly ProcessEntry[]): ProcessUsage {

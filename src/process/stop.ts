@@ -5,22 +5,22 @@ import { send, type ProcessEntry } from './table.ts'
 
 export interface StopOptions {
   /**
-   * How long the first process may take to exit after its stdin was closed. The caller has asked it before by its
+   * The time for the first process to exit after its stdin was closed. The caller has already requested the exit through its
    * protocol.
    */
   graceMs?: number
-  /** How long the tree may take after TERM. */
+  /** The time for the tree to exit after TERM. */
   termMs?: number
 }
 
-/** How long orphaned processes may take after TERM: the next server waits for them, and their stdin has been closed. */
+/** The time for orphaned processes to exit after TERM, which the next server waits for. Their stdin is already closed. */
 export const orphanTermMs = 500
 
 const maxKillMs = 2000
 const minPauseMs = 10
 const maxPauseMs = 80
 
-/** The parts of a running process tree that its end needs. */
+/** The parts of a running process tree that `stop` requires. */
 interface RunningTree {
   tree: Tree
   stdin: Writable | null
@@ -92,7 +92,7 @@ async function signalUntilNone(
     const unreadable = trees.filter(({ hasUnreadable }) => hasUnreadable).length
     const left = members.length + unreadable
     emptyReads = left === 0 ? emptyReads + 1 : 0
-    // On a busy machine one reading can take longer: a process gets a signal before the wait for it ends.
+    // On a busy machine, one reading can take longer, so a process gets a signal before the wait for it ends.
     const isOver = (hasSent || members.length === 0) && performance.now() > giveUpAt
     if (emptyReads === wantedEmptyReads || (left > 0 && isOver)) return left
     if (left === 0) continue

@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { listProcesses, runOf, unreadable, type ProcessEntry } from './table.ts'
 
 /**
- * A started process tree, and its processes as last seen: pid -> start. `leader` leads its session while that is
- * certain, `since` is the start of the first process where known.
+ * A started process tree, and its processes as last seen: pid -> start. `leader` leads its session while that is certain, `since`
+ * is the start of the first process if known.
  */
 export interface Tree {
   runId: string
   leader: number | undefined
   since: string | undefined
   seen: Map<number, string>
-  /** Whether the last reading met a process that could be a member, and whose marker could not be read yet. */
+  /** Whether the last reading found a possible member whose marker could not be read yet. */
   hasUnreadable?: boolean
-  /** Whether its leader and the first child of that keep a process namespace, which ends with either of them. */
+  /** Whether its leader and the leader's first child keep a process namespace, which ends with either of them. */
   hasNamespace?: boolean
 }
 
@@ -36,13 +36,13 @@ export const decodeTrees = (line: string): Tree[] =>
   }))
 
 /**
- * Finds the live processes of each tree: those with its marker (also in sessions of their own; not looked for in a
- * namespace, where all descend from the leader), those seen before, those of the leader's session, and all their
- * descendants, whatever their environment. Never this process or its ancestors.
+ * Finds the live processes of each tree: those with its marker (including in their own sessions; not searched in a namespace,
+ * where all descend from the leader), those seen before, those of the leader's session, and all their descendants, regardless of
+ * their environment. Never this process or its ancestors.
  */
 export type FindMembers = (trees: readonly Tree[]) => Promise<ProcessEntry[][]>
 
-/** Concurrent searches share one reading of the process table, which costs the same for one tree and for many. */
+/** Concurrent searches share one reading of the process table, which takes as long for one tree as for many. */
 export function createMemberSearch(): FindMembers {
   const wanted: Tree[] = []
   const readMembers = coalesce(() => findByTree(wanted.splice(0)))
@@ -54,8 +54,9 @@ export function createMemberSearch(): FindMembers {
 }
 
 /**
- * How many readings of the table without a process of a tree tell that none is left. A process that forks and exits during one hides
- * its child from it; the first process of a namespace does not, and is there until all others are gone.
+ * The number of readings of the table without a process of a tree which prove that none is left. A process that forks and exits
+ * during a reading hides its child from it. The first process of a namespace does not, and it exists until all others have
+ * exited.
  */
 export const emptyReadsOf = ({ hasNamespace }: Tree): number => (hasNamespace ? 1 : 2)
 
@@ -85,8 +86,8 @@ async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => Proce
 }
 
 /**
- * Whether a process has lost its parents, so that only its marker can tell its run: an ancestor of this one has adopted it, or a process
- * that is adopted and unreadable itself. All others descend from a process whose run is known.
+ * Whether a process has lost its parents, so that only its marker identifies its run: it was adopted by an ancestor of this
+ * process, or by an adopted process that is unreadable itself. All others descend from a process whose run is known.
  */
 function isAdopted(
   { parentPid }: ProcessEntry,
@@ -113,15 +114,18 @@ function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: Runs): Pr
   const children = groupByParent(entries)
   for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child)
   tree.seen = new Map([...members].map(({ pid, startedAt }) => [pid, startedAt]))
-  // The id of an empty session may be reused.
+  // The ID of an empty session can be reused.
   if (![...members].some(({ sessionId }) => sessionId === tree.leader)) tree.leader = undefined
   return [...members]
 }
 
-/** Whether processes may have left the tree for other parents. In a namespace all stay descendants of its leader. */
+/** Whether processes can have left the tree for other parents. In a namespace, all stay descendants of its leader. */
 const isFoundByMarker = ({ hasNamespace, leader }: Tree): boolean => !hasNamespace || leader === undefined
 
-/** Whether a process started before the first one of a tree. Elsewhere than on Linux, `startedAt` is a date and compares as false. */
+/**
+ * Whether a process started before the first one of a tree. On systems other than Linux, `startedAt` is a date and compares as
+ * false.
+ */
 const isOlder = ({ startedAt }: ProcessEntry, { since }: Tree): boolean => Number(startedAt) < Number(since ?? 0)
 
 /** Whether the leader's pid was reused. */
@@ -138,7 +142,7 @@ function groupByParent(entries: readonly ProcessEntry[]): Map<number, ProcessEnt
   return children
 }
 
-/** This process and its ancestors. A server that an agent started may have the agent's marker. */
+/** This process and its ancestors. A server that an agent started can have the agent's marker. */
 function ancestry(entries: readonly ProcessEntry[]): Set<number> {
   const parents = new Map(entries.map(({ pid, parentPid }) => [pid, parentPid]))
   const own = new Set<number>()

@@ -11,9 +11,9 @@ export interface ProcessEntry {
   groupId: number
   sessionId: number
   startedAt: string
-  /** Its memory in bytes, where the system tells (Linux). */
+  /** Its memory in bytes, if the system reports it (Linux). */
   memoryBytes?: number
-  /** The processor time that it has used; on Linux with that of the children that it has waited for. */
+  /** Its CPU time; on Linux, including that of the children that it has waited for. */
   cpuMs: number
 }
 
@@ -21,9 +21,9 @@ export interface ProcessEntry {
 export const marker = 'BOARD_RUN_ID'
 
 const isLinux = process.platform === 'linux'
-/** What the kernel counts memory in, but on some ARM machines. */
+/** The unit of the kernel's memory counts, except on some ARM machines. */
 const pageBytes = 4096
-/** What the kernel counts processor time in. */
+/** The unit of the kernel's CPU times. */
 const tickMs = 10
 const maxConcurrent = 200
 const readTimeoutMs = 1000
@@ -32,7 +32,7 @@ const attemptPauseMs = 2
 /** PF_KTHREAD among the flags of `/proc/PID/stat`. */
 const kernelThreadFlag = 0x0020_0000
 
-/** The id of this boot; null where the system has none. */
+/** The ID of this boot. Null if the system has none. */
 export const bootId: string | null = isLinux ? (readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null) : null
 
 /** Every process except zombies and kernel threads. */
@@ -95,28 +95,28 @@ function entryOfPs(line: string): ProcessEntry[] {
   ]
 }
 
-/** A processor time as ps writes it: [[days-]hours:]minutes:seconds[.hundredths]. */
+/** A CPU time in the format of ps: [[days-]hours:]minutes:seconds[.hundredths]. */
 function msOfPs(time: string): number {
   const [days, clock] = time.includes('-') ? time.split('-') : ['0', time]
   const secs = clock!.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
   return (Number(days) * 86_400 + secs) * 1000
 }
 
-/** When a process started; undefined when it is gone or this is not Linux. */
+/** The start of a process. Undefined if it has exited or this is not Linux. */
 export const startOf = (pid: number): string | undefined => (isLinux ? entryOf(pid)?.startedAt : undefined)
 
 /** A process whose marker cannot be read yet: it is starting, or busy with its memory. */
 export const unreadable = Symbol('unreadable')
 
 /**
- * Returns the marker of a process. Returns undefined if it has none, has ended, or belongs to another account. During exec, a process
- * has neither an environment nor arguments, for as long as it gets no processor.
+ * Returns the marker of a process. Returns undefined if it has none, has ended, or belongs to another account. During exec, a
+ * process has neither an environment nor arguments, for as long as it gets no CPU time.
  */
 export async function runOf(pid: number): Promise<string | undefined | typeof unreadable> {
   if (!isLinux) return undefined
   let environ = await readProcessFile(pid, 'environ')
   let isStarting = false
-  // An environment that is opened before exec and read after it is empty, too: the process has none if it stays empty.
+  // An environment that is opened before exec and read after it is also empty. If it stays empty, the process has none.
   for (let attempt = 1; environ === '' && attempt <= maxAttempts; attempt++) {
     if (attempt > 1) await delay(attemptPauseMs)
     isStarting ||= (await readProcessFile(pid, 'cmdline')) === ''
@@ -130,8 +130,8 @@ export async function runOf(pid: number): Promise<string | undefined | typeof un
 }
 
 /**
- * Returns a file of a process; undefined if it cannot be read. The read can block on the memory operations of the process: after a
- * second, the file counts as empty.
+ * Returns a file of a process. Undefined if it cannot be read. The read can block on the memory operations of the process: after
+ * a second, the file counts as empty.
  */
 const readProcessFile = (pid: number, name: 'environ' | 'cmdline') =>
   new Promise<string | undefined>(resolve => {
@@ -148,6 +148,6 @@ export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, t
   try {
     process.kill(toGroup ? -pid : pid, signal)
   } catch {
-    /* gone meanwhile, or another account's */
+    /* The process has exited, or belongs to another account. */
   }
 }

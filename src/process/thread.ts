@@ -24,7 +24,7 @@ export interface ThreadProgram {
   ): Promise<Result>
 }
 
-/** A program of dist/, by its file's URL, that runs on threads. `moduleUrl` is where the program finds what it requires. */
+/** A program in dist/, by its file's URL, that runs on threads. `moduleUrl` is the base for the modules that it requires. */
 export function createThreadProgram(file: URL, moduleUrl: string): ThreadProgram {
   let program: Promise<string> | undefined
   const load = () => (program ??= readFile(fileURLToPath(file), 'utf8'))
@@ -54,7 +54,7 @@ export function createThreadProgram(file: URL, moduleUrl: string): ThreadProgram
       })
       return new Promise<Result>((resolve, reject) => {
         worker.once('error', reject)
-        // Only then it has closed all files.
+        // All its files are closed only after its exit.
         worker.once('exit', code => {
           signal?.removeEventListener('abort', abort)
           if (ended && 'result' in ended) resolve(ended.result as Result)

@@ -5,23 +5,23 @@ import { searchPath } from './environment.ts'
 import { encodeTrees, type Tree } from './sweep.ts'
 
 /**
- * A separate process that, when this process dies, ends its trees within 2 s. Started with the first tree, and again
- * with the next one if it was killed.
+ * A separate process that ends the trees of this process within 2 s when this process dies. Started with the first tree, and
+ * again with the next one if it was killed.
  */
 export interface Watchdog {
   /** Adds a tree, before its first process starts. */
   watch(tree: Tree): void
-  /** Removes a tree that is gone. */
+  /** Removes a tree that has exited. */
   unwatch(tree: Tree): void
-  /** Sends the trees' present members. */
+  /** Sends the trees' current members. */
   update(): void
-  /** Releases it. It then ends the remaining trees, which have survived a stop. */
+  /** Releases the watchdog. It then ends the remaining trees, which have survived a stop. */
   close(): void
 }
 
 /**
- * Keeps the last line that it reads. Its stdin closes when the server dies, however it does; if trees are left then,
- * the shell execs the program that ends them. Until then a shell takes 1.7 MB of memory instead of Node's 40.
+ * Keeps the last line that it reads. Its stdin closes when the server dies in any way. If trees are left then, the shell execs
+ * the program that ends them. Until then, a shell takes 1.7 MB of memory instead of Node's 40.
  */
 const waitForEnd = `trap '' HUP INT TERM
 trees=
@@ -46,9 +46,13 @@ export function createWatchdog(program: string, log: Log): Watchdog {
   const fail = (error: unknown) => {
     running = undefined
     if (!hasToldFailure)
-      log('warn', 'No watchdog could be started: if this server dies, what it leaves is ended at its next start.', {
-        cause: reasonOf(error),
-      })
+      log(
+        'warn',
+        'The watchdog could not be started. If this server dies, its leftover processes run until its next start.',
+        {
+          cause: reasonOf(error),
+        },
+      )
     hasToldFailure = true
   }
   const start = () => {
@@ -87,7 +91,7 @@ export function createWatchdog(program: string, log: Log): Watchdog {
   }
 }
 
-/** Starts it in a session of its own, out of reach of signals to the server's group and of a closed terminal. */
+/** Starts the watchdog in a separate session, which signals to the server's group and a closed terminal do not reach. */
 function launch(program: string): ChildProcess {
   const child = spawn('/bin/sh', ['-c', waitForEnd, 'board-watchdog', process.execPath, program], {
     cwd: '/',

@@ -56,7 +56,7 @@ test('a redirect shows its target and the command to use', async () => {
     response.writeHead(301, { location: `https://board.example.com${request.url}` }).end()
   })
   expect(await told(moved)).toContain(
-    `no board answers at ${moved}: it redirects to https://board.example.com\nif the board is there: --url https://board.example.com\n`,
+    `no board answers at ${moved}: it redirects to https://board.example.com\nif the board is at that address: --url https://board.example.com\n`,
   )
   const portal = await web((_, response) => {
     response.writeHead(302, { location: '/sign-in?next=1' }).end()
@@ -104,11 +104,11 @@ test('a server that closes the connection or uses another protocol is reported a
   expect(await told(`http://${await listen(createTcp(socket => socket.destroy()))}`)).toContain('broke off')
   expect(
     await told(`http://${await listen(createTcp(socket => socket.end('220 mail.example.com ESMTP\r\n\r\n')))}`),
-  ).toMatch(/no HTTP server|broke off/)
+  ).toMatch(/not an HTTP server|interrupted/)
 })
 
 test('https for an http server, and http for an https server, suggest the other', async () => {
-  expect(await told(board.url.replace('http:', 'https:'))).toContain(`it does not speak https: try ${board.url}\n`)
+  expect(await told(board.url.replace('http:', 'https:'))).toContain(`it does not use https: try ${board.url}\n`)
   const secure = await listen(createHttps(certificate(), page))
   expect(await told(`http://${secure}`)).toContain(`https://${secure}`)
   expect(await told(`https://${secure}`)).toContain('NODE_EXTRA_CA_CERTS=')
@@ -133,9 +133,7 @@ test('an upload that is interrupted shows the next step', async () => {
   writeFileSync(file, Buffer.alloc(20_000_000))
   expect(await cli.board(['cards', 'attach', id, file, '-P', 'web'], { env: { BOARD_URL: between } })).toMatchObject({
     code: 7,
-    stderr: expect.stringMatching(
-      /broke off on the way: look whether it is there all the same|broke off before it answered: look/,
-    ),
+    stderr: expect.stringMatching(/interrupted: check whether the file arrived|interrupted before a response: check/),
   })
 })
 

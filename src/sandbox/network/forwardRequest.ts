@@ -42,7 +42,7 @@ export function forwardRequest(request: IncomingMessage, response: ServerRespons
       response.writeHead(incoming.statusCode!, incoming.statusMessage, answerHeaders(incoming))
     } catch {
       outgoing.destroy()
-      return fail(response, 502, 'The answer could not be passed on.')
+      return fail(response, 502, 'The response could not be forwarded.')
     }
     pipeline(incoming, response, error => error && response.destroy())
   })
