@@ -1,6 +1,6 @@
 import type { ShortcutAction } from '../contract/shortcuts.ts'
 
-/** What each action does, for helps and lists of actions. */
+/** The description of each action, for help pages and lists of actions. */
 export const meanings: Record<ShortcutAction, string> = {
   left: 'go to the column on the left',
   down: 'go down',
@@ -18,11 +18,11 @@ export const meanings: Record<ShortcutAction, string> = {
   selectAll: 'select all cards of the column, or none',
   moveTo: 'send the card to a column by its name',
   filter: 'show only cards with these words',
-  jump: 'go to a card by id or words, a column, board or project; or do what has a name',
+  jump: 'go to a card by ID or words, or to a column, board or project; or run a command by name',
   project: 'go to another project',
   sort: 'sort the columns: as on the board, latest changed, status, title',
-  density: 'one line a card, or several',
-  preview: 'show the card under the cursor beside the board, on wide terminals',
+  density: 'one line per card, or several',
+  preview: 'show the card under the cursor next to the board, on wide terminals',
   open: 'open the card',
   back: 'go back; clear the selection, then the filter',
   nextTab: 'next tab of the card: prompt, transcript, diff, comments',
@@ -30,7 +30,7 @@ export const meanings: Record<ShortcutAction, string> = {
   edit: 'edit title and prompt in your editor',
   run: 'run the agent of the card',
   cancel: 'cancel the agent of the card',
-  approve: 'approve what the agent asks, or the next step',
+  approve: "approve the agent's question, or the next step",
   send: 'send the agent a message',
   comment: 'comment on the card',
   agent: "choose the card's agent",
@@ -40,7 +40,7 @@ export const meanings: Record<ShortcutAction, string> = {
   archive: 'archive the card',
   delete: 'delete the card',
   undo: 'undo the last move or archiving; again, the one before',
-  redo: 'do again what was undone',
+  redo: 'redo the last undone change',
   browser: 'show the card in your browser',
   copyId: "copy the card's id",
   copyTitle: "copy the card's title",

@@ -5,11 +5,11 @@ interface Told {
   changes: readonly FieldChange[]
 }
 
-/** What somebody did, as the end of a sentence that begins with who did it: "moved it from Backlog to Done". */
+/** The end of a sentence about an entry, which begins with its author: "moved it from Backlog to Done". */
 export function activityWords({ action, changes }: Told): string {
   const [first] = changes
   const [from, to] = [wordsOf(first?.from ?? null), wordsOf(first?.to ?? null)]
-  if (action === 'card.created') return to ? `made it in ${to}` : 'made it'
+  if (action === 'card.created') return to ? `created it in ${to}` : 'created it'
   if (action === 'card.updated')
     return changes.length === 0 ? 'changed it' : `changed ${changes.map(changed).join('; ')}`
   if (action === 'card.moved') return `moved it from ${from} to ${to}`
@@ -44,7 +44,7 @@ const fieldWords: Readonly<Record<string, string>> = {
   dueAt: 'due date',
   startAt: 'start',
   autoMode: 'auto mode',
-  useWorktree: 'worktree of its own',
+  useWorktree: 'separate worktree',
   credentialId: 'credential',
   worktreePath: 'worktree',
   mergedInto: 'merged into',

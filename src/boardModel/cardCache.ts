@@ -8,25 +8,25 @@ export type CardDetail = Output<Contract['cards']['get']>
 export type Column = Output<Contract['columns']['list']>[number]
 
 /**
- * A column with the ids of its first cards in order. The first `read` of them are sure, what follows them is from before the
- * events broke off and is read again. Whole: there are no others.
+ * A column with the IDs of its first cards in order. The first `read` of them are certain; the following ones are from before the
+ * connection was interrupted and are read again. Whole: there are no others.
  */
 export interface CachedColumn {
   id: string
   name: string
   columnType: Column['columnType']
-  /** How many cards it takes; null: any number. */
+  /** The maximum number of cards. Null if unlimited. */
   wipLimit: number | null
-  /** Whether it takes cards by itself. */
+  /** Whether the column pulls cards automatically. */
   pull: boolean
   ids: readonly string[]
   read: number
   total: number
   isWhole: boolean
-  /** How many pages in turn have not fitted. */ misfits: number
+  /** The number of consecutive pages that did not fit. */ misfits: number
 }
 
-/** One board's cards as the server has told of them. */
+/** One board's cards, as last received from the server. */
 export interface CardCache {
   columns: readonly CachedColumn[]
   cards: ReadonlyMap<string, Card>
@@ -34,7 +34,7 @@ export interface CardCache {
 
 export const emptyCache: CardCache = { columns: [], cards: new Map() }
 
-/** Takes over a board's columns. What is known of the cards in them stays. */
+/** Replaces a board's columns and keeps their known cards. */
 export function withColumns(cache: CardCache, columns: readonly Column[]): CardCache {
   const known = new Map(cache.columns.map(column => [column.id, column]))
   return {
@@ -49,13 +49,13 @@ export function withColumns(cache: CardCache, columns: readonly Column[]): CardC
   }
 }
 
-/** All has to be read again from the beginning. What is known is shown meanwhile. */
+/** Marks the cache to be read again from the beginning. The known content is shown until then. */
 export const asStale = (cache: CardCache): CardCache => ({
   ...cache,
   columns: cache.columns.map(column => ({ ...column, read: 0, isWhole: false })),
 })
 
-/** A page of a column's cards that was read from `offset` on, as the answer to a numbered request. */
+/** A page of a column's cards that was read from `offset` on, as the response to a numbered request. */
 export interface Page {
   request: number
   columnId: string
@@ -65,14 +65,14 @@ export interface Page {
 }
 
 /**
- * Takes over a page that goes on where the column ended when it was asked for. When it does not fit any more, because cards
- * before it have come or gone, it is left to the next one, and after a few of those all is read again.
+ * Adds a page that continues where the column ended at the time of the request. If the page no longer fits, because cards before
+ * it were added or removed, the next one is tried, and after a few such pages the whole column is read again.
  */
 export function withPage(cache: CardCache, page: Page): CardCache {
   const column = cache.columns.find(({ id }) => id === page.columnId)
   if (!column) return cache
   const put = (changed: CachedColumn) => cache.columns.map(each => (each === column ? changed : each))
-  // A page begins with the last card that is known, so that a shift shows.
+  // A page begins with the last known card, so that a shift is detected.
   if (page.offset > 0 && page.cards[0]?.id !== column.ids[page.offset])
     return {
       ...cache,
@@ -105,7 +105,7 @@ function without(column: CachedColumn, gone: ReadonlySet<string>): CachedColumn 
   return lost === 0 ? column : { ...column, ids, read: Math.min(column.read, ids.length), total: column.total - lost }
 }
 
-/** Takes over what events tell of cards, in their order. */
+/** Applies the events about cards, in order. */
 export function withEvents(cache: CardCache, events: readonly LiveMessage[]): CardCache {
   const draft = new Draft(cache)
   for (const { type, data } of events) {
@@ -120,7 +120,7 @@ export function withEvents(cache: CardCache, events: readonly LiveMessage[]): Ca
   return draft.done()
 }
 
-/** Events after which a card stands somewhere else. */
+/** Events that change the position of a card. */
 const placing: ReadonlySet<string> = new Set([
   'card.created',
   'card.moved',
@@ -129,7 +129,7 @@ const placing: ReadonlySet<string> = new Set([
   'card.restored',
 ])
 
-/** A cache that is being changed: what changes is copied once. */
+/** A cache during a change. Each changed part is copied once. */
 class Draft {
   readonly #cache: CardCache
   #cards: Map<string, Card> | undefined
@@ -147,7 +147,7 @@ class Draft {
     }
   }
 
-  /** A card as it is now. What an older version tells is known already. */
+  /** Applies the current state of a card. Older versions are ignored. */
   take(detail: CardDetail & Partial<EventData<'card.moved'>>, type: string): void {
     const card = itemOf(detail)
     const known = this.#cardsNow.get(card.id)
@@ -230,7 +230,7 @@ class Draft {
   }
 }
 
-/** What lists show of a card: all that is kept. */
+/** The stored fields of a card, which are those in lists. */
 const itemFields: Readonly<Record<keyof Card, true>> = {
   id: true,
   projectId: true,

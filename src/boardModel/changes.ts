@@ -8,17 +8,17 @@ export interface Place {
   columnId: string
   position: number
 }
-/** What the person did to cards and can take back. */
+/** A user's change of cards that can be undone. */
 export type Change =
   | { type: 'move'; places: readonly Place[]; text: string }
   | { type: 'archive' | 'delete'; cardIds: readonly string[] }
-/** A change, and where its cards were before it. */
+/** A change, and the earlier places of its cards. */
 export interface Done {
   change: Change
   text: string
   before: readonly Place[]
 }
-/** The changes of a person: those that are on their way, and those that can be undone or redone. */
+/** A user's changes: the pending ones, and those that can be undone or redone. */
 export interface Changing {
   cache: CardCache
   moves: readonly Move[]
@@ -34,16 +34,19 @@ const maxUndos = 100
 export const named = (cards: readonly { id: string }[]): string =>
   cards.length === 1 ? `card ${cards[0]!.id}` : `${cards.length} cards`
 
-/** What the person is asked about before it is done: what it is called, the agents that it ends, and those that it starts. */
+/** The effects of a change that might require confirmation: its name, the agents that it ends, and those that it starts. */
 export interface Costs {
   what: string
   leaving: readonly Card[]
   starting?: number
-  /** How many agents are started unasked. */
+  /** The number of agents that can start without confirmation. */
   maxStarting?: number
 }
 
-/** What to ask before it is done: when it ends agents, which can't be undone, or starts more of them than a person would expect. */
+/**
+ * The question before a change. A change requires confirmation if it ends agents, which cannot be undone, or starts more of them
+ * than a user expects.
+ */
 export function questionBefore({ what, leaving, starting = 0, maxStarting = 1 }: Costs): string | undefined {
   const ending = leaving.filter(({ hasActiveAgent }) => hasActiveAgent)
   if (ending.length === 0 && starting <= maxStarting) return undefined
@@ -59,7 +62,7 @@ export function questionBefore({ what, leaving, starting = 0, maxStarting = 1 }:
 
 const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
 
-/** What moving cards to places costs. */
+/** The effects of moving cards to places. */
 export const costsOfMove = (
   state: Pick<Changing, 'cache' | 'moves'>,
   cards: readonly Card[],
@@ -71,7 +74,7 @@ export const costsOfMove = (
   starting: countStarts(state, places),
 })
 
-/** What taking a change back costs. */
+/** The effects of undoing a change. */
 export const costsOfUndo = (state: Changing, { change, text, before }: Done): Costs => ({
   what: `undo ${text}`,
   leaving: leavingFor(state, before),
@@ -79,7 +82,7 @@ export const costsOfUndo = (state: Changing, { change, text, before }: Done): Co
   maxStarting: 0,
 })
 
-/** What doing a change again costs. */
+/** The effects of redoing a change. */
 export function costsOfRedo(state: Changing, { change, text }: Done): Costs {
   const places = change.type === 'move' ? change.places : []
   const leaving =
@@ -88,8 +91,9 @@ export function costsOfRedo(state: Changing, { change, text }: Done): Costs {
 }
 
 /**
- * How many agents a person's moves to these places start. A card that is on its way counts as arrived; one that is not known, since it
- * went to where a column has not been read yet, counts as being elsewhere: rather asked once too often than started unasked.
+ * The number of agents that a user's moves to these places start. A pending move counts as completed. An unknown card, in a part
+ * of a column that has not been read yet, counts as being in another column, because an unnecessary question is better than an
+ * unconfirmed start.
  */
 export function countStarts({ cache, moves }: Pick<Changing, 'cache' | 'moves'>, places: readonly Place[]): number {
   const columns = new Map(cache.columns.map(column => [column.id, column]))
@@ -113,7 +117,7 @@ const leavingFor = ({ cache }: Changing, places: readonly Place[]): Card[] =>
 export const placesAtTop = (cards: readonly { id: string }[], target: { id: string }): Place[] =>
   cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
 
-/** Where each card goes, one after the other, so that in the end they stand together before a card, or at the end. */
+/** The target of each card, one after the other, so that finally they are together before a card, or at the end. */
 export function placesBefore(
   cards: readonly { id: string }[],
   column: ShownColumn,
@@ -130,15 +134,15 @@ export function placesBefore(
   })
 }
 
-/** A state after a change, with the moves that carry it out. */
+/** A state after a change, with the moves that apply it. */
 interface Changed<T> {
   state: T
   moves: readonly Move[]
-  /** What is said of it. */
+  /** The message about it. */
   text?: string
 }
 
-/** Does a change: it is seen at once, and can be undone. */
+/** Applies a change, which is visible at once and can be undone. */
 export function withChange<T extends Changing>(state: T, board: ShownBoard, change: Change): Changed<T> {
   if (change.type === 'move') {
     const ids = change.places.map(({ cardId }) => cardId)
@@ -156,7 +160,7 @@ function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'i
   return { state: { ...state, moves: [...state.moves, ...moves], serial: state.serial + moves.length }, moves }
 }
 
-/** Keeps where cards are, in the order in which they are put back. */
+/** Records the places of cards, in the order in which they are restored. */
 function remembered<T extends Changing>(
   state: T,
   board: ShownBoard,
@@ -171,7 +175,7 @@ function remembered<T extends Changing>(
   return { ...state, undos: [...state.undos, { change, text, before }].slice(-maxUndos) }
 }
 
-/** Takes the last change back. `back` are cards that are brought back from where they were archived or deleted. */
+/** Undoes the last change. `back` are cards that are restored from the archive or the trash. */
 export function withUndone<T extends Changing>(
   state: T,
 ): (Changed<T> & { back?: { type: 'unarchive' | 'restore'; places: readonly Place[] } }) | undefined {
@@ -180,13 +184,13 @@ export function withUndone<T extends Changing>(
   const text = `Undid: ${last.text}.`
   const after = { ...state, undos: state.undos.slice(0, -1), redos: [...state.redos, last] }
   if (last.change.type === 'move') return { ...withMoving(after, last.before), text }
-  // Their removal is over with this, even if the server has not told of it yet.
+  // This ends their removal, even if the server has not announced it yet.
   const moves = after.moves.filter(({ cardId }) => !last.before.some(place => place.cardId === cardId))
   const type = last.change.type === 'archive' ? 'unarchive' : 'restore'
   return { state: { ...after, moves }, moves: [], text, back: { type, places: last.before } }
 }
 
-/** Does the change again that was taken back last. */
+/** Redoes the change that was undone last. */
 export function withRedone<T extends Changing>(
   state: T,
   board: ShownBoard,
@@ -197,13 +201,13 @@ export function withRedone<T extends Changing>(
   return { ...done, text: `Redid: ${next.text}.`, change: next.change }
 }
 
-/** The server has done a move; it is shown until the cache tells of that version. */
+/** The server has completed a move. It is shown until the cache has that version. */
 export const withMoveDone = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number, version: number): T => ({
   ...state,
   moves: state.moves.map(move => (move.id === moveId ? { ...move, doneVersion: version } : move)),
 })
 
-/** The server has refused a move: the card is where it was. */
+/** The server has refused a move, so the card is at its earlier place. */
 export const withMoveRefused = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number | undefined): T => ({
   ...state,
   moves: state.moves.filter(({ id }) => id !== moveId),

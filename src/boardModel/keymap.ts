@@ -1,13 +1,13 @@
 import { defaultShortcuts, type ShortcutAction } from '../contract/shortcuts.ts'
 
-/** A command of the person's own that a key runs. */
+/** A user-defined command that a key runs. */
 interface OwnCommand {
   key: string
 }
 
-/** Which keys do what: the keys of a sequence, with spaces between, and what they do. */
+/** The key bindings: the keys of a sequence, separated by spaces, and their actions. */
 export interface Keymap<Own extends OwnCommand = never> {
-  /** To an action of the board, or a command of the person's. */
+  /** The action of the board, or the user's command, for each sequence. */
   sequences: ReadonlyMap<string, ShortcutAction | Own>
   keysOf: Readonly<Record<ShortcutAction, readonly string[]>>
 }
@@ -15,8 +15,8 @@ export interface Keymap<Own extends OwnCommand = never> {
 const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
 
 /**
- * Parses the shortcuts of a user's settings: `j,down` means either key, `g g` one after the other. User commands win
- * over shortcuts, and a user's own choice over a default, which may be newer than the choice.
+ * Parses the shortcuts of a user's settings: `j,down` means either key, `g g` one after the other. User commands take precedence
+ * over shortcuts, and a user's own choice over a default, which can be newer than the choice.
  */
 export function keymapOf<Own extends OwnCommand = never>(
   shortcuts: Readonly<Partial<Record<ShortcutAction, string>>>,
@@ -54,7 +54,7 @@ export function bindingOf<Own extends OwnCommand>(
   return undefined
 }
 
-/** One sequence hides the other: they are the same, or one begins with the other. */
+/** Whether one sequence hides the other: they are equal, or one begins with the other. */
 export const clash = (a: string, b: string): boolean => a === b || a.startsWith(`${b} `) || b.startsWith(`${a} `)
 
 /** The sequences of a shortcut: `j,down` are two. */
@@ -70,7 +70,7 @@ const others: Record<string, string> = {
   pagedn: 'pagedown',
 }
 
-/** A key's name in any spelling: one character as it is, a word or a combination in small letters. */
+/** The canonical name of a key: one character verbatim, a word or a combination in lower case. */
 function nameOf(key: string): string {
   if ([...key].length === 1) return key
   const name = key.toLowerCase().replace(/^control\+|^c-/, 'ctrl+')

@@ -7,21 +7,21 @@ export type Session = Output<Contract['agents']['sessions']>[number]
 export type Message = Output<Contract['agents']['messages']>[number]
 export type Diff = Output<Contract['agents']['diff']>
 
-/** A card that is looked at whole: its sessions and messages as the server has told of them. */
+/** An opened card: its sessions and messages, as last received from the server. */
 export interface OpenedCard {
   cardId: string
   /** Undefined until it has been read. */
   card?: CardDetail
-  /** What was told before the card had been read. */
+  /** Events that arrived before the card had been read. */
   early: readonly LiveMessage[]
   sessions: readonly Session[]
   /** Oldest first. */
   messages: readonly Message[]
-  /** Older ones may be on the server; `reading` while they are asked for. */
+  /** Whether the server might have older messages; `reading` while they are requested. */
   older: 'maybe' | 'reading' | 'none'
-  /** The reason instead, where there is no diff. */
+  /** The diff, or the reason why there is none. */
   diff?: Diff | string
-  /** What was told may have changed files since the diff was asked for. */
+  /** Whether events since the last request for the diff might have changed files. */
   isDiffStale: boolean
   isDiffComing: boolean
 }
@@ -38,7 +38,7 @@ export const unreadCard = (cardId: string): OpenedCard => ({
   isDiffComing: false,
 })
 
-/** Takes over what events tell of the card, of its sessions and of what is said in them. */
+/** Applies the events about the card, its sessions and its messages. */
 export function withLiveEvents<T extends OpenedCard>(opened: T, events: readonly LiveMessage[]): T {
   if (!opened.card) return { ...opened, early: [...opened.early, ...events] }
   return events.reduce((now, { type, data }) => {
@@ -56,7 +56,7 @@ export function withLiveEvents<T extends OpenedCard>(opened: T, events: readonly
   }, opened)
 }
 
-/** Takes over what was read, and then what was told meanwhile. */
+/** Applies the read state, and then the events that arrived in the meantime. */
 export function withRead<T extends OpenedCard>(
   opened: T,
   { card, sessions, messages }: Required<Pick<OpenedCard, 'card' | 'sessions' | 'messages'>>,
@@ -85,14 +85,14 @@ function withSession<T extends OpenedCard>(opened: T, session: Session): T {
   }
 }
 
-/** A message comes again and again, whole, while it grows. */
+/** A growing message arrives repeatedly, each time as a whole. */
 function withMessage<T extends OpenedCard>(opened: T, message: Message): T {
   if (!opened.sessions.some(({ sessionId }) => sessionId === message.sessionId)) return opened
   const isDiffStale = opened.isDiffStale || message.tool?.status === 'completed'
   return { ...opened, isDiffStale, messages: merged(opened.messages, [message]) }
 }
 
-/** Messages in order, the later of two with one id. */
+/** Messages in order. Of two messages with the same ID, the later one counts. */
 export function merged(messages: readonly Message[], more: readonly Message[]): Message[] {
   const last = messages.at(-1)
   const only = more.length === 1 ? more[0]! : undefined

@@ -2,14 +2,14 @@ import type { Card } from './cardCache.ts'
 
 type Due = Pick<Card, 'dueAt' | 'archivedAt'>
 
-/** The names of those whom a card is assigned to. */
+/** The names of a card's assignees. */
 export const assigneeNames = ({ assignees }: Pick<Card, 'assignees'>): string[] =>
   assignees.map(each => ('userId' in each ? each.displayName : each.name))
 
-/** Whether the time of a card's start is to come. */
+/** Whether the start time of a card is in the future. */
 export const startsLater = ({ startAt }: Pick<Card, 'startAt'>, nowMs: number): boolean =>
   startAt !== null && Date.parse(startAt) > nowMs
 
-/** Whether a card should have been done by now. One that stands in a column of done cards, or is archived, is never late. */
+/** Whether a card is past its due date. A card in a done column, or an archived one, is never overdue. */
 export const isOverdue = ({ dueAt, archivedAt }: Due, columnType: string | undefined, nowMs: number): boolean =>
   dueAt !== null && archivedAt === null && columnType !== 'done' && Date.parse(dueAt) < nowMs

@@ -2,7 +2,7 @@ import type { CachedColumn, Card, CardCache } from './cardCache.ts'
 import { assigneeNames, isOverdue } from './plan.ts'
 import { sorted, type Sort } from './sort.ts'
 
-/** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
+/** A pending move of a card, which the server has not announced yet. Without a column, the card leaves the board. */
 export interface Move {
   id: number
   cardId: string
@@ -10,7 +10,7 @@ export interface Move {
   position: number
   doneVersion?: number
 }
-/** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
+/** A shown column: with the pending moves, and only the cards that match the filter. */
 export interface ShownColumn extends CachedColumn {
   found: readonly string[]
 }
@@ -19,19 +19,19 @@ export interface ShownBoard {
   cards: ReadonlyMap<string, Card>
 }
 
-/** What a board is shown from. */
+/** The state that determines the shown board. */
 export interface BoardParts {
   cache: CardCache
   moves: readonly Move[]
   filter: string
   sort: Sort
-  /** Card id -> its agent, as far as it is known. */
+  /** Card ID -> its agent, if known. */
   agents?: ReadonlyMap<string, { agent: string | null }>
 }
 
 /**
- * The board that the person sees: the cards as the server told of them, moved by what is on its way, filtered and sorted.
- * @param before the board that was shown last: columns in which nothing has changed stay the same objects
+ * The board that the user sees: the cards from the server with the pending moves, filtered and sorted.
+ * @param before the board that was shown last: unchanged columns stay the same objects
  */
 export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardParts, before?: ShownBoard): ShownBoard => ({
   cards: cache.cards,
@@ -58,7 +58,7 @@ const isSame = (
   Object.entries(known).every(([name, value]) => column[name as keyof CachedColumn] === value) &&
   (found === knownFound || (found.length === knownFound.length && found.every((id, at) => id === knownFound[at])))
 
-/** The moves that are still on their way: those of which the cache does not tell yet. */
+/** The pending moves that the cache does not contain yet. */
 export const unarrived = ({ cards }: CardCache, moves: readonly Move[]): readonly Move[] => {
   const left = moves.filter(({ cardId, doneVersion }) => {
     const card = cards.get(cardId)
@@ -67,7 +67,7 @@ export const unarrived = ({ cards }: CardCache, moves: readonly Move[]): readonl
   return left.length === moves.length ? moves : left
 }
 
-/** Cards that move are taken out, and put where the last move of each brings it. */
+/** Removes moving cards, and inserts each at the place of its last move. */
 function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): readonly CachedColumn[] {
   if (moves.length === 0) return columns
   const last = new Map(moves.map(move => [move.cardId, move]))
@@ -82,7 +82,10 @@ function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): re
   })
 }
 
-/** Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of who made it or is to do it, (with !) its priority or that it is due or overdue, or (with #) its id. */
+/**
+ * Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of its creator or an
+ * assignee, (with !) its priority or the word due or overdue, or (with #) its ID.
+ */
 function matches(
   card: Card | undefined,
   filter: string,

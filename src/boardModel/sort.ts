@@ -2,11 +2,11 @@ import type { Priority } from '../contract/cardPlan.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Card } from './cardCache.ts'
 
-/** The orders in which columns show their cards; `board` is the one that the server keeps. */
+/** The orders in which columns show their cards; `board` is the server's order. */
 export const sorts = ['board', 'changed', 'status', 'title', 'priority', 'due'] as const
 export type Sort = (typeof sorts)[number]
 
-/** What needs the person comes first. */
+/** Cards that need the user come first. */
 const urgency: Record<CardStatus, number> = {
   waiting: 0,
   failed: 1,
@@ -17,9 +17,9 @@ const urgency: Record<CardStatus, number> = {
   cancelled: 6,
   idle: 7,
 }
-/** Not from the contract: its schemas would come to the browser with it. */
+/** Not from the contract, whose schemas would be loaded in the browser with it. */
 const rank: Record<Priority, number> = { urgent: 0, high: 1, normal: 2, low: 3 }
-/** Made when it is first needed: it takes milliseconds. */
+/** Created on first use, because this takes milliseconds. */
 let collator: Intl.Collator | undefined
 
 const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
@@ -30,7 +30,7 @@ const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
   title: (a, b) => (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(a.title, b.title),
 }
 
-/** A column's cards in the wanted order; those that are equal stay in the board's. */
+/** A column's cards in the given order. Equal cards stay in the board's order. */
 export function sorted(ids: readonly string[], cards: ReadonlyMap<string, Card>, sort: Sort): readonly string[] {
   if (sort === 'board') return ids
   const order = orders[sort]

@@ -2,15 +2,15 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 
-/** Where the files of attachments are, under names of the board's. */
+/** The folder with the files of attachments, under names that the board chooses. */
 export const attachmentsFolder = (dataDir: string): string => join(dataDir, 'attachments')
 
 /** The folder with the homes of agents, their temporary folders and the server's settings for agents. */
 export const agentsFolder = (dataDir: string): string => join(dataDir, 'agents')
 
 /**
- * Makes a folder, and those above it that are missing, for this account only. One level at a time: Node's own recursive way
- * never ends where a file system refuses new folders with ENOENT, as /proc does.
+ * Creates a folder, and its missing parents, only for this account. One level at a time, because Node's own recursive function
+ * never ends if a file system refuses new folders with ENOENT, as /proc does.
  */
 export function makePrivateFolder(path: string): void {
   makeMissing(path)
@@ -22,7 +22,7 @@ export const folderReason = (code: string | undefined): string | undefined =>
   code === undefined ? undefined : folderReasons[code]
 
 const folderReasons: Record<string, string> = {
-  ENOENT: 'no folder can be made there',
+  ENOENT: 'no folder can be created there',
   EACCES: 'this account cannot write there',
   EPERM: 'this account cannot write there, or does not own it',
   EROFS: 'the file system is read-only',

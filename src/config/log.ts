@@ -2,8 +2,8 @@ import { Problem, type ErrorCode } from '../contract/errors.ts'
 import type { LogLevel } from '../contract/logs.ts'
 
 /**
- * Notes what happens on the server. Callers pass no secrets: no bodies, no headers, no query strings. The fields `source` (the part of
- * the server that says it) and `requestId` have places of their own in an entry.
+ * Records an event on the server. Callers must not pass secrets: no bodies, no headers, no query strings. The fields `source`
+ * (the part of the server that writes the entry) and `requestId` have separate places in an entry.
  */
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
 
@@ -25,7 +25,7 @@ export function causeOf(error: unknown): string {
   return stacks.join('\ncaused by: ')
 }
 
-/** What was expected to go wrong now and then needs no stack: what happened, and what of. */
+/** The text of an expected error without a stack: the message, and its cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
@@ -34,30 +34,30 @@ export function reasonOf(error: unknown): string {
     : error.message
 }
 
-/** What goes wrong now and then although the server is all right. */
+/** Errors that occur occasionally although the server is fine. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'PROVIDER_UNAVAILABLE',
   'AGENT_UNAVAILABLE',
   'DATABASE_BUSY',
   'SHUTTING_DOWN',
 ])
-/** How grave the failure is for who runs the server. */
+/** The severity of the failure for the operator of the server. */
 export const failureLevel = (error: unknown): LogLevel =>
   error instanceof Problem && passing.has(error.code) ? 'warn' : 'error'
 
-/** Notes that something failed, and why: a warning is enough for what passes by itself. */
+/** Logs a failure with its reason. A temporary one is only a warning. */
 export const logFailure = (
   log: Log,
   message: string,
   error: unknown,
   fields?: Readonly<Record<string, unknown>>,
 ): void => {
-  // The daemon's membership logs it once, for all that fails by it.
+  // The daemon's membership logs this once for all its effects.
   if (isOutOfReach(error)) return
   const level = failureLevel(error)
   log(level, message, { ...fields, cause: level === 'warn' ? reasonOf(error) : causeOf(error) })
 }
 
-/** Whether it is the database server that does not answer. */
+/** Whether the database server does not respond. */
 const isOutOfReach = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'DATABASE_BUSY' && error.message.startsWith('The database server ')

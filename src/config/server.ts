@@ -10,96 +10,110 @@ export type Lookup = (
   callback: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** PEM files of a certificate (with the chain of its authorities) and its key, and what opens the key where it is encrypted. */
+/** PEM files of a certificate (with the chain of its authorities) and its key, and the passphrase of an encrypted key. */
 export interface CertificateFiles {
   cert: string
   key: string
   passphrase?: string
 }
 
-/** How a server runs. Paths are absolute. */
+/** The configuration of a server. Paths are absolute. */
 export interface ServerConfig {
   host: string
   /** 0 picks a free one. */
   port: number
-  /** With it the server speaks HTTPS and nothing else. */
+  /** If set, the server accepts only HTTPS. */
   tls?: CertificateFiles
   dataDir: string
-  /** The folder below which new worktrees are made, instead of the one in the data folder. */
+  /** The folder for new worktrees, instead of the one in the data folder. */
   worktreeRoot?: string
-  /** The folders that it was before: worktrees stay where they are. */
+  /** The earlier folders, because worktrees stay where they are. */
   earlierWorktreeRoots?: readonly string[]
-  /** The libSQL server that keeps the database, instead of a file in the data folder, the token that it wants, this machine's name among those that share it, and where their daemons reach this one, if not at the address that it listens on. */
+  /**
+   * The libSQL server with the database, instead of a file in the data folder; its token; this machine's name among those that
+   * share it; and the address of this daemon for the others, if it differs from the listening address.
+   */
   database?: { url: string; token?: string; host: string; advertise?: string }
-  /** The origin (and path) by which people reach a server that stands behind a proxy. */
+  /** The public origin (and path) of a server behind a proxy. */
   publicUrl?: string
-  /** Host names that requests may carry beside loopback names, `host` and `publicUrl`'s. */
+  /** Host names that requests can have in addition to loopback names, `host` and `publicUrl`'s. */
   allowHosts: readonly string[]
   /** Whether `X-Forwarded-For` names the peer. */
   trustProxy: boolean
-  /** The one-time code for the first user from beyond this machine. Made up when needed and not given. */
+  /** The one-time code for the first user from another machine. Generated if it is needed and not set. */
   setupCode?: string
-  /** The key that seals secrets in the database: 32 bytes in base64 or hexadecimal. Without it the data folder holds one. */
+  /**
+   * The key that encrypts secrets in the database: 32 bytes in base64 or hexadecimal. Without it, the data folder contains one.
+   */
   secretKey?: string
-  /** The OAuth clients with which device authorizations start, by provider. */
+  /** The OAuth clients for device authorizations, by provider. */
   oauthClients: OauthClients
-  /** Folders below which a plain user may create projects while the server listens beyond loopback. */
+  /** Folders below which a plain user can create projects while the server listens on other addresses than loopback. */
   projectRoots: readonly string[]
-  /** The folder below which a super_admin may look around on the server's machine. */
+  /** The folder below which a super_admin can browse the server's machine. */
   browseRoot: string
   maxAttachmentBytes: number
-  /** How large a file may be that is imported. */
+  /** The maximum size of an imported file. */
   maxImportBytes: number
-  /** Whether agents are kept apart: where that works, always, or not at all. */
+  /** Whether agents run in a sandbox: where that works, always, or never. */
   sandbox: 'auto' | 'require' | 'off'
-  /** The command of walls of one's own, with `{command}` in it. */
+  /** The command of a custom sandbox, with `{command}` in it. */
   sandboxCommand?: string
-  /** How long a project's upstream may take to answer before work starts without it. */
+  /** The maximum time to wait for a project's upstream before work starts without it. */
   fetchTimeoutMs: number
-  /** How often an open pull request is looked at on its forge: after `minMs` when something happens on it, after `maxMs` when nothing does. */
+  /**
+   * How often an open pull request is read from its forge: after `minMs` if something happens on it, after `maxMs` if nothing
+   * does.
+   */
   forgePolling: { minMs: number; maxMs: number }
-  /** How many agents work at once; more wait in a queue. */
+  /** The maximum number of concurrent agents. More wait in a queue. */
   agentSlots: number
   /**
-   * When a card tries again whose agent has reached a usage limit: after `firstMs`, doubling up to `maxMs`, where the agent does not say
-   * when it ends; where the same limit is reached again at once, after `repeatMs`, doubling.
+   * The retry times of a card whose agent has reached a usage limit. If the agent does not report the end of the limit, after
+   * `firstMs`, doubling up to `maxMs`. If the limit is reached again at once, after `repeatMs`, doubling.
    */
   usageLimitTiming: { firstMs: number; maxMs: number; repeatMs: number }
-  /** A file of prices of models, which go before those that ship with the board. */
+  /** A file with prices of models, which override those that ship with the board. */
   pricesFile?: string
-  /** How long an agent may show no sign of life before people are told so, or its turn is ended as the project has it; 0 for ever. */
+  /**
+   * How long an agent can show no sign of life before users are notified, or its turn is ended according to the project. 0:
+   * unlimited.
+   */
   agentSilenceMs: number
-  /** How long an agent says nothing before people are told so. */
+  /** How long an agent can be silent before users are notified. */
   agentQuietMs: number
-  /** The program that a watchdog becomes (`src/process/watchdogProgram.ts`, built). Without it there is none. */
+  /** The program of the watchdog (`src/process/watchdogProgram.ts`, built). Without it, there is no watchdog. */
   watchdogProgram?: string
-  /** The folder of the built page (`daemon/web`). Without it there is none. */
+  /** The folder of the built page (`daemon/web`). Without it, there is no page. */
   webRoot?: string
   /** The folder of the documentation (`docs`). Undefined for a server without documentation. */
   docsRoot?: string
-  /** How long a run of a monitor may take. */
+  /** The maximum duration of a monitor's run. */
   monitorTimeoutMs: number
-  /** How long a preview of a card's worktree runs after somebody has looked at it. */
+  /** How long a preview of a card's worktree runs after a user last viewed it. */
   previewLeaseMs: number
-  /** Whether webhooks, and the base URLs of plain users' credentials, may lead to this machine and into its network. */
+  /** Whether webhooks, and the base URLs of plain users' credentials, can lead to this machine and its network. */
   allowPrivateWebhooks: boolean
-  /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
+  /** The time limit for a webhook's receiver, and the pauses before a message is sent again. */
   webhookTiming: { timeoutMs: number; retrySecs: readonly number[] }
-  /** How often a backup is made by itself: `6h`, `30m`, or a cron expression. */
+  /** The interval of scheduled backups: `6h`, `30m`, or a cron expression. */
   backupEvery?: string
-  /** How many of the backups that are made by themselves are kept. */
+  /** The number of scheduled backups to keep. */
   backupKeep: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
-  /** Requests a minute of each session of an agent, and of each agent token that a person minted. */
+  /** Requests per minute of each agent session, and of each agent token that a user created. */
   agentRequestsPerMinute: number
-  /** How many exports, and how many imports, may be under way at once. Two of each are at work, the others wait. */
+  /** The maximum number of pending exports and of pending imports. Two of each run, the others wait. */
   maxTransfers: number
-  /** How much of the log goes to stderr; with `info` every read request is logged too. */
+  /** The log level on stderr. With `info`, every read request is also logged. */
   logLevel: 'error' | 'warn' | 'info'
-  /** How the log stands on stderr: for people where that is a terminal, else as JSON. */
+  /** The format of the log on stderr: for people on a terminal, otherwise as JSON. */
   logFormat?: 'json' | 'pretty'
-  /** The folder of the kernel's tables of sockets, which tell the account behind a connection on this machine. Where it is not there, nobody is trusted for being here. */
+  /**
+   * The folder with the kernel's socket tables, which contain the account behind a connection on this machine. If it is missing,
+   * local connections are not trusted.
+   */
   socketTables: string
   clock: () => Date
   lookup: Lookup
@@ -136,17 +150,17 @@ export const serverDefaults = {
   lookup,
 } satisfies Partial<ServerConfig>
 
-/** Where clients on this machine reach a server that listens on this host. */
+/** The address at which clients on this machine reach a server that listens on this host. */
 export const reachable = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
-/** What the server itself speaks. */
+/** The scheme of the server itself. */
 export const schemeOf = ({ tls }: Pick<ServerConfig, 'tls'>): 'http' | 'https' => (tls ? 'https' : 'http')
 
-/** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
+/** Whether only this machine can reach the server: it listens on loopback and there is no proxy in front of it. */
 export const isLocalOnly = (config: ServerConfig): boolean =>
   isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
 
-/** Behind a proxy that is not trusted to name them, all peers look like this machine. */
+/** Behind a proxy whose headers are not trusted, all peers look like this machine. */
 export const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig): boolean =>
   trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)

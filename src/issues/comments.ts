@@ -14,32 +14,32 @@ import type { Transaction } from '../store/database.ts'
 import { authorName, digestOf, receivedBody, sentBody, tokenIn } from './texts.ts'
 import type { IssueSync } from './issueDependencies.ts'
 
-/** What the forge is to be told about a comment. `id`: the row of the comment on both sides. */
+/** A change of a comment that the forge must receive. `id`: the row of the comment on both sides. */
 export type CommentAction =
   | { kind: 'comment'; id: number; body: string }
   | { kind: 'editComment'; id: number; forgeId: string; body: string; digest: string }
   | { kind: 'deleteComment'; id: number; forgeId: string }
 
-/** The comments of an issue as they are now. */
+/** The current comments of an issue. */
 export interface Listed {
   comments: readonly ForgeComment[]
-  /** The board's account on the forge, where it matters. */
+  /** The board's account on the forge, if it is needed. */
   account: string | undefined
 }
 
-/** Of more comments the forge may not have told all: none is known to be gone. */
+/** With more comments, the forge's list might be incomplete, so none counts as deleted. */
 const maxWhole = 1000
 
-/** A mark that nobody can know before it is read. */
+/** An unpredictable marker. */
 export const newToken = (): string => randomBytes(16).toString('hex')
 
-/** Whether the board wrote it. A mark that somebody copied proves nothing. */
+/** Whether the board wrote the comment. A copied marker proves nothing. */
 export const isOwn = ({ body, author }: ForgeComment, token: string | null, account: string | undefined): boolean =>
   token !== null && author === account && tokenIn(body) === token
 
 /**
- * Brings comments of the forge to a card, and records what is to go the other way before it goes. Each is changed and deleted where it was
- * written, and its copy follows; what is done to a copy stays there.
+ * Applies comments of the forge to a card, and records the changes for the forge before they are sent. Each comment is changed
+ * and deleted where it was written, and its copy follows. A change of a copy stays there.
  */
 export async function exchangeComments(
   tx: Transaction,
@@ -126,7 +126,7 @@ async function send(tx: Transaction, issue: CardIssueRow, card: CardRow): Promis
   const present = new Set(written.map(({ id }) => id))
   for (const row of known) {
     if (row.writtenAt !== 'board' || row.commentId === null || row.gone === 1 || present.has(row.commentId)) continue
-    // What was never sent and is deleted is sent no more.
+    // A deleted comment that was never sent is no longer sent.
     if (row.forgeId === null) updateIssueComment(tx, row.id, { gone: true })
     else actions.push({ kind: 'deleteComment', id: row.id, forgeId: row.forgeId })
   }
@@ -136,7 +136,7 @@ async function send(tx: Transaction, issue: CardIssueRow, card: CardRow): Promis
 const isToBeSent = ({ commentsFrom }: CardIssueRow, { authorKind, createdAt }: CommentRow): boolean =>
   commentsFrom !== null && authorKind !== 'imported' && createdAt >= commentsFrom
 
-/** Records what is sent before it is: a server that is killed in between finds it by its mark. */
+/** Records a comment before it is sent, so that a server that is killed in between finds the comment by its marker. */
 async function intend(tx: Transaction, issue: CardIssueRow, comment: CommentRow): Promise<CommentAction> {
   const token = newToken()
   const id = await insertIssueComment(tx, {

@@ -1,15 +1,15 @@
 type State = 'open' | 'closed'
 
-/** An issue and its card when they were last compared, and what was under way then. */
+/** The state of an issue and its card at the last comparison, with pending changes. */
 export interface Seen {
   state: State
   done: boolean
-  /** The number of the card's merged request. */
+  /** The number of the card's merged pull request. */
   merged: number | null
   wants: State | null
   closedByBoard: boolean
 }
-/** The same now. */
+/** The current state. */
 export interface Present {
   state: State
   done: boolean
@@ -18,17 +18,17 @@ export interface Present {
   begun: boolean
 }
 export interface Decision {
-  /** What the forge is to be told. */
+  /** The state that the forge must receive. */
   wants: State | null
-  /** What happens to the card: it goes to done, or comes back from there. */
+  /** The action on the card: it moves to done, or back from there. */
   card: 'finish' | 'return' | null
   closedByBoard: boolean
 }
 
 /**
- * Compares both sides with what they were. What happened on the board goes to the forge, else what happened on the forge comes to the
- * board, and where both did the same nothing is left to do. Where they ended differently, the board wins. What is equal stays untouched, so
- * that nothing answers its own echo.
+ * Compares both sides with their earlier states. A change on the board goes to the forge, otherwise a change on the forge goes to
+ * the board. If both changed equally, nothing is left to do. If they changed differently, the board takes precedence. Equal
+ * states are not touched, so that no side reacts to its own change.
  */
 export function decideIssueState(seen: Seen, present: Present): Decision {
   const cameBack = seen.done && !present.done
@@ -41,7 +41,7 @@ export function decideIssueState(seen: Seen, present: Present): Decision {
   return { wants: null, card: present.done || present.begun ? null : 'finish', closedByBoard: false }
 }
 
-/** An answer that did not arrive, before a crash, is found as the state that was wanted. */
+/** If a response was lost before a crash, the forge has the requested state. */
 const isOurs = (seen: Seen): boolean =>
   seen.wants === 'closed' || (seen.closedByBoard && (seen.state === 'closed' || seen.wants === 'open'))
 
@@ -50,7 +50,7 @@ const finished = (seen: Seen, { state }: Present): Decision =>
     ? { wants: null, card: null, closedByBoard: isOurs(seen) }
     : { wants: 'closed', card: null, closedByBoard: false }
 
-/** Only what the board has closed is opened by it. */
+/** The board reopens only issues that it has closed. */
 const returned = (seen: Seen, { state }: Present): Decision =>
   state === 'closed' && isOurs(seen)
     ? { wants: 'open', card: null, closedByBoard: true }

@@ -5,7 +5,7 @@ import type { Forge, ForgeAddress } from '../forge/forge.ts'
 import type { Actor, Database } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
 
-/** What the work on issues needs of the board. */
+/** The dependencies of the work on issues. */
 export interface IssueDependencies {
   db: Database
   config: ServerConfig
@@ -15,37 +15,37 @@ export interface IssueDependencies {
 }
 interface OpenForge {
   forge: Forge
-  /** Undefined where a command answers. */
+  /** Undefined for a forge command. */
   address?: ForgeAddress
 }
 
-/** A project that is tied to the issues of a forge, for one visit. */
+/** A project with a forge's issues, for one synchronization. */
 export interface IssueSync {
   projectId: number
   forge: Forge
-  /** The repository, as rows name it. */
+  /** The repository's name in rows. */
   key: string
-  /** What people call the forge. */
+  /** The display name of the forge. */
   name: string
   settings: ForgeSettings & { issueLabel: string }
-  /** Who changes cards for what happened there. */
+  /** The author of changes of cards that follow their issues. */
   actor: Actor
-  /** What was done so far. */
+  /** The results so far. */
   tally: Tally
 }
 
-/** What came of a visit. */
+/** The results of a synchronization. */
 export interface Tally {
   /** Issues that became cards. */
   imported: number
-  /** Cards that follow what happened to their issues. */
+  /** Cards that were changed because their issues changed. */
   updated: number
   closed: number
   reopened: number
   /** Comments that were added, changed or deleted on cards and on issues. */
   received: number
   sent: number
-  /** Issues with which something failed; they say what. */
+  /** Issues for which an operation failed. They contain the reason. */
   failed: number
 }
 export const newTally = (): Tally => ({

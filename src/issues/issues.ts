@@ -11,18 +11,21 @@ import { hastenIssue, listDueSyncs, readNextSyncTime, readSyncState, writeSyncSt
 import type { Tally, IssueDependencies } from './issueDependencies.ts'
 import { syncIssues, type SyncResult } from './syncIssues.ts'
 
-/** How many projects are visited at once. */
+/** The number of projects that are synchronized concurrently. */
 const maxVisits = 8
 
-/** Keeps cards and the issues of forges together: by time, after changes of cards, and when a forge tells of a change. */
+/** Synchronizes cards with the issues of forges: periodically, after changes of cards, and when a forge reports a change. */
 export interface Issues {
   start(log: Log): void
-  /** Looks at what is due now. */
+  /** Checks the projects that are due now. */
   wake(): void
   stop(): Promise<void>
-  /** Looks at a project's issues now. @throws Problem FORGE_NOT_CONFIGURED, FORGE_REFUSED, FORGE_UNAVAILABLE */
+  /** Synchronizes a project's issues now. @throws Problem FORGE_NOT_CONFIGURED, FORGE_REFUSED, FORGE_UNAVAILABLE */
   syncNow(projectId: number): Promise<Tally>
-  /** The forge tells that an issue has changed, or that some have. It is asked itself: what it was told to tell is not believed. */
+  /**
+   * Called when the forge reports that an issue, or some issues, changed. The board does not trust the payload and queries the
+   * forge instead.
+   */
   noteDelivery(projectId: number, number?: number): Promise<void>
 }
 
@@ -47,7 +50,7 @@ export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox:
       })
     visits.set(projectId, ended)
   }
-  // A timer of its own: a forge that is slow keeps nothing else from its time.
+  // A separate timer, so that a slow forge does not delay other work.
   const timer = createTimer({ config, outbox }, [
     {
       duty: 'machine',
@@ -77,7 +80,7 @@ export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox:
     noteDelivery: async (projectId, number) => {
       await db.transaction(async tx => {
         if (number !== undefined && (await hastenIssue(tx, projectId, number))) return
-        // A forge that fails is not asked before its time, whatever it says.
+        // A failing forge is not queried before its time, regardless of its deliveries.
         if (((await readSyncState(tx, projectId))?.failures ?? 0) === 0)
           await writeSyncState(tx, projectId, { nextAt: null })
       })

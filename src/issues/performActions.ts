@@ -8,12 +8,12 @@ import { showIssue } from './showIssue.ts'
 import { digestOf } from './texts.ts'
 import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
-/** What the forge is to be told of an issue. `explain`: why it is closed. */
+/** An update of an issue for the forge. `explain`: the reason why it is closed. */
 export type Action = CommentAction | { kind: 'explain'; body: string } | { kind: 'close' } | { kind: 'reopen' }
 
 /**
- * Tells the forge, one after another, and records each. What it refuses does not keep it from the rest, such as a comment on an issue that is
- * locked; what it cannot be asked now ends here.
+ * Sends updates to the forge, one after another, and records each. If the forge refuses an update, such as a comment on a locked
+ * issue, the others are still sent. A temporary failure of the whole forge ends this.
  * @throws ForgeFailed the first failure
  */
 export async function performActions(
@@ -34,12 +34,12 @@ export async function performActions(
   if (failure) throw failure
 }
 
-/** Whether a failure is one of the whole forge, for now. */
+/** Whether a failure currently affects the whole forge. */
 export const isForAll = ({ reason }: ForgeFailed): boolean => reason === 'unreachable' || reason === 'limited'
 
 type Record = (tx: Transaction) => Promise<void>
 
-/** Asks the forge. @returns what is recorded of it */
+/** Sends an update to the forge. @returns the changes to record */
 async function sendToForge({ forge, tally }: IssueSync, issue: CardIssueRow, action: Action): Promise<Record> {
   const { number } = issue
   switch (action.kind) {
@@ -72,7 +72,7 @@ async function sendToForge({ forge, tally }: IssueSync, issue: CardIssueRow, act
   }
 }
 
-/** What is to be changed and is gone on the forge needs no change. */
+/** An object that no longer exists on the forge needs no change. */
 const unlessGone = (asked: Promise<unknown>): Promise<unknown> =>
   asked.catch((error: unknown) => {
     if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error

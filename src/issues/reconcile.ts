@@ -14,18 +14,20 @@ import { showIssue } from './showIssue.ts'
 import { cardTexts, closingBody, digestOf, isLabel, tokenIn } from './texts.ts'
 import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
-/** What was done on one side while the other was told is compared once more, at most so often in a row. */
+/** If one side changes while the other is updated, they are compared again, up to this number of times in a row. */
 const maxRounds = 3
-/** How often an open issue is looked at without a reason: its comments may have been changed, and it may be gone. */
+/**
+ * How often an open issue is checked without a trigger, because its comments might have changed, or it might have been deleted.
+ */
 const lookAgainMs = 6 * 3_600_000
-/** Forges tell times in whole seconds: what changed twice within one is seen by a look that comes later. */
+/** Forges report times in whole seconds, so a later check detects two changes within one second. */
 const [sameTimeMs, secondLookMs] = [3000, 5000]
 
 /**
- * Compares an issue with its card, and brings each to what happened on the other. Everything is decided from what both are now and what they
- * were when they were last compared, in one transaction that records what the forge is to be told; then it is told. A server that is killed
- * at any point does the same again, and finds what it had done.
- * @param given the issue as it was just read
+ * Compares an issue with its card, and applies the changes of each to the other. All decisions follow from the current states and
+ * the states at the last comparison, in one transaction that records the updates for the forge. Then the updates are sent. A
+ * server that is killed at any point repeats this, and detects its own changes.
+ * @param given the issue as just read
  * @throws ForgeFailed
  */
 export async function reconcile(
@@ -47,20 +49,20 @@ export async function reconcile(
   }
 }
 
-/** The issue as it is now; undefined for one that is gone. */
+/** The current issue. Undefined if it was deleted. */
 async function read(parts: IssueDependencies, sync: IssueSync, before: CardIssueRow): Promise<ForgeIssue | undefined> {
   try {
     return await sync.forge.readIssue(before.number)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
-    // A token that may not see the repository any more is answered the same.
+    // A token that has lost access to the repository gets the same response.
     await sync.forge.repository()
     await parts.db.transaction(tx => markMissing(tx, sync, before.id), sync.actor)
     return undefined
   }
 }
 
-/** Shows that an issue is gone. Its card stays. */
+/** Marks an issue as missing. Its card stays. */
 async function markMissing(tx: Transaction, sync: IssueSync, id: number): Promise<void> {
   const issue = await readCardIssueById(tx, id)
   if (!issue) return
@@ -99,7 +101,7 @@ async function compare(
 ): Promise<Compared> {
   const seen = (await readCardIssueById(tx, id))!
   const card = seen.cardId === null ? undefined : await readCard(tx, seen.projectId, seen.cardId)
-  // Without its label an issue is nothing of the board's: neither side follows the other until it has it again.
+  // Without its label, an issue is not synchronized: neither side follows the other until it has the label again.
   if (!card || !issue.labels.some(each => isLabel(each, sync.settings.issueLabel))) {
     updateCardIssue(tx, id, syncedFields(tx, { ...seen, state: 'closed' }))
     return { issue: seen, actions: [] }
@@ -150,7 +152,10 @@ function stateOf(card: CardRow): { done: boolean; merged: number | null; begun: 
   }
 }
 
-/** Has a card's texts follow its issue's, as long as nobody has changed them here or has taken the card up: what starts is what was read. */
+/**
+ * Updates a card's texts from its issue, unless a user has changed them here or taken up the card, so that an agent starts with
+ * the text that the user read.
+ */
 async function followTexts(
   tx: Transaction,
   { agents }: IssueDependencies,
@@ -170,7 +175,9 @@ async function followTexts(
   return { title, promptDigest, changed }
 }
 
-/** Moves a card to done, or from there to the backlog, where nothing starts it: a stranger may have reopened the issue. */
+/**
+ * Moves a card to done, or from there to the backlog, where nothing starts it, because a stranger might have reopened the issue.
+ */
 async function moveCard(
   tx: Transaction,
   { agents }: IssueDependencies,
@@ -206,7 +213,7 @@ function stateActions(
   return [...(isSaid ? [] : [{ kind: 'explain', body } as const]), { kind: 'close' }]
 }
 
-/** What stays of an issue that is as its card is. */
+/** The recorded fields of an issue that matches its card. */
 function syncedFields(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueChange {
   const isRecent = Math.abs(Date.parse(tx.now) - Date.parse(seenAt)) < sameTimeMs
   const lookMs = isRecent ? secondLookMs : state === 'open' ? lookAgainMs : null
@@ -214,12 +221,12 @@ function syncedFields(tx: Transaction, { state, seenAt }: CardIssueRow): CardIss
   return { dueAt, failures: 0, problem: null }
 }
 
-/** Ends the work on an issue unless its card has changed meanwhile. */
+/** Ends the work on an issue unless its card has changed in the meantime. */
 const markSynced = ({ db }: IssueDependencies, sync: IssueSync, { id, changes }: CardIssueRow): Promise<boolean> =>
   db.transaction(async tx => {
     const row = await readCardIssueById(tx, id)
     if (row?.changes !== changes) return row === undefined
-    // The forge's time of what it was just told is not known.
+    // The forge's time of the update is unknown.
     updateCardIssue(tx, id, syncedFields(tx, { ...row, seenAt: tx.now }))
     return true
   }, sync.actor)

@@ -19,24 +19,24 @@ import { takeIssue } from './takeIssue.ts'
 import { forgeNames } from './texts.ts'
 import { newTally, type IssueDependencies, type Tally, type IssueSync } from './issueDependencies.ts'
 
-/** How often the forge is asked for what is new; rarer where there never is, as webhooks tell of it at once. */
+/** The interval of queries for changes. Longer if there are never any, because webhooks report them at once. */
 const pauses = { firstMs: 60_000, maxMs: 300_000 }
 /** After a failure of the forge, and of one issue. */
 const failurePauses = { firstMs: 30_000, maxMs: 3_600_000, jitter: 0.2 }
-/** What a person asks for now is due so much earlier. */
+/** How much earlier a sync requested by a user is due. */
 const askedAheadMs = 60_000
 const pageSize = 100
 
-/** What came of a visit, and why it went no further. */
+/** The result of a synchronization, and why it stopped. */
 export interface SyncResult {
   tally: Tally
   failure?: unknown
 }
 
 /**
- * Looks at what is new on a project's forge and brings issues and cards together. Whatever fails is kept as it is and tried again.
- * @param asked somebody waits for it
- * @returns undefined where the project is tied to no issues
+ * Reads the changes on a project's forge and synchronizes issues and cards. Failed parts are kept and retried.
+ * @param asked whether a user waits for the result
+ * @returns undefined if the project has no issue sync
  */
 export async function syncIssues(
   parts: IssueDependencies,
@@ -82,7 +82,7 @@ async function syncForge(parts: IssueDependencies, sync: IssueSync, asked: boole
   })
 }
 
-/** Notes which issues and whether comments are meant from now on. */
+/** Records the issues and whether comments are synchronized from now on. */
 const begin = ({ db }: IssueDependencies, { projectId, settings }: IssueSync, source: string): Promise<SyncRow> =>
   db.transaction(async tx => {
     const known = await readSyncState(tx, projectId)
@@ -95,14 +95,14 @@ const begin = ({ db }: IssueDependencies, { projectId, settings }: IssueSync, so
     return (await readSyncState(tx, projectId))!
   })
 
-/** An issue that is listed: a new one, or one that has changed. */
+/** A listed issue: a new one, or one that has changed. */
 async function importOrReconcile(parts: IssueDependencies, sync: IssueSync, issue: ForgeIssue): Promise<void> {
   const known = await readCardIssue(parts.db, sync.projectId, sync.key, issue.number)
   if (!known) await parts.db.transaction(tx => takeIssue(tx, parts, sync, issue), sync.actor)
   else if (known.changedAt !== issue.updatedAt) await reconcileIssue(parts, sync, known, issue)
 }
 
-/** Compares what is due, each once. What is done meanwhile is due again at the next visit. */
+/** Compares the due issues, each once. Changes in the meantime are due again at the next synchronization. */
 async function reconcileDue(parts: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
   const { db, config } = parts
   const { projectId, key: forge } = sync
@@ -119,7 +119,7 @@ async function reconcileDue(parts: IssueDependencies, sync: IssueSync, asked: bo
   }
 }
 
-/** Compares an issue with its card. What only this one fails with waits with it. */
+/** Compares an issue with its card. An error of only this issue postpones only this issue. */
 async function reconcileIssue(
   parts: IssueDependencies,
   sync: IssueSync,
@@ -139,7 +139,7 @@ async function reconcileIssue(
   }
 }
 
-/** Nothing more is asked of a forge that fails until its time, or the pause, has passed. */
+/** A failing forge is not queried until its time, or the pause, has passed. */
 const recordFailure = ({ db }: IssueDependencies, projectId: number, failure: unknown): Promise<void> =>
   db.transaction(async tx => {
     const failures = ((await readSyncState(tx, projectId))?.failures ?? 0) + 1

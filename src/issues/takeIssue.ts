@@ -8,8 +8,9 @@ import { authorName, cardTexts, digestOf } from './texts.ts'
 import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
 /**
- * Makes a card of an open issue in the first backlog column of the default board, unless the issue was one before. It starts nothing and no
- * column pulls it: a stranger may have written it, and somebody of the project takes it up. A full column takes it, too.
+ * Creates a card from an open issue in the first backlog column of the default board, unless the issue already had one. The card
+ * starts nothing and no column pulls it, because a stranger might have written it: a project member must take it up. A full
+ * column also accepts it.
  */
 export async function takeIssue(
   tx: Transaction,
@@ -49,13 +50,13 @@ export async function takeIssue(
     changedAt: issue.updatedAt,
     done: card.doneAt !== null,
     commentsFrom: settings.issueComments ? tx.now : null,
-    // Its comments are taken in next.
+    // The comments are imported next.
     dueAt: tx.now,
   })
   sync.tally.imported++
 }
 
-/** Whoever opened an issue: no account of this server, and with no right to start anything. */
+/** The author of an issue: without an account on this server, and without rights to start anything. */
 const stranger = (displayName: string): Caller => ({
   kind: 'agent',
   userId: noAccount,

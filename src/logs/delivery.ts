@@ -5,14 +5,14 @@ import type { Entry } from './entry.ts'
 import { logsUrl, toOtlp } from './otlp.ts'
 import { redact } from './redact.ts'
 
-/** Where entries are sent, and what goes with them. */
+/** The receiver of entries, with the request's headers. */
 export interface Receiver {
   endpoint: string
   headers: Record<string, string>
   compression: 'none' | 'gzip'
 }
 
-/** What became of a request: taken whole or in part, refused for good, or to be tried again. */
+/** The result of a request: accepted as a whole or in part, permanently refused, or to be retried. */
 export type Delivery =
   | { kind: 'taken'; status: number; rejected: number; why: string | null }
   | { kind: 'refused'; status: number; why: string }
@@ -66,7 +66,7 @@ function understand(receiver: Receiver, { status, headers, text, unfinished }: O
     : { kind: 'refused', status, why }
 }
 
-/** What a receiver says, without what it was sent: it may give the headers back. */
+/** The receiver's message, without the content of the request, because it might repeat the headers. */
 function said({ headers }: Receiver, message: unknown): string | null {
   if (typeof message !== 'string' || message.trim() === '') return null
   const secrets = Object.values(headers)

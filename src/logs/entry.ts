@@ -1,7 +1,7 @@
 import type { LogLevel } from '../contract/logs.ts'
 import { redact } from './redact.ts'
 
-/** One thing that happened, without secrets and of bounded size. */
+/** An event, without secrets and limited in size. */
 export interface Entry {
   at: string
   level: LogLevel
@@ -11,7 +11,7 @@ export interface Entry {
   fields: Record<string, unknown>
 }
 
-/** Takes what a part of the server says apart. */
+/** Converts a log call of a part of the server to an entry. */
 export function toEntry(
   level: LogLevel,
   message: string,

@@ -9,7 +9,7 @@ import type { Target } from './exporter.ts'
 type Settings = InferOutput<typeof LogExport>
 
 const group = 'logExport'
-/** What stands for a header's value where settings are read, and keeps it where they are changed. */
+/** Replaces a header's value when settings are read, and keeps the value when they are changed. */
 const mask = '********'
 const defaults: Settings = {
   enabled: false,
@@ -19,16 +19,16 @@ const defaults: Settings = {
   minLevel: 'info',
   compression: 'none',
 }
-/** Headers that the request needs for itself. */
+/** Headers that the request itself sets. */
 const own = /^(content-(type|length|encoding)|transfer-encoding|connection|host|expect|upgrade|keep-alive|te|trailer)$/i
 
-/** Where the log is sent. The values of headers are sealed, each for its name and the endpoint's origin. */
+/** The log export settings. The values of headers are encrypted, each for its name and the endpoint's origin. */
 export const readLogExport = async (db: Reader): Promise<Settings> => ({
   ...defaults,
   ...(JSON.parse((await readServerSetting(db, group)) ?? '{}') as Partial<Settings>),
 })
 
-/** The settings as they are shown. */
+/** The settings with masked values. */
 export const masked = (settings: Settings): Settings => ({
   ...settings,
   headers: Object.fromEntries(Object.keys(settings.headers).map(name => [name, mask])),
@@ -59,7 +59,7 @@ export async function changeLogExport(seal: Seal, tx: Transaction, change: Parti
 }
 
 /**
- * The receiver that the settings name; undefined where none is set.
+ * The receiver in the settings. Undefined if none is set.
  * @throws Problem SEALED_WITH_OTHER_KEY
  */
 export function targetOf(seal: Seal, { endpoint, headers, minLevel, compression }: Settings): Target | undefined {
@@ -85,7 +85,7 @@ function requireEndpoint({ enabled, endpoint, headers }: Settings): void {
     throw invalid('endpoint', 'must not have a password, a query or a fragment: give secrets in headers')
 }
 
-/** @param value what was given: undefined when no headers were */
+/** @param value the header's value; undefined if no headers were given */
 function sealHeader(
   seal: Seal,
   before: Settings,

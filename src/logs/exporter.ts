@@ -5,14 +5,14 @@ import type { LogLevel } from '../contract/logs.ts'
 import { deliver, type Delivery, type Receiver } from './delivery.ts'
 import { ranks, type Entry } from './entry.ts'
 
-/** Sends the log to a receiver. A receiver that is slow, dead or refuses costs a bounded queue and nothing else. */
+/** Sends the log to a receiver. A slow, dead or refusing receiver costs only a bounded queue. */
 export interface Exporter {
-  /** Takes an entry into the queue. A full queue loses its oldest. */
+  /** Adds an entry to the queue. A full queue drops its oldest entry. */
   add(entry: Entry): void
-  /** Sends to this receiver from now on, or to none. What is queued goes to the new one. */
+  /** Sends to this receiver from now on, or to none. Queued entries go to the new one. */
   use(target: Target | undefined): void
   figures(): { queued: number; dropped: number; sent: number }
-  /** Sends what is queued, unless the receiver fails or takes longer than two seconds. */
+  /** Sends the queued entries, unless the receiver fails or takes longer than two seconds. */
   close(): Promise<void>
 }
 export interface Target extends Receiver {
@@ -49,7 +49,7 @@ interface State {
   end: AbortController
 }
 
-/** @param tell says how the export goes; it must not come back to the export */
+/** @param tell logs the state of the export; these entries must not be exported */
 export function createExporter(tell: Log, limits: ExportLimits = exportLimits): Exporter {
   const state: State = {
     target: undefined,
@@ -98,7 +98,7 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
   }
 }
 
-/** Sends what is queued, batch after batch, until nothing is. */
+/** Sends the queued entries, batch after batch, until the queue is empty. */
 async function run(state: State, tell: Log, limits: ExportLimits): Promise<void> {
   await rest(state, limits.delayMs)
   while (state.target && state.queue.length > 0 && !state.isStopping) {
@@ -124,7 +124,7 @@ async function rest(state: State, ms: number): Promise<void> {
   if (state.isStopping) return
   state.wake = new AbortController()
   await delay(ms, undefined, { signal: state.wake.signal, ref: false }).catch(() => {
-    /* There is another receiver, or the server stops. */
+    /* The receiver was replaced, or the server stops. */
   })
 }
 
@@ -140,13 +140,13 @@ function count(state: State, total: number, delivery: Exclude<Delivery, { kind: 
   state.dropped += rejected
 }
 
-/** The receiver may say when it is to be asked again. */
+/** The receiver can specify when to retry. */
 function waitMs(state: State, afterMs: number | undefined, { firstRetryMs, maxRetryMs }: ExportLimits): number {
   state.failures++
   return afterMs ?? backoffMs(state.failures, { firstMs: firstRetryMs, maxMs: maxRetryMs, jitter: 0.3 })
 }
 
-/** Says when it begins to fail and when it works again, not each time. */
+/** Logs the start and the end of a failure, not each attempt. */
 function report(state: State, tell: Log, delivery: Delivery): void {
   const isFine = delivery.kind === 'taken' && delivery.rejected === 0
   if (isFine) state.failures = 0

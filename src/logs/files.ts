@@ -6,7 +6,7 @@ import { RotatingFile, type FileLimits } from './rotatingFile.ts'
 export interface Files {
   add(entry: Entry): void
   figures(): { dropped: number }
-  /** Writes what is buffered before it returns. For when the process ends at once. */
+  /** Writes the buffered entries before it returns. For a process that ends at once. */
   flushSync(): void
   /** Resolves once everything is written. */
   close(): Promise<void>
@@ -15,8 +15,8 @@ export interface Files {
 const fileLimits: FileLimits = { maxFiles: 5, maxBytesEach: 8 * 1024 * 1024, maxBuffered: 1024 * 1024 }
 
 /**
- * Writes entries with pino to files of bounded size. What is no routine is written at once, the rest a moment later.
- * @param tell says what befell the files
+ * Writes entries with pino to files of limited size. Warnings and errors are written at once, the rest a moment later.
+ * @param tell logs errors of the files
  */
 export function createFiles(folder: string, tell: (message: string) => void, limits: FileLimits = fileLimits): Files {
   const file = new RotatingFile(folder, 'board', limits, tell)

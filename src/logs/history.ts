@@ -9,7 +9,7 @@ import {
 import { ranks, type Entry } from './entry.ts'
 import { levelWords } from './search.ts'
 
-/** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
+/** The maximum number of waiting entries, the number of entries after pruning, and the maximum size of the file. */
 export interface HistoryLimits {
   maxQueued: number
   maxRows: number
@@ -19,17 +19,20 @@ export const historyLimits: HistoryLimits = { maxQueued: 5000, maxRows: 200_000,
 
 const flushAfterMs = 200
 const againAfterMs = 5000
-/** About a millisecond of work, after which others have their turn. */
+/** About a millisecond of work, after which other work runs. */
 const rowsAtOnce = 80
 const prunedAtOnce = 250
-/** So much of the file is written between two looks at how full it is. */
+/** The fraction of the file that is written between two checks of its fill level. */
 const lookAfter = 0.02
-/** When so much of the file is in use, the oldest entries go until no more than that is, before anything is written. */
+/**
+ * When this fraction of the file is in use, the oldest entries are deleted down to the second fraction before anything is
+ * written.
+ */
 const [fullAt, roomyAt] = [0.8, 0.7]
 
 /**
- * The log as it can be searched, in a database of its own, which is opened when something is first written. Whatever becomes of it,
- * nothing else stops: one that is damaged is set aside, and what cannot be kept is dropped and counted.
+ * The searchable log, in a separate database that is opened on the first write. Its failures stop nothing else: a damaged
+ * database is set aside, and entries that cannot be stored are dropped and counted.
  */
 export class History {
   dropped = 0
@@ -46,7 +49,7 @@ export class History {
   #isMakingRoom = false
   #isClosed = false
 
-  /** @param tell says what befell the log itself */
+  /** @param tell logs errors of the log itself */
   constructor(path: string, tell: (message: string) => void, limits: HistoryLimits = historyLimits) {
     this.#path = path
     this.#tell = tell
@@ -57,14 +60,14 @@ export class History {
     return this.#queue.length
   }
 
-  /** Takes an entry into a queue, from which it is written with others a little later. A full queue drops it. */
+  /** Adds an entry to a queue, which is written in batches a little later. A full queue drops it. */
   add(entry: Entry): void {
     if (this.#queue.length >= this.#limits.maxQueued || this.#isClosed) return this.#drop(1)
     this.#queue.push(entry)
     this.#later(flushAfterMs)
   }
 
-  /** What was written, and what is about to be. @throws the engine's error when the database cannot be read */
+  /** The written entries, and those about to be written. @throws the engine's error if the database cannot be read */
   list(filter: LogFilter): LogRow[] {
     for (let batches = 0; batches < 10 && this.#queue.length > 0 && !this.#isResting(); batches++) this.#write()
     try {
@@ -75,13 +78,13 @@ export class History {
     }
   }
 
-  /** Deletes what is older than `before` and what is too much, a little at a time. */
+  /** Deletes entries that are older than `before` or beyond the limit, a few at a time. */
   async prune(signal: AbortSignal, before: string): Promise<void> {
     const limits = { before, maxRows: this.#limits.maxRows, maxPruned: prunedAtOnce }
     while (!signal.aborted && !this.#isClosed && this.#use().prune(limits) > 0) await new Promise(setImmediate)
   }
 
-  /** Writes what is queued. */
+  /** Writes the queued entries. */
   close(): void {
     clearTimeout(this.#timer)
     this.#isClosed = true
@@ -107,7 +110,7 @@ export class History {
     if (this.#queue.length > 0) this.#later(0)
   }
 
-  /** Some of the queue goes into the database, or is dropped. */
+  /** Writes some of the queue to the database, or drops it. */
   #write(): void {
     const entries = this.#queue.slice(0, rowsAtOnce)
     try {
@@ -127,7 +130,7 @@ export class History {
     }
   }
 
-  /** Deletes some of the oldest entries where the file is nearly full; true when that was enough for one turn. */
+  /** Deletes some of the oldest entries if the file is nearly full. Returns true if that was enough work for one turn. */
   #makesRoom(): boolean {
     if (!this.#isMakingRoom && this.#bytesSinceLook < this.#limits.maxBytes * lookAfter) return false
     this.#bytesSinceLook = 0
@@ -140,7 +143,7 @@ export class History {
     this.#untold += count
   }
 
-  /** Does without a database that has failed; a damaged one makes place for a new one. */
+  /** Stops using a failed database. A damaged one is replaced with a new one. */
   #give(error: unknown): void {
     this.#letGo()
     this.#bytesSinceLook = Infinity
@@ -150,7 +153,7 @@ export class History {
       try {
         return setAsideLog(this.#path)
       } catch {
-        /* Then it is tried again later. */
+        /* It is retried later. */
       }
     }
     if (!this.#hasFailed) this.#tell(`Entries of the log cannot be kept: ${message}`)
@@ -162,7 +165,7 @@ export class History {
     try {
       this.#database?.close()
     } catch {
-      /* It is not used any more. */
+      /* The database is no longer used. */
     }
     this.#database = undefined
   }

@@ -8,7 +8,7 @@ import { createFiles } from './files.ts'
 import { History } from './history.ts'
 import { toMatch } from './search.ts'
 
-/** An entry as it can be read again. */
+/** A stored entry. */
 interface KeptEntry extends Entry {
   id: number
 }
@@ -24,13 +24,13 @@ interface LogQuery {
 /** The log's outputs: stderr, files, a searchable database, and a remote receiver if one is set. */
 export interface Logs {
   log: Log
-  /** The same, deferred and batched at a quarter of the cost: for what happens with every request. */
+  /** Like `log`, deferred and batched at a quarter of the cost: for entries of every request. */
   soon: Log
-  /** The same, but not stored in the database: for successful reads. */
+  /** Like `soon`, but not stored in the database: for successful reads. */
   routine: Log
-  /** The same, but not on stderr: for what is printed there in another form. */
+  /** Like `log`, but not on stderr: for events that are printed there in another form. */
   aside: Log
-  /** The newest first; with `after` an id, what is newer, the oldest first. */
+  /** The newest entries first. If `after` is an ID, newer entries, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
   /** Deletes entries older than `before` and beyond the limit. */
@@ -41,14 +41,14 @@ export interface Logs {
     database: { queued: number; dropped: number }
     export: { queued: number; dropped: number; sent: number }
   }
-  /** Writes what is buffered before it returns. For when the process ends at once. */
+  /** Writes the buffered entries before it returns. For a process that ends at once. */
   flushSync(): void
   close(): Promise<void>
 }
 
 /**
  * Opens the log of a data folder.
- * @param terminal where it goes beside: stderr, by the level that was asked for
+ * @param terminal the additional output: stderr, by the configured level
  */
 export function openLogs(
   { dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>,
@@ -110,7 +110,7 @@ const plain = ({ at, source, requestId, fields }: Entry) => ({
 })
 
 const last = { at: 0, iso: '' }
-/** Many things happen within a millisecond. */
+/** Cached, because many events occur within a millisecond. */
 function toIso(at: number): string {
   if (at !== last.at) Object.assign(last, { at, iso: new Date(at).toISOString() })
   return last.iso

@@ -3,10 +3,10 @@ const maxCharacters = 8192
 const maxItems = 100
 const deepest = 5
 
-/** Names of fields whose values are secrets, whatever they hold. */
+/** Names of fields whose values are always secrets. */
 const secretName =
   /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
-/** What a secret begins with: the board's own tokens, webhook secrets, and what providers give out. */
+/** The prefixes of secrets: the board's own tokens, webhook secrets, and tokens of providers. */
 const tokens =
   /\b(svc_[a-z]{2}_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
 const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
@@ -15,12 +15,14 @@ const assigned =
   /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)\\{0,8}["']?\s*[:=]\s*)(\\{1,8}"[^"]*"?|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
 const authorities = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"']+@/gi
 const queries = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s?#"'<>]+)[?#][^\s"'<>)]*/gi
-/** The query of a path alone. */
+/** The query of a path without a host. */
 const pathQueries = /(\/[\w./%~:@{}-]{0,200})\?[\w%.~+[\]-]{1,100}=[^\s"'<>)]*/g
 const suspicious =
   /\?|svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
 
-/** The last wall: what should not have been said is taken out of a text. NUL and halves of characters, which the stores refuse, become marks. */
+/**
+ * The last line of defense: removes secrets from a text. Replaces NUL and lone surrogates, which the stores refuse, with marks.
+ */
 function text(given: string, maxLength = maxCharacters): string {
   const bounded = given.length > maxLength ? `${given.slice(0, maxLength)}…` : given
   const clean = (bounded.includes('\0') ? bounded.replaceAll('\0', '\u2400') : bounded).toWellFormed()
@@ -57,7 +59,7 @@ function fields(given: Readonly<Record<string, unknown>>, depth = 0): Record<str
   return clean
 }
 
-/** Takes secrets out of what is about to be logged. */
+/** Removes secrets from values that are about to be logged. */
 export const redact = {
   text,
   fields: (given: Readonly<Record<string, unknown>>): Record<string, unknown> => fields(given),

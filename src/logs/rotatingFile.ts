@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { makePrivateFolder } from '../config/folders.ts'
 
-/** How many files there are at most, how large each gets, and how much waits in memory for a disk that is slow. All in bytes. */
+/**
+ * The maximum number of files, the maximum size of each, and the maximum size of lines that wait in memory for a slow disk. Sizes
+ * are in bytes.
+ */
 export interface FileLimits {
   maxFiles: number
   maxBytesEach: number
@@ -17,10 +20,10 @@ const flushAtBytes = 32 * 1024
 const againAfterMs = 5000
 
 /**
- * Lines in files that together never take more than `maxFiles` times `maxBytesEach`: a line goes to the next file before it would
- * make one too large. A line by itself costs a write, so lines are gathered for a moment. What cannot be written is dropped and
- * counted; nobody ever waits. pino-roll and rotating-file-stream look at the size after writing, so that a burst grows a file without
- * bound, and rotating-file-stream cannot write what waits before a process ends at once.
+ * Lines in files that together never exceed `maxFiles` times `maxBytesEach`: a line goes to the next file before it would exceed
+ * the limit. A single line costs a write, so lines are buffered for a moment. Lines that cannot be written are dropped and
+ * counted, and callers never wait. pino-roll and rotating-file-stream check the size after writing, so a burst can grow a file
+ * without limit, and rotating-file-stream cannot write its buffer before a process ends at once.
  */
 export class RotatingFile {
   dropped = 0
@@ -54,7 +57,7 @@ export class RotatingFile {
     else this.#timer ??= setTimeout(() => this.flush(), flushAfterMs).unref()
   }
 
-  /** Hands what was gathered to the operating system, without waiting for it. */
+  /** Passes the buffer to the operating system, without waiting for it. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -72,7 +75,7 @@ export class RotatingFile {
     if (!isDropped) this.#size += bytes
     else {
       this.dropped += lines.length
-      // After a failure what waits is tried again with the next line that it takes, and full as it is it takes none.
+      // After a failure, the buffer is retried with the next line, but a full buffer accepts none.
       this.#destination?.write('')
     }
   }
@@ -82,7 +85,7 @@ export class RotatingFile {
     try {
       this.#destination?.flushSync()
     } catch {
-      /* It cannot be written. */
+      /* The file cannot be written. */
     }
   }
 
@@ -116,7 +119,7 @@ export class RotatingFile {
     }
   }
 
-  /** What the older file still has to write goes to it under its new name. */
+  /** The older file's pending writes go to it under its new name. */
   #rotate(): void {
     this.flush()
     this.#destination?.end()

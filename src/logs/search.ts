@@ -1,14 +1,14 @@
 import type { LogLevel } from '../contract/logs.ts'
 
 /**
- * Words that stand with each entry of a level and above. A search for a common word among rare entries would otherwise look at every
- * entry with that word.
+ * Words that are indexed with each entry of a level and above. Otherwise, a search for a common word among rare entries would
+ * read every entry with that word.
  */
 export const levelWords: Record<LogLevel, string> = { info: '', warn: 'atleastwarn', error: 'atleastwarn atleasterror' }
 
 /**
- * What a person types, in the language of FTS5: every word must begin a word of the entry, and what stands in quotes must stand there
- * so. Nothing of it is an operator. Undefined when it has no letter or digit that could be found.
+ * A user's search text in the language of FTS5: every word must be a prefix of a word in the entry, and quoted text must occur
+ * verbatim. It cannot contain operators. Undefined if it has no searchable letter or digit.
  */
 export function toMatch(text: string, level: LogLevel): string | undefined {
   const parts = [...text.matchAll(/"([^"]*)"|([^\s"]+)/g)].map(([, phrase, word]) =>

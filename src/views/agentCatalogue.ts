@@ -2,7 +2,7 @@ import type { InferOutput } from 'valibot'
 import type { AgentCheck, Provider } from '../contract/agentCatalogue.ts'
 import type { OffersRow } from '../store/agentOffers.ts'
 
-/** An agent in the catalogue, without what its environment holds. */
+/** An agent in the catalogue, without its environment. */
 interface Entry {
   provider: {
     id: string
@@ -18,8 +18,8 @@ interface Entry {
 }
 
 /**
- * @param offers what it offered when it was last started on this machine
- * @param isRunning whether a check of the agent is under way
+ * @param offers the agent's offers at its last start on this machine
+ * @param isRunning whether a check of the agent is running
  * @param forAdmin whether its command line and path are shown
  */
 export const provider = (
@@ -51,6 +51,6 @@ function check(state: string | null, isRunning: boolean): AgentCheck | null {
   if (state === null) return null
   const stored = JSON.parse(state) as AgentCheck
   return stored.status === 'running' && !isRunning
-    ? { ...stored, status: 'failed', detail: 'The server stopped meanwhile.' }
+    ? { ...stored, status: 'failed', detail: 'The server stopped during the check.' }
     : stored
 }

@@ -25,7 +25,7 @@ import { viewOf } from './view.ts'
 export type AgentSessionView = InferOutput<typeof AgentSession>
 export type MessageView = InferOutput<typeof Message>
 
-/** A card that never ran an agent, or an assistant that is not there yet. */
+/** A card that never ran an agent, or an assistant that does not exist yet. */
 export const noSession = <Id extends number | null>(cardId: Id) => ({
   sessionId: null,
   cardId: (cardId === null ? null : String(cardId)) as Id extends null ? string | null : string,
@@ -55,7 +55,7 @@ const questionsOf = ({ waitingFor }: SessionRow) =>
 const nothingMore = { command: null, paths: [], plan: null, options: [], takesText: false }
 const stateOf = (row: SessionItem) => ({ sessionId: String(row.id), waitingFor: row.question, usage: usage(row) })
 
-/** A session with the questions that wait for a person. */
+/** A session with the questions that wait for a user. */
 export const agentState: (row: SessionRow) => InferOutput<typeof AgentState> = viewOf(
   sessionFields,
   AgentState,
@@ -70,7 +70,7 @@ export const agentSession: (row: SessionItem) => AgentSessionView = viewOf(
   stateOf,
 )
 
-/** A session condensed, for the history. */
+/** A summary of a session, for the history. */
 export const sessionSummary: (row: SessionItem) => InferOutput<typeof SessionSummary> = viewOf(
   listedSessionFields,
   SessionSummary,
@@ -83,7 +83,7 @@ export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[n
   cardId: String(row.cardId),
 })
 
-/** The commands that an agent announced last. */
+/** The last commands that an agent announced. */
 export const announcedCommands = ({
   agent,
   commands,
@@ -115,7 +115,7 @@ export type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'pa
   takesText?: boolean
 }
 
-/** A question as it is stored and shown. */
+/** A question in its stored and shown form. */
 export const question = ({
   id,
   title,
@@ -136,7 +136,7 @@ export const question = ({
   takesText,
 })
 
-/** Agents that leave tokens out: OpenCode all calls of a turn but the last, Gemini CLI its thoughts. */
+/** Agents that omit tokens: OpenCode all calls of a turn except the last, Gemini CLI its thoughts. */
 const countedInPart = new Set(['opencode', 'gemini'])
 
 const usage = ({
@@ -152,12 +152,15 @@ const usage = ({
     : { inputTokens, outputTokens, exact: !countedInPart.has(agent), contextUsed, contextSize, costUsd }
 
 /**
- * What a tool call's pieces hold: each holds what is new of it. `program` is the tool's name in the agent's own program, `terminal` goes on: it
- * is what a command has written since.
+ * The content of a tool call's pieces, each with its new parts. `program` is the tool's name in the agent's own program.
+ * `terminal` is appended: the output of a command since the previous piece.
  */
 export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string; program?: string; terminal?: string }
 
-/** A message, folded from its pieces: texts go on, a plan is replaced whole, a tool call takes over what each piece names. */
+/**
+ * A message, folded from its pieces: texts are appended, a plan is replaced as a whole, a tool call takes over the fields of each
+ * piece.
+ */
 export function message(row: MessageRow): MessageView {
   const pieces = JSON.parse(row.pieces) as unknown[]
   const attachments = (JSON.parse(row.attachments) as SentAttachment[]).map(({ id, filename }) => ({
@@ -176,7 +179,7 @@ export function message(row: MessageRow): MessageView {
 
 const terminalBlock = /^\[terminal [^\]]*\]$/
 
-/** A tool call of which a terminal's output came beside its content has that as its output. */
+/** If a tool call received terminal output outside of its content, that is its output. */
 function toolCall({ callId }: MessageRow, pieces: readonly ToolPiece[]): Pick<MessageView, 'content' | 'tool'> {
   const nothing = { name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [] }
   const { content, program, terminal, ...tool } = Object.assign({ ...nothing, content: '', program: '' }, ...pieces, {

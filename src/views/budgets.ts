@@ -4,10 +4,10 @@ import type { BudgetRow } from '../store/budgets.ts'
 
 type Measured = BudgetRow & Pick<InferOutput<typeof Budget>, 'state' | 'resetsAt'>
 
-/** What a sum of binary fractions has beyond these decimals says nothing. */
+/** Further decimals of a sum of binary fractions are meaningless. */
 const decimals = 9
 
-/** A budget with what is spent of it now. */
+/** A budget with its current spending. */
 export const budget = (row: Measured): InferOutput<typeof Budget> => ({
   id: String(row.id),
   scope: row.scope,
@@ -25,7 +25,7 @@ export const budget = (row: Measured): InferOutput<typeof Budget> => ({
   updatedAt: row.updatedAt,
 })
 
-/** A budget that has come to 80 % or to its end by what a card's agent has spent. */
+/** A budget that has reached 80% or its end through the spending of a card's agent. */
 export const reachedBudget = (row: Measured, cardId: number): InferOutput<typeof ReachedBudget> => ({
   ...budget(row),
   cardId: String(cardId),

@@ -28,7 +28,7 @@ const detailOf = (card: CardRow) => ({
   sessions: sessionsOf(card).map(session => ({ ...session, id: String(session.id) })),
 })
 
-/** A card whole, for internal routes and events. The path of a worktree that the board made stays with the server. */
+/** A whole card, for internal routes and events. The path of a worktree that the board created is not shown. */
 export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = viewOf(
   cardFields,
   CardDetail,
@@ -36,7 +36,10 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
   detailOf,
 )
 
-/** Nobody's card, in which `cardFor` says whose it is: a field more would cost the view its hidden class, and 5 µs. */
+/**
+ * A card without a caller, to which `cardFor` adds the caller's fields. Another field would change the hidden class of the view,
+ * and cost 5 µs.
+ */
 const callersCard: (card: CardRow) => InferOutput<typeof CallersCard> = viewOf(
   cardFields,
   CallersCard,
@@ -44,7 +47,7 @@ const callersCard: (card: CardRow) => InferOutput<typeof CallersCard> = viewOf(
   (card: CardRow) => Object.assign(detailOf(card), { watching: false }),
 )
 
-/** A card whole as one account gets it. */
+/** A whole card from the view of one account. */
 export const cardFor =
   ({ userId }: { userId: number }) =>
   (card: CardRow): InferOutput<typeof CallersCard> => {
@@ -54,13 +57,13 @@ export const cardFor =
   }
 
 type Moved = EventData<'card.moved'>
-/** A card that has not moved, in which `cardMoved` says from where to where: as `callersCard`, at 15 µs. */
+/** A card that has not moved, to which `cardMoved` adds the places: like `callersCard`, at 15 µs. */
 const movedCard: (card: CardRow) => Moved = viewOf(cardFields, events['card.moved'].data, 'text', (card: CardRow) =>
   Object.assign(detailOf(card), { from: nowhere, to: nowhere }),
 )
 const nowhere: Moved['from'] = { columnId: '', position: null }
 
-/** A card whole in the event of its move. */
+/** A whole card in the event of its move. */
 export function cardMoved(card: CardRow, from: Moved['from'], to: Moved['to']): Moved {
   const view = movedCard(card)
   view.from = from
@@ -87,13 +90,13 @@ export const assigneeIdsOf = ({ assignees }: Pick<CardRow, 'assignees'>): number
     ? []
     : (JSON.parse(assignees) as Assignee[]).flatMap(each => ('userId' in each ? [Number(each.userId)] : []))
 
-/** Which accounts watch a card, and which said that they do not. */
+/** The accounts that watch a card, and those that opted out. */
 export interface Watching {
   watching: readonly number[]
   muting: readonly number[]
 }
 
-/** Who made a card and those whom it is assigned to watch it, unless they said otherwise; so does who said so. */
+/** The creator and the assignees of a card watch it, unless they opted out. Others can opt in. */
 export function watchingOf(card: Pick<CardRow, 'assignees' | 'creatorId' | 'watchChoices'>): Watching {
   const watching = new Set([...(card.creatorId === null ? [] : [card.creatorId]), ...assigneeIdsOf(card)])
   const choices = card.watchChoices === '{}' ? {} : (JSON.parse(card.watchChoices) as Record<string, boolean>)
@@ -103,7 +106,7 @@ export function watchingOf(card: Pick<CardRow, 'assignees' | 'creatorId' | 'watc
   return { watching: [...watching], muting }
 }
 
-/** A card whole, for external routes: integer ids, and no path of the server's. */
+/** A whole card, for external routes: integer IDs, and no path of the server. */
 export const externalCard: (card: CardRow) => InferOutput<typeof ExternalCard> = viewOf(
   cardFields,
   ExternalCard,

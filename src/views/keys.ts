@@ -8,7 +8,7 @@ export const key: (row: KeyRow) => InferOutput<typeof Key> = viewOf(keyFields, K
   prefix: row.app === null ? 'svc_ak_' : 'svc_ot_',
 }))
 
-/** A key with its secret, for the one answer that shows it. */
+/** A key with its secret, for the only response that shows it. */
 export const newKey = ({ row, token }: { row: KeyRow; token: string }): InferOutput<typeof NewKey> => ({
   ...key(row),
   key: token,

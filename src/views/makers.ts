@@ -3,7 +3,7 @@ import type { Maker as MakerView } from '../contract/makers.ts'
 import type { Maker } from '../store/makers.ts'
 import { localOperator, localOperatorName } from '../store/users.ts'
 
-/** Whose rights something has that goes on by itself; null for what is nobody's. */
+/** The owner of automatic work. Null if there is none. */
 export const maker = ({
   makerUserId,
   makerName,

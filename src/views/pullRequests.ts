@@ -10,7 +10,7 @@ export const pullRequestOfCard: (row: PullRequestRow) => PullRequestOfCard = vie
   PullRequestOfCard,
   'text',
 )
-/** The same with the card's title. */
+/** A pull request with the card's title. */
 export const listedPullRequest: (row: ListedPullRequest) => InferOutput<typeof Listed> = viewOf(
   pullRequestFields,
   Listed,

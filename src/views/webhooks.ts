@@ -5,7 +5,7 @@ import { webhookFields, type WebhookRow } from '../store/webhooks.ts'
 import { maker } from './makers.ts'
 import { viewOf } from './view.ts'
 
-/** A project's webhook without anything of its secret. */
+/** A project's webhook without any part of its secret. */
 export const webhook: (row: WebhookRow) => InferOutput<typeof Webhook> = viewOf(
   webhookFields,
   Webhook,
@@ -16,7 +16,7 @@ export const webhook: (row: WebhookRow) => InferOutput<typeof Webhook> = viewOf(
   }),
 )
 
-/** A webhook with its secret, for the one answer that shows it. */
+/** A webhook with its secret, for the only response that shows it. */
 export const webhookWithSecret = ({
   webhook: row,
   secret,

@@ -93,7 +93,7 @@ describe('activity', () => {
       ['Ada L.', 'comment.created', 'commented'],
       ['Ada L.', 'card.moved', 'moved it from Backlog to Done'],
       ['Ada L.', 'card.updated', 'changed title: a → b'],
-      ['Ada L.', 'card.created', 'made it in Backlog'],
+      ['Ada L.', 'card.created', 'created it in Backlog'],
     ])
     const newest = await cli.ok(['cards', 'activity', card, '--limit', '1', '--json', 'action,changes'])
     expect(JSON.parse(newest)).toEqual([{ action: 'comment.created', changes: [] }])

@@ -210,7 +210,7 @@ test('an unusable data folder is named, with the cause and the fix', async () =>
   for (const [folder, reason] of [
     [file, 'it is a file|a part of its path is a file'],
     [join(file, 'below'), 'a part of its path is a file'],
-    ['/proc/board', 'no folder can be made there'],
+    ['/proc/board', 'no folder can be created there'],
   ] as const) {
     const { code, stderr } = await cli.board(['serve', '--port', '0', '--data-dir', folder])
     expect([code, stderr]).toEqual([

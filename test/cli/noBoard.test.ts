@@ -142,5 +142,5 @@ test('a refused connection and an unknown host are reported', async () => {
   const address = await listen(gone)
   await new Promise(done => gone.close(done))
   expect(await told(`http://${address}`)).toContain('no server runs there; start one with: board server start')
-  expect(await told('http://nowhere.invalid')).toMatch(/there is no host of that name|cannot be looked up/)
+  expect(await told('http://nowhere.invalid')).toMatch(/no host with that name exists|cannot be looked up/)
 })
