@@ -33,12 +33,12 @@ import { retryWhileBusy } from './store/retry.ts'
 import { peerReader, type Peer } from './identity/peer.ts'
 import { createWork, type Work } from './work.ts'
 
-/** The board, wired: what handlers are given. */
+/** The wired board, which handlers receive. */
 export interface App extends Work {
   config: ServerConfig
   logs: Logs
   db: Database
-  /** Reads what many ask for: on a database server each statement once between two commits. */
+  /** Reads frequently requested data: on a database server, each statement once between two commits. */
   reads: Reader
   outbox: Outbox
   identity: Identity
@@ -51,10 +51,10 @@ export interface App extends Work {
   metrics: Metrics
   backups: Backups
   host: Host
-  /** Checks whether merged cards still are. */
+  /** Checks whether merged cards are still merged. */
   merges: MergeChecks
   attachmentFiles: AttachmentFiles
-  /** Where exports and imports are while they are under way. */
+  /** The folder for exports and imports in progress. */
   transfersDir: string
   peerOf(request: IncomingMessage): Peer
   /** This daemon among those that share its database. */
@@ -62,13 +62,13 @@ export interface App extends Work {
   close(): Promise<void>
 }
 
-/** What the process that serves the board gives it, and the board whose place it takes. */
+/** The options from the process that serves the board, and the board that this one replaces. */
 export interface AppOptions {
   host?: Host
   localToken?: string
 }
 
-/** Opens the data folder, brings the database up to date and wires every part to those it needs. */
+/** Opens the data folder, migrates the database and wires every part to its dependencies. */
 export async function createApp(
   config: ServerConfig,
   logs: Logs,
@@ -97,7 +97,7 @@ export async function createApp(
   const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
     ...shared,
-    // A file answers sooner than it is looked up what was read before.
+    // A file responds faster than a look-up in a cache.
     reads: db.isShared ? identity.holders : db,
     audit,
     deviceGrants,
@@ -127,15 +127,15 @@ export async function createApp(
   }
 }
 
-/** Removes what a restore that was broken off has left, beside the start. Never rejects. */
+/** Removes the leftovers of an interrupted restore, in parallel with the start. Never rejects. */
 const removeLeftovers = (config: ServerConfig, logs: Logs): Promise<void> =>
   removeRubbish(config.dataDir).catch((error: unknown) =>
-    from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', {
+    from(logs.log, 'backups')('warn', 'The leftovers of an earlier restore could not be removed.', {
       cause: causeOf(error),
     }),
   )
 
-/** Opens the database; one that several machines share must have been sealed with this machine's key. */
+/** Opens the database. A database that several machines share must use this machine's key. */
 async function openSealed(config: ServerConfig, logs: Logs, seal: Seal): Promise<Database> {
   const db = await openData(config, from(logs.log, 'database'))
   if (db.isShared)
@@ -166,7 +166,7 @@ function openAppBackups({
   return openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
 }
 
-/** What was under way when an earlier server ended is worth nothing. */
+/** Deletes the unfinished files of an earlier server. */
 function openFolders({ dataDir }: ServerConfig): Pick<App, 'attachmentFiles' | 'transfersDir'> {
   const [attachmentsDir, transfersDir] = [attachmentsFolder(dataDir), join(dataDir, 'transfers')]
   rmSync(transfersDir, { recursive: true, force: true })
@@ -175,10 +175,10 @@ function openFolders({ dataDir }: ServerConfig): Pick<App, 'attachmentFiles' | '
   return { attachmentFiles: createAttachmentFiles(attachmentsDir), transfersDir }
 }
 
-/** A board that nobody serves is not replaced while it is open. */
+/** A board that is not being served cannot be replaced while it is open. */
 const noHost: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'The board is not being served.')) }
 
-/** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
+/** Sends the log to the configured receiver. A header that cannot be decrypted disables the export, but not the server. */
 async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {
   const settings = await retryWhileBusy(() => readLogExport(db))
   try {

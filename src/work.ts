@@ -44,29 +44,29 @@ import type { Database } from './store/database.ts'
 import { createWorktrees, type Worktrees } from './worktrees/worktrees.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
-/** How long a daemon gathers events of others before it checks whether they are work for it. */
+/** How long a daemon batches events of others before it checks them for work. */
 const debounceMs = 100
 
-/** How what runs here reaches the server. */
+/** How processes that run here reach the server. */
 export interface Reach {
   url: string
   acceptForBoard(socket: Socket): void
 }
 
-/** What runs without a request: agents, monitors, scripts, previews, webhooks and notifications. */
+/** The background services that run without a request: agents, monitors, scripts, previews, webhooks and notifications. */
 export interface Work {
   catalogue: Catalogue
   /** How Git reaches other machines. */
   remoteReach: RemoteReach
-  /** Keeps agents apart. */
+  /** Runs agents in a sandbox. */
   sandbox: Sandbox
   /** Works on files that agents can change. */
   worktrees: Worktrees
   /** Starts agents on trial. */
   agentChecks: AgentChecks
-  /** Runs the agents; what cards ask of it, too. */
+  /** Runs the agents, and answers the requests of cards. */
   supervisor: Supervisor
-  /** Has cards go on into columns that have room. */
+  /** Advances cards into columns with capacity. */
   columnFiller: ColumnFiller
   /** Requests that wait for agents. */
   cardWaits: CardWaits
@@ -76,21 +76,21 @@ export interface Work {
   scripts: ScriptRunner
   /** Serves worktrees. */
   previews: Previews
-  /** Runs what projects say is to run before a worktree is removed. */
+  /** Runs a project's cleanup command before a worktree is removed. */
   cleanup: WorktreeCleanup
-  /** Does what is due by time. */
+  /** Runs work that is due at a time. */
   timer: Timer
-  /** Keeps cards and issues of forges together. */
+  /** Synchronizes cards and issues of forges. */
   issues: Issues
-  /** Keeps agents on their pull requests. */
+  /** Keeps agents working on their pull requests. */
   requestLoop: PullRequestLoop
-  /** Tells receivers what happens. */
+  /** Sends events to receivers. */
   webhooks: Webhooks
-  /** Tells people what they want to hear of. */
+  /** Sends notifications to users. */
   notifier: Notifier
   /**
-   * Takes up agents, monitors, scripts and previews, which reach the server at this address; connections out of a sandbox go to `acceptForBoard`. With a shared database it does so while this
-   * daemon has the duty; `onRelieved` is called when another one has taken a duty over.
+   * Starts agents, monitors, scripts and previews, which use this address; connections from a sandbox go to `acceptForBoard`. With
+   * a shared database, this depends on the daemon's duty; `onRelieved` is called when another daemon has taken over a duty.
    */
   startWork(reach: Reach, onRelieved: () => void): void
   /** Ends it, with webhooks and notifications. */
@@ -126,7 +126,7 @@ interface Parts {
   egress: EgressPolicy
 }
 
-/** Alone on its database, a daemon first ends what an earlier one left, and notifies of every event from the first request on. */
+/** Alone on its database, a daemon first ends an earlier one's leftovers, and notifies of all events from the first request on. */
 export async function createWork(parts: Parts): Promise<Work> {
   const { config, logs, db, membership, outbox } = parts
   const machineDb = membership.databaseFor('machine')
@@ -135,14 +135,14 @@ export async function createWork(parts: Parts): Promise<Work> {
   const stages = stagesOf(runners, machineDb, { worktrees: others.worktrees, dataDir: config.dataDir }, logs)
   if (!db.isShared) {
     await stages.endEarlier()
-    // Before the first request, so that no event is committed that its reader does not know of.
+    // Before the first request, so that no event is committed before its consumer has started.
     stages.startNotifiers()
   }
   const onDuty = async (duty: Duty, reach: Reach) => {
     if (duty === 'board') return stages.startNotifiers()
     await stages.endEarlier()
     stages.startRunners(reach)
-    // What other daemons have committed may be work for this one.
+    // Events that other daemons have committed can be work for this one.
     outbox.onAppended(throttle(supervisor.wake, debounceMs))
   }
   return {
@@ -161,7 +161,7 @@ export async function createWork(parts: Parts): Promise<Work> {
   }
 }
 
-/** Issues are looked at with what each project's forge is opened with. */
+/** Opens the forge of each project for issues. */
 const openIssues = (
   { config, outbox, deviceGrants, outboundDispatcher }: Parts,
   db: Database,
@@ -176,7 +176,7 @@ const openIssues = (
     openForge: project => openForge({ db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }, project),
   })
 
-/** What works by itself, wired, and what it is made of. */
+/** Creates the background services with their dependencies. */
 async function createRunners(parts: Parts, machineDb: Database) {
   const { config, logs, membership, outbox, seal, identity, deviceGrants, egress } = parts
   const boardDb = membership.databaseFor('board')
@@ -223,7 +223,7 @@ async function createRunners(parts: Parts, machineDb: Database) {
   }
 }
 
-/** What keeps agents on their requests, with what the rest of the work gives it. */
+/** The dependencies of the pull request loop. */
 const requestLoopParts = (
   { config, deviceGrants, outboundDispatcher }: Parts,
   db: Database,
@@ -280,13 +280,13 @@ const stagesOf = (
   { log }: Logs,
 ) => ({
   endEarlier: async () => {
-    // First the rows, for those that are made from now on are not an earlier server's. Nothing begins before its processes are gone.
+    // First the rows, because later sessions are not an earlier server's. Nothing starts before its processes have exited.
     await recover(db, supervisor)
     await recoverMonitors(db)
     await recoverScripts(db)
     await endLeftovers(db)
     await removeLeftCopies(dataDir)
-    // No agent starts before: after a restore, a new project can get the number of one that had a home.
+    // Runs before any agent starts: after a restore, a new project can get the number of one that had a home.
     await removeLeftHomes(worktrees, db, dataDir).catch((error: unknown) =>
       logFailure(from(log, 'agents'), 'Unused homes of agents could not be removed.', error),
     )

@@ -1,10 +1,10 @@
-/** Smaller differences are drift between the two clocks, not a clock that was set. */
+/** Smaller differences are drift between the two clocks, not a change of the clock. */
 const jumpMs = 1000
 
 /**
- * Makes a function that runs `work` when the wall clock was set since its last call, which the monotonic clock shows. Work that
- * fails runs again at the next call.
- * @param sinceStart false: the first call always runs the work, since an earlier server may have had another time
+ * Returns a function that runs `work` if the system clock was set since its last call, compared with the monotonic clock. Failed
+ * work runs again at the next call.
+ * @param sinceStart false: the first call always runs the work, because an earlier server might have had another time
  */
 export function createClockJumpCheck(
   { clock }: { clock(): Date },

@@ -18,12 +18,12 @@ const duties = ['machine', 'board'] as const
 /** Exclusive work of one daemon: on this machine's projects, or on the whole board. */
 export type Duty = 'machine' | 'board'
 
-/** This daemon's leases among those that share its database. Alone, it holds every lease for good. */
+/** This daemon's leases among those that share its database. If it is alone, it holds every lease permanently. */
 export interface Membership {
   readonly id: string
-  /** Whether it holds the lease of a duty and has begun it. */
+  /** Whether it holds the lease of a duty and has started the duty. */
   has(duty: Duty): boolean
-  /** The age of its last successful heartbeat; 0 where it is alone. */
+  /** The age of its last successful heartbeat. 0 if it is alone. */
   secsSinceHeartbeat(): number
   /** The database for the work of a duty, fenced: writes fail once another daemon holds the lease. */
   databaseFor(duty: Duty): Database
@@ -107,14 +107,14 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       await db
         .transaction(tx => forgetDaemon(tx, self.id))
         .catch(() => {
-          /* The leases expire by themselves. */
+          /* The leases expire automatically. */
         })
       for (const each of [tokens, takenUp]) each.clear()
     },
   }
 }
 
-/** Logs the beginning and the length of an outage of the leases. */
+/** Logs the start and the length of an outage of the leases. */
 function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
   let beganAtMs: number | undefined
   return {
@@ -136,7 +136,7 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
   let heard: { databaseMs: number; atMs: number } | undefined
   return async self => {
     const untilMs = heard && heard.databaseMs + performance.now() - heard.atMs + lateMs
-    // The offset to the database's clock may have changed.
+    // The offset to the database's clock might have changed.
     heard = undefined
     const { tokens, nowMs } = await recordHeartbeat(
       db,
@@ -149,11 +149,11 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
   }
 }
 
-/** Times each heartbeat, and tells the age of the last successful one. */
+/** Measures each heartbeat, and returns the age of the last successful one. */
 function timeHeartbeats(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
   const timing = metrics.timing({
     name: 'board_heartbeat_seconds',
-    help: 'How long it took to note at the database that this daemon is there, and to keep its duties.',
+    help: "Duration of this daemon's heartbeats, which renew its leases in the database.",
   })
   let endedAt = performance.now()
   return {

@@ -6,33 +6,35 @@ import type { Duty } from './membership.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler } from '../process/reconciler.ts'
 
-/** The debounce of events: many changes of a busy board cost one look at the next times. */
+/** The debounce of events: many changes of a busy board cost one check of the next times. */
 const debounceMs = 100
-/** A timer of the machine stands still while it sleeps, and knows nothing of a clock that is set: the clock is looked at so often. */
+/**
+ * The maximum sleep between two checks of the clock. A timer stops while the machine sleeps, and ignores changes of the clock.
+ */
 const maxWaitMs = 30_000
 
 /** Work that is due at times, which are rows of the database. */
 export interface TimedWork {
-  /** The lease without which another daemon does it. */
+  /** The lease that is required for the work; without it, another daemon does the work. */
   duty: Duty
-  /** Does all that is due. Each piece is claimed in the transaction that does it, so that it is done once. */
+  /** Does all due work. Each item is claimed in the transaction that does it, so that it is done once. */
   runDue(): Promise<void>
-  /** The next time at which something is due; null for never. */
+  /** The time of the next due item. Null if there is none. */
   nextAt(): Promise<string | null>
   /** After the clock was set, and at the start. */
   onClockSet?(): Promise<void>
 }
 
-/** Does what is due by time. */
+/** Runs work that is due at a time. */
 export interface Timer {
-  /** Does the work of a duty from now on. */
+  /** Starts the work of a duty. */
   take(duty: Duty, log: Log): void
-  /** Does what is due now. Resolves when it is done. */
+  /** Does the work that is due now. Resolves when it is done. */
   reconcile(): Promise<void>
   stop(): Promise<void>
 }
 
-/** One timer for everything that happens at a time: it sleeps until the next one, and looks again when something has changed. */
+/** One timer for all timed work. It sleeps until the next time, and checks again after a change. */
 export function createTimer(
   { config, outbox }: { config: ServerConfig; outbox: Outbox },
   works: readonly TimedWork[],
@@ -41,12 +43,12 @@ export function createTimer(
   let timer: NodeJS.Timeout | undefined
   let unsubscribe: (() => void) | undefined
   const taken = () => works.filter(({ duty }) => duties.has(duty))
-  // An earlier server may have had another time.
+  // An earlier server might have had another time.
   const unchecked = new Set(works)
   const checkClock = createClockJumpCheck(config, async () => {
     for (const work of works) unchecked.add(work)
   })
-  const reconciler = createReconciler('What is due', async () => {
+  const reconciler = createReconciler('The due work', async () => {
     clearTimeout(timer)
     await checkClock()
     for (const work of taken()) {

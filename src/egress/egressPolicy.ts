@@ -6,7 +6,7 @@ import { Problem } from '../contract/errors.ts'
 import { isPlatformAddress, isPlatformName } from './platformAddresses.ts'
 import { EgressRefused, fewAtOnce, guardLookup } from './guardedLookup.ts'
 
-/** The allowed targets of requests to addresses that users, not the operator, have named. */
+/** The allowed targets of requests to addresses that users, not the operator, have entered. */
 export interface EgressPolicy {
   /**
    * Rejects a URL that leads to this machine or its network. A name that does not resolve now is allowed: it is
@@ -47,8 +47,8 @@ export function createEgressPolicy({
 }
 
 /**
- * Whether an address is on the public Internet, by the registries of special-purpose addresses. Mapped, translated and
- * tunnelled ones are not, nor IPv6 outside of 2000::/3, nor the metadata services of clouds.
+ * Whether an address is on the public Internet, by the registries of special-purpose addresses. Excludes mapped, translated and
+ * tunnelled addresses, IPv6 outside of 2000::/3, and the metadata services of clouds.
  */
 export function isPublicAddress(address: string): boolean {
   try {
@@ -78,7 +78,7 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
   })
 }
 
-/** The addresses that a name has, none if nothing is known of it in time. */
+/** The addresses of a name. Empty if the look-up finds nothing in time. */
 function addressesOf(lookup: Lookup, host: string): Promise<string[]> {
   return new Promise(resolve => {
     const late = setTimeout(() => resolve([]), lookupTimeoutMs)
@@ -89,5 +89,5 @@ function addressesOf(lookup: Lookup, host: string): Promise<string[]> {
   })
 }
 
-/** An IPv6 address stands in brackets in a URL. */
+/** An IPv6 address has brackets in a URL. */
 const hostOf = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')

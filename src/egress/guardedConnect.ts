@@ -13,12 +13,12 @@ export interface Target {
   port: number
 }
 /**
- * Connects to a host of the public Internet, or with `mayBePrivate` to any. Of a name each address is looked at, once, and only
- * those are connected to. @throws EgressRefused, or the error of the connection
+ * Connects to a host of the public Internet, or with `mayBePrivate` to any. Each address of a name is checked, once, and only
+ * checked addresses are used. @throws EgressRefused, or the error of the connection
  */
 export type GuardedConnect = (target: Target, mayBePrivate?: boolean) => Promise<Socket>
 
-/** @param dial makes the connection to what has been looked at */
+/** @param dial opens the connection to the checked addresses */
 export function createGuardedConnect(
   lookupAddress: Lookup,
   dial: (options: TcpNetConnectOpts) => Socket = connect,
@@ -39,7 +39,7 @@ function connected(socket: Socket): Promise<Socket> {
     )
     socket.once('connect', () => {
       clearTimeout(late)
-      // From now on its end tells.
+      // From now on, the close event reports errors.
       socket.on('error', () => {})
       resolve(socket)
     })
@@ -48,7 +48,7 @@ function connected(socket: Socket): Promise<Socket> {
   })
 }
 
-/** A public address of this machine leads to services that a firewall keeps from the Internet. */
+/** A public address of this machine leads to services that a firewall hides from the Internet. */
 const isOwn = (address: string): boolean =>
   Object.values(networkInterfaces()).some(each => each?.some(own => normal(own.address) === normal(address)))
 

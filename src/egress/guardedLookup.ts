@@ -4,7 +4,7 @@ import type { Lookup } from '../config/server.ts'
 
 const maxLookups = 2
 
-/** The connection led to an address that may not be called. */
+/** Thrown if the connection led to a forbidden address. */
 export class EgressRefused extends Error {
   constructor() {
     super('The target is a loopback, private or link-local address.')
@@ -12,7 +12,7 @@ export class EgressRefused extends Error {
   }
 }
 
-/** Gives only addresses that were looked at: a connection goes to those, whatever the name leads to afterwards. */
+/** Returns only checked addresses. A connection goes to those, regardless of later changes of the name. */
 export const guardLookup =
   (lookup: Lookup, isRefused: (address: string) => boolean): LookupFunction =>
   (hostname, options, callback) =>

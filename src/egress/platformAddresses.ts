@@ -6,13 +6,13 @@ import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
  * the others are repeated here so that the list is complete.
  */
 const platforms: ReadonlyArray<{ range: string; why: string }> = [
-  { range: '168.63.129.16/32', why: "Azure: the platform's channel to each machine, a public address by itself" },
+  { range: '168.63.129.16/32', why: "Azure: the platform's channel to each machine, itself a public address" },
   {
     range: '161.26.0.0/16',
     why: 'IBM Cloud: services inside its network, in a public range that is not routed elsewhere',
   },
   { range: '166.8.0.0/14', why: 'IBM Cloud: service endpoints inside its network, the same' },
-  { range: '192.80.8.124/32', why: 'Equinix Metal: metadata, which know a machine by its address' },
+  { range: '192.80.8.124/32', why: 'Equinix Metal: metadata, which identify a machine by its address' },
   {
     range: '169.254.0.0/16',
     why: 'link-local: metadata of AWS, Azure, Google, DigitalOcean, Hetzner, OpenStack and others',
@@ -22,7 +22,7 @@ const platforms: ReadonlyArray<{ range: string; why: string }> = [
   { range: 'fd00:ec2::/32', why: 'AWS: metadata and its other services over IPv6' },
   { range: 'fd20:ce::254/128', why: 'Google Cloud: metadata over IPv6' },
 ]
-/** Names of the same, which are refused before anybody resolves them. */
+/** Names of these services, which are refused before they are resolved. */
 const names: ReadonlySet<string> = new Set([
   'metadata',
   'metadata.google.internal',
@@ -41,9 +41,9 @@ const ranges = platforms.map(({ range }) => {
   return { network: parse(network!), bits: Number(bits) }
 })
 
-/** Whether a platform answers a machine about itself at this address. */
+/** Whether a platform sends a machine data about itself at this address. */
 export const isPlatformAddress = (address: IPv4 | IPv6): boolean =>
   ranges.some(({ network, bits }) => address.kind() === network.kind() && address.match(network, bits))
 
-/** The same for a name, with or without the dot of the root. */
+/** Whether a name belongs to a platform, with or without the trailing dot. */
 export const isPlatformName = (name: string): boolean => names.has(name.toLowerCase().replace(/\.$/, ''))

@@ -4,14 +4,14 @@ import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store
 import type { Outbox } from './outbox.ts'
 
 const pageSize = 100
-/** How long events are batched; longer where each read is a request to a server. */
+/** How long events are batched. The interval is longer if each read is a request to a database server. */
 const [batchMs, sharedBatchMs] = [20, 100]
 const retryMs = 1000
 const maxUnsavedEvents = 1000
 
 /** Selects events and processes them. */
 export interface EventConsumer {
-  /** The next events after `seq` that match at present, oldest first. */
+  /** The next events after `seq` that currently match, oldest first. */
   find(db: Reader, seq: number, limit: number): Promise<StoredEvent[]>
   /** Processes events in the transaction that advances the cursor. */
   take(tx: Transaction, events: StoredEvent[]): Promise<void>
@@ -27,10 +27,10 @@ export interface ConsumerHandle {
 }
 
 /**
- * Processes every selected event exactly once and in order, across crashes: a page's effects and the cursor are
- * committed together. Events outside of the selection cost no write: the cursor advances with the next selected event,
- * or after 1,000. Unread events are kept, so a consumer that is removed needs a migration that deletes its cursor. A
- * new consumer begins with the next event.
+ * Processes every selected event exactly once and in order, across crashes: a page's effects and the cursor are committed
+ * together. Events outside of the selection cost no write: the cursor advances with the next selected event, or after 1,000.
+ * Unread events are kept, so removing a consumer requires a migration that deletes its cursor. A new consumer starts with the
+ * next event.
  * @param onFailure called when a page failed; it is retried a second later
  */
 export function startConsumer(
@@ -73,7 +73,7 @@ export function startConsumer(
   }
 }
 
-/** Processes a page at a time, and tells when another may be due. */
+/** Processes a page at a time, and reports whether another might be due. */
 function createPager(
   db: Database,
   name: string,
@@ -90,7 +90,7 @@ function createPager(
       position = Math.max(position, last)
       return position - noted >= maxUnsavedEvents
     },
-    /** @returns whether there may be another page */
+    /** @returns whether there might be another page */
     takePage: async tx => {
       const last = await readLastSeq(tx)
       const events = await find(tx, (await readCursor(tx, name)) ?? last, pageSize)

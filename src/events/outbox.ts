@@ -29,17 +29,23 @@ export interface Outbox {
    * @returns the function that unsubscribes
    */
   subscribe(listener: (events: StoredEvent[]) => void, after?: number): () => void
-  /** Calls the listener whenever events may have been committed, without reading them. Returns the function that unsubscribes. */
+  /**
+   * Calls the listener whenever events might have been committed, without reading them. Returns the function that unsubscribes.
+   */
   onAppended(listener: () => void): () => void
-  /** At most `limit` events of a project after the seq `since`, oldest first. */
+  /** Up to `limit` events of a project after the `seq` `since`, oldest first. */
   replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
   /** The newest event's seq; 0 before the first event. */
   lastSeq(): Promise<number>
-  /** The oldest kept event's seq. A cursor before the one preceding it has missed events for good. */
+  /**
+   * The `seq` of the oldest stored event. An earlier cursor, except the one directly before it, has permanently missed events.
+   */
   oldestSeq(): Promise<number>
-  /** Deletes a bounded number of old events that every consumer has processed. @returns how many; 0 means done */
+  /**
+   * Deletes a bounded number of old events that every consumer has processed. @returns the number of deleted events; 0 means done
+   */
   prune(tx: Transaction): Promise<number>
-  /** Wakes every subscriber: another daemon may have committed events. */
+  /** Wakes every subscriber, because another daemon might have committed events. */
   wake(): void
   close(): void
 }
@@ -93,7 +99,7 @@ export function createOutbox(db: Database): Outbox {
   }
 }
 
-/** Publishes page by page. A failed read is retried: an event may be late, never lost. */
+/** Publishes page by page. A failed read is retried, so an event can be late, but is never lost. */
 function startTail(db: Database, publish: (events: StoredEvent[]) => void, after?: number): () => void {
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after

@@ -1,13 +1,13 @@
-/** Where a figure stands in `/metrics`: its name in Prometheus's terms (`board_agents`), and what it says. */
+/** A metric in `/metrics`: its name in Prometheus's terms (`board_agents`), and its description. */
 export interface Described {
   name: string
   help: string
 }
 export interface Gauge extends Described {
-  /** Reads the figure when somebody asks for it, by the values of a label where it has one. */
+  /** Reads the metric on request, by the values of a label if it has one. */
   read(): Promise<number | Record<string, number>> | number | Record<string, number>
   label?: string
-  /** It only grows while the server runs. */
+  /** Whether it only increases while the server runs. */
   counts?: boolean
 }
 

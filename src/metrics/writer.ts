@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { bounds, type Described, type Gauge, type TimingRow } from './figures.ts'
 
-/** Everything is wired before the first request, so that the writer knows it all. */
+/** All metrics are registered before the first request, so that the writer has the complete list. */
 export function createWriter(timings: readonly TimingRow[], gauges: readonly Gauge[]): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -34,7 +34,7 @@ function valuesOfTiming({ name, labels, tallies }: TimingRow): Values {
   })
 }
 
-/** A figure that cannot be read now is left out: the others are worth having. */
+/** A metric that cannot be read now is omitted, so that the others are available. */
 async function valuesOfGauge({ read, label = 'kind' }: Gauge): Promise<Values> {
   try {
     const figures = await read()
@@ -45,7 +45,7 @@ async function valuesOfGauge({ read, label = 'kind' }: Gauge): Promise<Values> {
   }
 }
 
-/** The writer takes any object that knows its values; its types name its own classes only. */
+/** The writer accepts any object with values, but its types name only its own classes. */
 function foreign({
   name,
   help,
@@ -56,7 +56,7 @@ function foreign({
     name,
     get: async () => ({ name, help, type, values: await get(), aggregator: 'sum' }),
     reset() {
-      /* Nothing is kept here. */
+      /* There is no stored value to reset. */
     },
   } as unknown as Parameters<Registry['registerMetric']>[0]
 }

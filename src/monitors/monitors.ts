@@ -18,7 +18,7 @@ const debounceMs = 50
 export interface Monitors {
   /** Reconciles runs with the rows. Resolves when no reconciliation is pending. */
   reconcile(): Promise<void>
-  /** Begins running; commands reach the server at this address. */
+  /** Starts to run monitors. Commands reach the server at this address. */
   start(url: string, log: Log): void
   /** Ends every run; the rows stay, and resume with the next server. Takes at most 9 s. */
   stop(): Promise<void>
@@ -31,7 +31,7 @@ interface Parts {
   config: ServerConfig
 }
 
-/** Runs the monitors of active cards when they are due, as their rows say. */
+/** Runs the monitors of active cards when they are due according to their rows. */
 export function createMonitors({ db, processTrees, outbox, config }: Parts): Monitors {
   let unsubscribe = () => {}
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
@@ -42,7 +42,7 @@ export function createMonitors({ db, processTrees, outbox, config }: Parts): Mon
     wallTime,
     () => reconciler.wake(),
   )
-  // The schedule itself uses a monotonic clock; wall-clock times are for display and for the next server.
+  // The schedule itself uses a monotonic clock. Times of the system clock are for display and for the next server.
   const checkClock = createClockJumpCheck(config, () =>
     db.transaction(async tx => {
       for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!))
@@ -95,13 +95,13 @@ async function reconcileRows(db: Database, schedule: Schedule, runner: Runner, c
     if (row.isActive === 1 && !isInconsistent(row) && !schedule.has(row.id)) schedule.add(row, untilDue(row, config))
 }
 
-/** Whether the row of a monitor without a run here says that it runs, or disagrees with its card. */
+/** Whether the row of a monitor without a run here has the status running, or disagrees with its card. */
 const isInconsistent = ({ status, isActive }: ScheduleRow): boolean =>
   status === 'running' || (status === 'paused') === (isActive === 1)
 
 /**
- * The time until a row's next run: a missed run is due now, and none is further off than an interval, whatever
- * happened to the clock.
+ * The time until a row's next run: a missed run is due now, and none is further away than an interval, regardless of changes of
+ * the clock.
  */
 const untilDue = ({ nextRunAt, intervalSecs }: ScheduleRow, { clock }: ServerConfig): number =>
   Math.min(Math.max(0, nextRunAt === null ? 0 : Date.parse(nextRunAt) - clock().getTime()), intervalSecs * 1000)

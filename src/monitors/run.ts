@@ -28,8 +28,8 @@ export interface RunParts {
 }
 
 /**
- * Runs a monitor's command once, in its folder: to its end, to the time limit or until `stopped` is aborted with the
- * reason. When it resolves, all processes of the command are gone. Never rejects.
+ * Runs a monitor's command once, in its folder: to its end, to the time limit or until `stopped` is aborted with the reason. When
+ * it resolves, all processes of the command have exited. Never rejects.
  */
 export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: AbortSignal): Promise<RunResult> {
   const cutShort = (output = ''): RunResult => ({ exitCode: null, error: String(stopped.reason), output })
@@ -65,7 +65,7 @@ async function start(
   stopped: AbortSignal,
 ): Promise<Child | string> {
   const [card, project] = [await readCard(db, projectId, cardId), await readProject(db, projectId)]
-  if (!card || !project) return 'The card is gone.'
+  if (!card || !project) return 'The card was deleted.'
   const folder = await requireCardFolder(db, cwd, card, project)
   if (stopped.aborted) return 'Stopped.'
   return processTrees.spawn({
@@ -83,7 +83,7 @@ function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string 
   return 'The server could not run it; see its log.'
 }
 
-/** Collects the tail of a command's output. The returned function gives it, once the processes are gone. */
+/** Collects the tail of a command's output. The returned function returns it, once the processes have exited. */
 function collectOutput({ stdout, stderr }: Child): () => Promise<string> {
   const tail = createTextTail(monitorLimits.maxOutputBytes)
   const told = Promise.all([stdout, stderr].map(stream => readPaced(stream, tail.add)))
@@ -119,8 +119,8 @@ async function endOf(
 }
 
 /**
- * Kills the remaining processes of a command. While some survive, the monitor does not run again. A killed process may
- * take long to vanish on a busy machine, so the first failure is only a warning.
+ * Kills the remaining processes of a command. While some survive, the monitor does not run again. On a busy machine, a killed
+ * process can take long to exit, so the first failure is only a warning.
  */
 async function killRemaining({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -27,7 +27,7 @@ interface Running extends Scheduled {
 
 /**
  * @param parts available once the server listens
- * @param wallTime the time so many milliseconds from now, ISO 8601
+ * @param wallTime returns the time N milliseconds from now, ISO 8601
  * @param onCut called when an aborted run has ended
  */
 export function createRunner(

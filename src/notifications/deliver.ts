@@ -5,7 +5,7 @@ import type { Transaction } from '../store/database.ts'
 import type { Watching } from '../views/cards.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 
-/** What people are told. `cardTitle` names what it is about, also where that is no card. */
+/** The content of a notification. `cardTitle` names its subject, even if that is not a card. */
 export interface News {
   kind: NotificationKind
   projectId: number
@@ -16,7 +16,7 @@ export interface News {
   budgetId?: number
 }
 
-/** Tells those who want to hear of it, over their sockets and by their webhooks. */
+/** Notifies the interested accounts, over their sockets and by their webhooks. */
 export async function deliver(
   tx: Transaction,
   webhooks: Pick<Webhooks, 'queueUserDelivery'>,

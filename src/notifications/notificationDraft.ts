@@ -24,9 +24,9 @@ export interface NotificationDraft {
   cardTitle: string
   message: string
   at: string
-  /** The accounts that it is for; without them those who work on the project, and those who watch the card. */
+  /** The recipients. Without them, those who work on the project, and those who watch the card. */
   to?: readonly number[]
-  /** The budget that it is about: whoever keeps it is told, too. */
+  /** The affected budget, whose owners are also notified. */
   budgetId?: number
   watching: Watching
 }
@@ -49,10 +49,13 @@ const kinds: Partial<Record<Session['status'], NotificationKind>> = {
   failed: 'agentFailed',
   waiting: 'agentWaiting',
 }
-/** Sessions that notify nobody: the person who asks is present and sees the answer. */
+/** Sessions without notifications, because the user is present and sees the answer. */
 const conversationPurposes: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
 
-/** The notifications that an event leads to. A session that keeps waiting notifies once; events of deleted cards, and a usage limit after which the card goes on, notify nobody. */
+/**
+ * The notifications that an event triggers. A session that continues to wait triggers one. Events of deleted cards, and a usage
+ * limit after which the card continues, trigger none.
+ */
 export async function createDrafts(tx: Transaction, event: StoredEvent): Promise<NotificationDraft[]> {
   if (event.projectId === null) return []
   const data = JSON.parse(event.data) as Session | Monitor | Comment | Assigned | Budget
@@ -71,13 +74,13 @@ async function contentsOf(tx: Transaction, type: StoredEvent['type'], data: unkn
 }
 
 type Content = Pick<NotificationDraft, 'kind' | 'message' | 'to' | 'budgetId'> & {
-  /** It is for those who watch the card, without these. */
+  /** For those who watch the card, except these. */
   butNot?: readonly number[]
 }
 
 async function sessionContent(tx: Transaction, data: Session): Promise<Content | undefined> {
   const id = Number(data.sessionId)
-  // Of a budget that is used up people are told once, and not for each card that waits for it.
+  // An exhausted budget triggers one notification, not one for each card that waits for it.
   const kind = data.statusReason === 'budget' ? undefined : kinds[data.status]
   if (data.status !== 'waiting') await forgetWaiting(tx, id)
   if (!kind || (data.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
@@ -89,7 +92,7 @@ async function sessionContent(tx: Transaction, data: Session): Promise<Content |
     : undefined
 }
 
-/** The row may have a newer status than the event: its details count only while the statuses agree. */
+/** The row can have a newer status than the event. Its details count only while the statuses agree. */
 function sessionMessage({ status, statusReason, summary, silentSince }: Session, row: SessionRow): string {
   const who = row.purpose === 'terminal' ? 'The command' : 'The agent'
   if (status === 'completed')
@@ -98,11 +101,11 @@ function sessionMessage({ status, statusReason, summary, silentSince }: Session,
     return `${who} has said nothing${silentSince ? ` since ${shownTime(silentSince)}` : ''}, and its processes do nothing.`
   const more = row.status !== status ? null : status === 'failed' ? row.detail : titleOf(row)
   return status === 'failed'
-    ? `${who} has failed: ${more ?? statusReason ?? 'its messages tell why.'}`
+    ? `${who} has failed: ${more ?? statusReason ?? 'its messages contain the reason.'}`
     : `${who} waits for you${more ? `: ${more}` : '.'}`
 }
 
-/** What the oldest question says, with what would run where its words are not that. */
+/** The title of the oldest question, with the command if the title differs from it. */
 function titleOf({ waitingFor }: SessionRow): string | null {
   const [asked] = waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[])
   if (!asked) return null
@@ -119,17 +122,17 @@ function monitorContent({ status, description, command, exitCode, error }: Monit
     }
   if (status === 'timeout') return { kind: 'monitorFailing', message: `${name} has taken too long.` }
   return status === 'error'
-    ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record tells why.'}` }
+    ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record contains the reason.'}` }
     : undefined
 }
 
-/** A new monitor that waits for a person's permission. */
+/** A new monitor that waits for a user's permission. */
 const monitorQuestion = ({ requestId, command }: Monitor): Content[] =>
   requestId === null
     ? []
-    : [{ kind: 'agentWaiting', message: `The agent asks to run a monitor: $ ${command.replace(/\s+/g, ' ')}` }]
+    : [{ kind: 'agentWaiting', message: `The agent requests to run a monitor: $ ${command.replace(/\s+/g, ' ')}` }]
 
-/** Whom it mentions, and of a new comment those who watch the card; never its author. */
+/** The mentioned accounts, and for a new comment the watchers of the card; never its author. */
 function commentContents(type: 'comment.created' | 'comment.updated', { author, mentioned, body }: Comment): Content[] {
   const to = mentioned.filter(id => id !== author.userId).map(Number)
   const text = plainMentions(body)
@@ -146,7 +149,7 @@ function commentContents(type: 'comment.created' | 'comment.updated', { author, 
   ]
 }
 
-/** Nobody is told of what they took on themselves. */
+/** A user's own assignment triggers no notification for that user. */
 function assignment({ assignedIds, by }: Assigned): Content {
   return {
     kind: 'assigned',

@@ -30,7 +30,7 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
   }
   return {
     start: log => {
-      const onFailure = (error: unknown) => logFailure(log, 'Notifications could not be made.', error)
+      const onFailure = (error: unknown) => logFailure(log, 'Notifications could not be created.', error)
       reader = startConsumer(
         { db, outbox },
         'notifications',

@@ -22,24 +22,24 @@ import type { CanOpen } from './previewGate.ts'
 import { connectToLoopback, openPreviewProxy, type ConnectToProgram, type PreviewProxy } from './previewProxy.ts'
 
 const maxOutputBytes = 8192
-/** More is kept, so that a secret of which the beginning was cut off is not among what is shown. */
+/** More is kept, so that a secret whose beginning was cut off is not part of the shown output. */
 const keptBytes = 2 * maxOutputBytes
 const probeMs = { first: 100, last: 2000, for: 120_000 }
 const termMs = 3000
-/** The last words of what has ended. */
+/** The time to read the last output of an ended process. */
 const drainMs = 500
 
 export interface RunParts extends CommandDependencies {
   processTrees: ProcessTrees
   log: Log
   config: CommandDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
-  /** The account of the machine that holds the other end of a connection; undefined if unknown. */
+  /** The account on this machine at the other end of a connection. Undefined if unknown. */
   uidOf(socket: Socket): Promise<number | undefined>
-  /** Told each time that its status has changed. */
+  /** Called after each change of the status. */
   onStatus(): void
 }
 
-/** A preview that runs, or has failed. */
+/** A running or failed preview. */
 export class PreviewRun {
   readonly plan: PreviewPlan
   readonly startedAt: string
@@ -47,7 +47,7 @@ export class PreviewRun {
   endsAt: string
   exitCode: number | null = null
   reason: string | null = null
-  /** Resolves when no process of it is left. Never rejects. */
+  /** Resolves when all its processes have exited. Never rejects. */
   readonly over: Promise<void>
   isOver = false
 
@@ -74,22 +74,22 @@ export class PreviewRun {
     return this.#stopped.signal.aborted
   }
 
-  /** Puts its end off. */
+  /** Postpones its end. */
   renew(): void {
     this.endsAt = this.#extend()
     this.#probe(0)
   }
 
   /**
-   * The address that opens it once, for as long as `canOpen`.
-   * @throws Problem CONFLICT where it does not run
+   * The address that opens it once, as long as `canOpen` allows.
+   * @throws Problem CONFLICT if it is not running
    */
   issueTicket(canOpen: CanOpen): { url: string; expiresAt: string } {
     if (this.status !== 'running' || this.isStopping || !this.#proxy) throw notRunning()
     return this.#proxy.issueTicket(canOpen)
   }
 
-  /** Ends it with all that it has started; it is not a failure. Takes at most 6 s. */
+  /** Ends the preview and all its processes, without marking a failure. Takes at most 6 s. */
   stop(): Promise<void> {
     this.#stopped.abort()
     clearTimeout(this.#lease)
@@ -97,7 +97,7 @@ export class PreviewRun {
     return this.over
   }
 
-  /** The end of what it printed, without secrets and without what steers a terminal. */
+  /** The end of its output, without secrets and terminal control sequences. */
   output(): string {
     const plain = this.#redact(this.#tail.read().output)
     const bytes = Buffer.from(plain)
@@ -185,7 +185,7 @@ export class PreviewRun {
     })
   }
 
-  /** Looks whether something takes connections, for a time, and at least once. */
+  /** Checks whether the port accepts connections, for a time, and at least once. */
   #probe(forMs: number): void {
     if (this.#isProbing) return
     this.#isProbing = true
@@ -211,7 +211,7 @@ export class PreviewRun {
     this.#parts.onStatus()
   }
 
-  /** What it left running is ended, too. */
+  /** Also ends the processes that the command left running. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
     await this.#walls?.close()
@@ -225,7 +225,7 @@ export class PreviewRun {
   }
 }
 
-/** The ports that people reach, and the way to the program behind each. */
+/** The public ports, and the connection to the program behind each. */
 interface ProgramPorts {
   ports: readonly number[]
   connect: ConnectToProgram
@@ -233,8 +233,8 @@ interface ProgramPorts {
 }
 
 /**
- * The way to a program on the machine's own network, where the proxy has the card's port: the program gets another one. Its other
- * ports are its own.
+ * The connection to a program on the machine's own network, where the proxy uses the card's port and the program gets another
+ * one. The other ports belong to the program.
  */
 async function ownNetwork([port]: PreviewPlan['ports']): Promise<ProgramPorts> {
   const free = await findFreePort()
@@ -246,17 +246,17 @@ export const notRunning = (): Problem => new Problem('CONFLICT', 'The preview do
 const portTaken = (port: number): AgentFailure =>
   new AgentFailure(
     'launch_failed',
-    `Port ${port} is taken by another program, perhaps one that the card's agent has started. End it, and start the preview again.`,
+    `Port ${port} is taken by another program, which the card's agent might have started. End that program, then start the preview again.`,
   )
 
-/** Why it failed, for people; undefined for a fault of the server. */
+/** Why it failed, as text for users. Undefined for an error of the server. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof AgentFailure || error instanceof LaunchFailed) return error.message
   const { code, port } = error as NodeJS.ErrnoException & { port?: number }
   return code === 'EADDRINUSE' && port !== undefined ? portTaken(port).message : undefined
 }
 
-/** Sequences that choose colours and styles of a terminal, or move its cursor and erase. */
+/** Sequences that select colors and styles of a terminal, move its cursor or erase. */
 const styles = /\u001b(?:\[[\d;:?]*[A-HJKSTfhlmnsu]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g
 
 const withoutStyles = (text: string): string => text.replace(styles, '').replaceAll('\r\n', '\n')

@@ -19,27 +19,27 @@ import { previewUrl } from './previewProxy.ts'
 import { notRunning, PreviewRun } from './previewRun.ts'
 
 const debounceMs = 50
-/** How many previews that have failed are remembered with what they printed. */
+/** The number of failed previews that are kept with their output. */
 const maxFailed = 100
 
-/** Serves worktrees of cards while somebody looks at them, one preview a card. */
+/** Serves worktrees of cards while users view them, one preview per card. */
 export interface Previews {
   read(cardId: number): Preview
   /**
-   * Starts a card's preview, or puts the end of the one that runs off.
-   * @throws Problem CARD_NOT_FOUND; CONFLICT where there is nothing to serve, or 20 run
+   * Starts a card's preview, or postpones the end of the running one.
+   * @throws Problem CARD_NOT_FOUND; CONFLICT if there is nothing to serve, or 20 are running
    */
   start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }>
   /**
-   * The address that opens a card's preview once, within two minutes, for as long as `canOpen`.
-   * @throws Problem CONFLICT where it does not run
+   * The address that opens a card's preview once, within two minutes, as long as `canOpen` allows.
+   * @throws Problem CONFLICT if it is not running
    */
   issueTicket(cardId: number, canOpen: CanOpen): { url: string; expiresAt: string }
-  /** Ends a card's preview. Resolves when no process of it is left, or after 9 seconds. */
+  /** Ends a card's preview. Resolves when all its processes have exited, or after 9 seconds. */
   end(cardId: number): Promise<void>
-  /** Whether processes of a preview may run in the card's folder. */
+  /** Whether processes of a preview might be running in the card's folder. */
   isAtWork(cardId: number): boolean
-  /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  /** Starts: commands reach the server at this address, and from a sandbox through `acceptForBoard`. */
   open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
   /** Ends all. Takes at most 9 s. */
   stop(): Promise<void>
@@ -130,7 +130,7 @@ class CardPreviews implements Previews {
     const cardId = plan.card.id
     const parts = { config, processTrees, sandbox, worktrees, connect, acceptForBoard: this.#acceptForBoard, ...at }
     const run = new PreviewRun({ ...parts, uidOf: this.#uidOf, onStatus: () => this.#tell(plan) }, plan)
-    // What failed before it goes to the end of the line.
+    // An earlier failure moves to the end of the order.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)
     this.#tell(plan)
@@ -150,7 +150,7 @@ class CardPreviews implements Previews {
     return [...this.#runs.values()].filter(isLive)
   }
 
-  /** Tells of states in their order. One that cannot be told is left out: whoever asks is told it. */
+  /** Emits states in order. A state whose event fails is skipped, because clients can read it. */
   #tell({ card, project }: PreviewPlan): void {
     const state = stateOf(card.id, this.#runs.get(card.id))
     const { db } = this.#dependencies
@@ -158,15 +158,15 @@ class CardPreviews implements Previews {
     if (this.#reconciler.isOver) return
     this.#told = this.#told.then(write).catch((error: unknown) => {
       const { at } = this.#reconciler
-      if (at) logFailure(at.log, 'The state of a preview could not be told.', error)
+      if (at) logFailure(at.log, 'The event about the state of a preview could not be stored.', error)
     })
   }
 }
 
-/** A preview that has failed may still have processes that are being ended. */
+/** A failed preview can still have processes that are being ended. */
 const isLive = ({ status }: PreviewRun): boolean => status !== 'failed'
 
-/** Whether the card is still there, and has the folder that is served. */
+/** Whether the card still exists, with the served folder. */
 async function isWanted(db: Database, { plan: { card, place } }: PreviewRun): Promise<boolean> {
   const now = await readCard(db, card.projectId, card.id)
   return (

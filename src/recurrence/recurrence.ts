@@ -2,23 +2,23 @@ import { Cron } from 'croner'
 import { invalid } from '../contract/errors.ts'
 import { momentOf, wallTimeOf } from './wallClock.ts'
 
-/** When something happens again: by a cron expression in a zone, or every so many seconds from `anchorAt` on. */
+/** The times of a recurrence: by a cron expression in a zone, or every N seconds from `anchorAt` on. */
 export interface Timing {
   cron: string | null
   everySecs: number | null
   timeZone: string
-  /** A time of the interval; what is due later keeps its phase. */
+  /** A time of the interval. Later times keep its phase. */
   anchorAt: string
 }
 
 /**
- * Croner reads the expression and finds the times of a calendar without zones. When a zone's clock shows them is computed
- * here: by itself it leaves out what is skipped by daylight saving where an expression names several minutes of that hour.
+ * Croner parses the expression and finds its times in a calendar without zones. The moments in a zone are computed here, because
+ * Croner omits times that daylight saving skips if an expression names several minutes of that hour.
  */
 const expressions = new Map<string, Cron>()
 const maxExpressions = 1000
 
-/** @throws Problem VALIDATION_FAILED for what is no expression, or never comes */
+/** @throws Problem VALIDATION_FAILED for an invalid expression, or one that never occurs */
 export function requireTiming(timing: Timing, now: string): void {
   if (timing.cron === null) return
   let next: Date | null
@@ -38,7 +38,7 @@ export function nextAfter({ cron, everySecs, timeZone, anchorAt }: Timing, at: s
     return isoOf(anchorMs + (Math.floor((atMs - anchorMs) / everyMs) + 1) * everyMs)
   }
   const expression = expressionOf(cron)
-  // What its clock shows a second time has run already: it goes on from there to what is new.
+  // Times that the zone's clock shows twice have already run, so this continues to the next new time.
   for (let wall = expression.nextRun(new Date(wallTimeOf(atMs, timeZone))); wall; wall = expression.nextRun(wall)) {
     const nextMs = momentOf(wall.getTime(), timeZone)
     if (nextMs > atMs) return isoOf(nextMs)

@@ -1,9 +1,9 @@
-/** How far a zone's clock may be from another zone's, and from itself around a change: more than any zone ever had. */
+/** The maximum difference of a zone's clock from another zone's, and from itself around a change: more than any zone ever had. */
 const dayMs = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** What a zone's clock shows at a moment, as if it were UTC. */
+/** The time on a zone's clock at a moment, as if it were UTC. */
 export function wallTimeOf(atMs: number, timeZone: string): number {
   const parts: Record<string, number> = {}
   for (const { type, value } of formatOf(timeZone).formatToParts(atMs)) parts[type] = Number(value)
@@ -12,8 +12,8 @@ export function wallTimeOf(atMs: number, timeZone: string): number {
 }
 
 /**
- * The moment at which a zone's clock shows a time. A time that comes twice is the first of them; one that is skipped is the
- * moment of the change. A later time is never an earlier moment.
+ * The moment of a time on a zone's clock. A time that occurs twice is the first of them; a skipped time is the moment of the
+ * change. A later time is never an earlier moment.
  */
 export function momentOf(wallMs: number, timeZone: string): number {
   const offsetAt = (atMs: number) => wallTimeOf(atMs, timeZone) - atMs
@@ -21,7 +21,7 @@ export function momentOf(wallMs: number, timeZone: string): number {
   const moments = [wallMs - before, wallMs - after].sort((a, b) => a - b)
   const shown = moments.find(atMs => wallTimeOf(atMs, timeZone) === wallMs)
   if (shown !== undefined) return shown
-  // The change lies between the two: where the clock no longer shows less than the time.
+  // The change is between the two: where the clock no longer shows less than the time.
   let [low, high] = moments as [number, number]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
@@ -31,14 +31,14 @@ export function momentOf(wallMs: number, timeZone: string): number {
   return high
 }
 
-/** The day that a zone's calendar shows at a moment: `2026-11-23`. */
+/** The day of a zone's calendar at a moment: `2026-11-23`. */
 export const dayOf = (at: string, timeZone: string): string =>
   new Date(wallTimeOf(Date.parse(at), timeZone)).toISOString().slice(0, 10)
 
 /** The zone of this machine's clock. */
 export const localTimeZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** To make one takes a hundred times as long as to use it. */
+/** Creating a format takes a hundred times as long as using it. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone)
   if (known) return known

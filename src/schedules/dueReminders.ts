@@ -8,7 +8,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { TimedWork } from '../daemons/timer.ts'
 
 const pageSize = 100
-/** What is due for longer is no news: a card that came with an import, or a server that was away. */
+/** Cards that have been due for longer trigger no reminder: they came with an import, or the server was down. */
 const maxPastMs = 86_400_000
 
 interface Parts {
@@ -17,7 +17,7 @@ interface Parts {
   clock: () => Date
 }
 
-/** Reminds those who watch a card, its assignees among them, a day before it is due, and when that is past. */
+/** Reminds the watchers of a card, including its assignees, a day before it is due, and when it is overdue. */
 export const dueReminders = ({ db, webhooks, clock }: Parts): TimedWork => ({
   duty: 'board',
   nextAt: () => readNextReminder(db),
@@ -25,7 +25,7 @@ export const dueReminders = ({ db, webhooks, clock }: Parts): TimedWork => ({
     for (let count = pageSize; count === pageSize;) {
       const now = clock().toISOString()
       count = (await listDueReminders(db, now, pageSize)).length
-      // They are read again in the transaction: another daemon may have told of them.
+      // They are read again in the transaction, because another daemon might have sent the reminders.
       if (count > 0)
         await db.transaction(async tx => {
           for (const card of await listDueReminders(tx, tx.now, pageSize)) await remind(tx, webhooks, card)

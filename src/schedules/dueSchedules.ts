@@ -20,9 +20,9 @@ import {
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { TimedWork } from '../daemons/timer.ts'
 
-/** How many are read at once; each runs in a transaction of its own. */
+/** The number of schedules that are read at once. Each runs in a separate transaction. */
 const pageSize = 100
-/** A last run that lies further ahead is from a clock that was wrong. */
+/** A last run further in the future comes from a wrong clock. */
 const maxAheadMs = 86_400_000
 const whatNext = 'Enable the schedule again to take it over.'
 
@@ -33,7 +33,7 @@ interface Parts {
   clock: () => Date
 }
 
-/** Makes the cards of schedules when they are due. */
+/** Creates the cards of schedules when they are due. */
 export const dueSchedules = (parts: Parts): TimedWork => ({
   duty: 'machine',
   nextAt: () => readNextRun(parts.db),
@@ -52,7 +52,10 @@ export const dueSchedules = (parts: Parts): TimedWork => ({
 
 type Run = (tx: Transaction, parts: Parts, schedule: ScheduleRow) => Promise<void>
 
-/** Runs a schedule in one transaction. What its card fails with is written in another one, if the run is still due then. */
+/**
+ * Runs a schedule in one transaction. If creating its card fails, the error is written in another one, if the run is still due
+ * then.
+ */
 async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
   const { db, agents } = parts
   await agents.refresh()
@@ -72,7 +75,7 @@ async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
   })
 }
 
-/** Runs what is due: at most once, however often it was due. */
+/** Runs a due schedule at most once, regardless of the number of missed runs. */
 const runDue: Run = async (tx, parts, schedule) => {
   const due = dueOf(schedule, tx.now)
   if (!due) return
@@ -84,7 +87,7 @@ const runDue: Run = async (tx, parts, schedule) => {
   await run(tx, parts, schedule, dueAt, settled)
 }
 
-/** Why a due run made no card; what is refused for a reason that stays disables the schedule. */
+/** Records why a due run created no card. A permanent refusal disables the schedule. */
 const failDue =
   (problem: Problem): Run =>
   async (tx, parts, schedule) => {
@@ -106,7 +109,7 @@ const failWaiting =
     if (schedule.waitingSince !== null) await disable(tx, parts, schedule, reasonOf(problem))
   }
 
-/** Makes the card with its maker's present rights; a maker who has lost them loses the schedule. */
+/** Creates the card with its owner's current rights. If the owner has lost them, the schedule is disabled. */
 async function run(
   tx: Transaction,
   parts: Parts,
@@ -120,21 +123,21 @@ async function run(
   await change(tx, schedule, { ...settled, lastRunAt: tx.now, lastCardId: card.id })
 }
 
-/** Disables a schedule, and tells those who work on its project. */
+/** Disables a schedule, and notifies those who work on its project. */
 async function disable(tx: Transaction, { webhooks }: Parts, schedule: ScheduleRow, reason: string): Promise<void> {
   await disableSchedule(tx, schedule, reason)
   const { projectId, name } = schedule
-  const message = `The schedule makes no cards any more. ${reason}`
+  const message = `The schedule no longer creates cards. ${reason}`
   const news = { kind: 'scheduleDisabled', projectId, cardId: null, cardTitle: name, message, at: tx.now } as const
   await deliver(tx, webhooks, news, { watching: [], muting: [] })
 }
 
-/** The maker as a caller, or why it may not run the schedule any more. */
+/** The owner as a caller, or why the schedule can no longer run. */
 async function findMaker(
   db: Transaction,
   { makerUserId, makerKeyId, projectId }: ScheduleRow,
 ): Promise<Caller | string> {
-  if (makerUserId === null) return 'Nobody is its maker.'
+  if (makerUserId === null) return 'The schedule has no owner.'
   const { caller, name, gone } = await presentMaker(db, { makerUserId, makerKeyId }, projectId, db.now)
   if (!caller) return gone!
   const role = await projectRole(db, caller, projectId)
@@ -145,8 +148,8 @@ async function findMaker(
 }
 
 /**
- * For what a schedule runs now, and when it runs next; undefined when it is not due. What is late by more than a minute was
- * missed: then `dueAt` is the time of one run that catches up, or null.
+ * The due time of the current run, and the time of the next one. Undefined if no run is due. A run that is late by more than a
+ * minute was missed: then `dueAt` is the time of one run that catches up, or null.
  */
 function dueOf(schedule: ScheduleRow, now: string): { dueAt: string | null; nextRunAt: string | null } | undefined {
   if (schedule.nextRunAt === null || schedule.nextRunAt > now) return undefined
@@ -159,7 +162,7 @@ function dueOf(schedule: ScheduleRow, now: string): { dueAt: string | null; next
   }
 }
 
-/** A run for which the last card is in the way, or its column full: one waits, unless the schedule skips it. */
+/** The changes for a run that the last card or a full column prevents: one run waits, unless the schedule skips it. */
 const leftOut = ({ overlap, waitingSince, skipped }: ScheduleRow, dueAt: string) =>
   overlap !== 'skip' && waitingSince === null ? { waitingSince: dueAt } : { skipped: skipped + 1 }
 
@@ -167,8 +170,8 @@ const isLastOpen = async (db: Reader, { lastCardId }: ScheduleRow): Promise<bool
   lastCardId !== null && isCardOpen(db, lastCardId)
 
 /**
- * Brings the next run forward after the clock was put back. A time that has run is not run again, unless it lies so far ahead
- * that the clock was wrong then.
+ * Moves the next run forward after the clock was set back. A time that has run is not run again, unless it is so far ahead that
+ * the clock was wrong then.
  */
 async function followClock(tx: Transaction, schedule: ScheduleRow): Promise<void> {
   const nextRunAt = nextAfter(schedule, tx.now)
@@ -179,4 +182,4 @@ async function followClock(tx: Transaction, schedule: ScheduleRow): Promise<void
   if (next !== null && next < schedule.nextRunAt) await change(tx, schedule, { nextRunAt: next })
 }
 
-const reasonOf = ({ message }: Problem): string => `Its card could not be made: ${message} ${whatNext}`
+const reasonOf = ({ message }: Problem): string => `The card could not be created: ${message} ${whatNext}`

@@ -33,12 +33,12 @@ export const dueStarts = ({
   },
 })
 
-/** Who set the time as a caller, or why nobody has the rights to start the card. */
+/** The user who set the time as a caller, or why there are no rights to start the card. */
 async function findStarter(
   tx: Transaction,
   { projectId, starterUserId: makerUserId, starterKeyId: makerKeyId }: HeldCard,
 ): Promise<Caller | string> {
-  if (makerUserId === null) return 'Nobody who may start agents has set the time of its start.'
+  if (makerUserId === null) return 'The start time was not set by a user who can start agents.'
   const { caller, name, gone } = await presentMaker(
     tx,
     { makerUserId, makerKeyId },

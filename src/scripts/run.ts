@@ -21,7 +21,7 @@ const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
 
-/** What a run needs of the board. `url` is where its command reaches this server; `launchQueue` starts one process at a time. */
+/** The dependencies of a run. `url` is the address of this server for its command; `launchQueue` starts one process at a time. */
 export interface RunParts {
   db: Database
   processTrees: ProcessTrees
@@ -34,7 +34,7 @@ export interface RunParts {
 export interface LiveRun {
   readonly scriptId: number
   readonly output: TextTail['read']
-  /** Resolves when no process of it is left and its row says so. Never rejects. */
+  /** Resolves when all its processes have exited and its row records the end. Never rejects. */
   readonly over: Promise<void>
   /** Ends it as cancelled for this reason; the first reason counts. Takes at most 6 s. */
   stop(reason: string): void
@@ -67,7 +67,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
     logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
-  // Retried: a run whose row stays open would be started again.
+  // Retried, because a run whose row stays open would be started again.
   const save = () =>
     writeWithRetry(
       parts.db,
@@ -124,7 +124,7 @@ const launch = ({ processTrees, url }: RunParts, { projectId, command, path }: O
     kind: 'script',
   })
 
-/** Ends a script's remaining background processes, too. */
+/** Also ends a script's remaining background processes. */
 const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
   child.stop({ termMs: withinMs }).catch((error: unknown) => {
     parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })

@@ -13,7 +13,7 @@ export interface ScriptRunner extends ScriptRuns {
   outputs(): Map<number, LiveRun['output']>
   /** Reconciles runs with their rows. */
   check(): void
-  /** Begins running; scripts reach the server at this address. */
+  /** Starts to run scripts, which reach the server at this address. */
   start(url: string, log: Log): void
   /** Ends every run as cancelled. Takes at most 9 s. */
   stop(): Promise<void>
@@ -22,13 +22,13 @@ export interface ScriptRunner extends ScriptRuns {
 /** Reconciles processes with the rows of runs: an open run runs; one with a reason, or without a row, is ended. */
 export function createScriptRunner(db: Database, processTrees: ProcessTrees): ScriptRunner {
   const running = new Map<number, LiveRun>()
-  // Starting a process blocks the event loop for some milliseconds: requests are answered between two starts.
+  // Starting a process blocks the event loop for some milliseconds, so requests are handled between two starts.
   const launchQueue = createSerialQueue(() => new Promise(setImmediate))
   const reconcile = async () => {
     const open = new Map((await listOpenRuns(db)).map(run => [run.scriptId, run]))
     for (const live of running.values()) {
       const row = open.get(live.scriptId)
-      if (!row) live.stop('The script is gone.')
+      if (!row) live.stop('The script was deleted.')
       else if (row.error !== null) live.stop(row.error)
     }
     for (const row of open.values()) {
@@ -58,5 +58,5 @@ export function createScriptRunner(db: Database, processTrees: ProcessTrees): Sc
   }
 }
 
-/** At the start of a server, when what an earlier one left running has been ended. */
+/** For the start of a server, after the processes of an earlier one were ended. */
 export const recoverScripts = (db: Database): Promise<void> => db.transaction(failLost)

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
 const buffer = Buffer.alloc(4096)
-/** Where the state and the start of a process stand in what `readStat` gives. */
+/** The positions of the state and the start of a process in the result of `readStat`. */
 const [stateField, startField] = [0, 19]
 
 /**
- * What distinguishes a process of this machine from any other that had or will have its pid: the boot, and when in it the process
- * started. Undefined when it has ended, or this is not Linux.
+ * A mark that distinguishes a process of this machine from any other that had or will have its PID: the boot, and the start of
+ * the process in it. Undefined if it has ended, or this is not Linux.
  */
 export function processMark(pid: number): string | undefined {
   if (process.platform !== 'linux') return undefined
@@ -17,13 +17,19 @@ export function processMark(pid: number): string | undefined {
     : undefined
 }
 
-/** The kernel's fields of a process, from its state on; undefined when there is none. Its name, which is left out, may hold spaces and brackets. */
+/**
+ * The kernel's fields of a process, from its state on. Undefined if there is no such process. Omits its name, which can contain
+ * spaces and brackets.
+ */
 export function readStat(pid: number): string[] | undefined {
   const stat = readKernel(`/proc/${pid}/stat`)
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Reads a file of the kernel's, which has no size and fits the buffer. A look at all processes reads one for each: this costs half of what `readFileSync` does. */
+/**
+ * Reads a kernel file, which has no size and fits the buffer. Listing all processes reads one per process, and this takes half
+ * the time of `readFileSync`.
+ */
 export function readKernel(path: string): string | undefined {
   let file: number | undefined
   try {

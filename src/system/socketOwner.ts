@@ -6,20 +6,23 @@ import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
 import { coalesce } from '../async/coalesce.ts'
 import { createHolderSearch } from './socketHolder.ts'
 
-/** Whether the process at the other end of a local connection runs under the server's own account, in no sandbox; false where that is unknown. */
+/**
+ * Whether the process at the other end of a local connection runs under the server's own account, outside of a sandbox. False if
+ * that is unknown.
+ */
 export type IsOwnPeer = (socket: Socket) => Promise<boolean>
 
 /**
  * The states in which the table's uid is that of the sending process; the FIN states are those of a client that has closed its
- * half. A socket that no process holds any more (TIME_WAIT, or inode 0) is listed as root's, and one that is still being opened
- * may belong to another process than the one that sent the bytes.
+ * half. A socket without a process (TIME_WAIT, or inode 0) is listed as root's, and one that is still being opened can belong to
+ * a process other than the sender of the bytes.
  */
 const [established, finWait1, finWait2, closeWait] = ['01', '04', '05', '08']
 const heldStates: readonly string[] = [established, finWait1, finWait2, closeWait]
-/** A read of the kernel's table can miss an entry, since the table changes between the blocks that are read. */
+/** A read of the kernel's table can miss an entry, because the table changes between the blocks that are read. */
 const maxReads = 3
 
-/** Whether the kernel's tables of sockets are there (Linux, `/proc/net`). */
+/** Whether the kernel's socket tables are available (Linux, `/proc/net`). */
 export const hasSocketTables = (folder: string): Promise<boolean> =>
   Promise.all([ownUid(), readTable(join(folder, 'tcp'))]).then(
     ([uid, table]) => uid !== undefined && /^\s*sl\s+local_address\s/.test(table),
@@ -46,7 +49,7 @@ export function ownPeerReader(folder: string): IsOwnPeer {
   }
 }
 
-/** Finds the account at the other end of a local connection; undefined if unknown. Each connection is looked up once. */
+/** Finds the account at the other end of a local connection. Undefined if unknown. Each connection is looked up once. */
 export function peerUidReader(folder: string): (socket: Socket) => Promise<number | undefined> {
   const findOwners = ownerFinder(folder)
   const known = new WeakMap<Socket, Promise<number | undefined>>()
@@ -58,7 +61,7 @@ export function peerUidReader(folder: string): (socket: Socket) => Promise<numbe
   }
 }
 
-/** Finds who holds the other end of a connection. */
+/** Finds the owner of the other end of a connection. */
 function ownerFinder(folder: string): (socket: Socket) => Promise<Owner[]> {
   const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
   return async socket => {
@@ -73,7 +76,7 @@ function ownerFinder(folder: string): (socket: Socket) => Promise<Owner[]> {
 
 /**
  * The server's uid. Undefined in a user namespace in which the server has the `overflowuid`: every unmapped account has that
- * number there, so it identifies nobody.
+ * number there, so it identifies no account.
  */
 async function ownUid(): Promise<number | undefined> {
   const uid = process.geteuid?.()
@@ -84,20 +87,20 @@ async function ownUid(): Promise<number | undefined> {
   return uid === Number(overflow) && !/^\s*0\s+0\s+4294967295\s*$/.test(map!) ? undefined : uid
 }
 
-/** IPv6 may be switched off, and its table missing with it. */
+/** IPv6 can be disabled, in which case its table is missing. */
 const readTable = (path: string): Promise<string> =>
   readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && path.endsWith('6')) return ''
     throw error
   })
 
-/** The client's end of a connection as the tables write it: its own address, then the server's. */
+/** The client's end of a connection in the format of the tables: its own address, then the server's. */
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string[] | undefined {
   if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return undefined
   const [client, server] = [parse(remoteAddress), parse(localAddress)].map(plainAddress)
   const written = (asTable: (address: IPv4 | IPv6) => string) =>
     ` ${asTable(client!)}:${hex(remotePort, 4)} ${asTable(server!)}:${hex(localPort, 4)} `
-  // An IPv4 connection may be made through a socket of either family.
+  // An IPv4 connection can use a socket of either family.
   const isIpv4 = client!.kind() === 'ipv4' && server!.kind() === 'ipv4'
   return isIpv4
     ? [written(words), written(address => words((address as IPv4).toIPv4MappedAddress()))]
@@ -107,7 +110,7 @@ function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket):
 const plainAddress = (address: IPv4 | IPv6): IPv4 | IPv6 =>
   address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress() ? (address as IPv6).toIPv4Address() : address
 
-/** An address as the tables have it: words of 32 bits, each in the machine's own order of bytes. */
+/** An address in the format of the tables: words of 32 bits, each in the machine's byte order. */
 function words(address: IPv4 | IPv6): string {
   const bytes = Buffer.from(address.toByteArray())
   if (endianness() === 'LE') bytes.swap32()
@@ -121,7 +124,7 @@ interface Owner {
   inode: string
 }
 
-/** Who holds this end of a connection. State, uid and inode follow the addresses in a table's line. */
+/** The owners of this end of a connection. State, uid and inode follow the addresses in a table's line. */
 function ownersOf(table: string, ends: readonly string[]): Owner[] {
   const owners: Owner[] = []
   for (const end of ends)

@@ -9,11 +9,11 @@ import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
 import { openSecret } from './secrets.ts'
 
 const maxAnswerBytes = 4096
-/** Allows receivers that answer with a whole page. */
+/** Allows receivers that respond with a whole page. */
 const maxReadBytes = 1024 * 1024
 const jitter = 0.1
 
-/** What attempts need of the board. `onFailure` is told of what the receiver is not to blame for. */
+/** The dependencies of attempts. `onFailure` receives errors that the receiver did not cause. */
 export interface AttemptParts {
   config: Pick<ServerConfig, 'clock' | 'webhookTiming'>
   seal: Seal
@@ -21,13 +21,13 @@ export interface AttemptParts {
   onFailure: (error: unknown) => void
 }
 
-/** The receiver wants nothing any more. */
+/** Whether the receiver no longer accepts messages. */
 export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): boolean => responseStatus === 410
 
 /**
- * Sends a message, signed, once (Standard Webhooks 1.0). It succeeds if the receiver answers 2xx and the whole response arrives
- * within the time limit and 1 MiB. A redirect is a failure. The first 4 KiB of the response are kept.
- * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
+ * Sends a message once, signed (Standard Webhooks 1.0). It succeeds if the receiver responds with 2xx and the whole response
+ * arrives within the time limit and 1 MiB. A redirect is a failure. The first 4 KiB of the response are stored.
+ * @returns the result, with the time of the next attempt if a retry makes sense; undefined if `signal` stopped it
  */
 export async function attempt(
   { config, seal, egress, onFailure }: AttemptParts,
@@ -101,7 +101,7 @@ function signedHeaders(seal: Seal, delivery: DueDelivery, at: Date): Record<stri
   }
 }
 
-/** Undefined for what is no failure of the network, which always has a code. */
+/** Undefined for an error that is not a network error, which always has a code. */
 function whyFailed(error: unknown, timeoutMs: number): string | undefined {
   if (error instanceof EgressRefused || error instanceof Problem) return error.message
   const { name, code } = error as { name?: string; code?: unknown }

@@ -9,8 +9,8 @@ import { readWebhook } from '../store/webhooks.ts'
 const whatNext = 'Enable the webhook again to take it over.'
 
 /**
- * Why a project's webhook may not send these types any more: it has the present rights of its maker. Undefined while it may, and
- * when it is the project's own or sends an account its notifications.
+ * Why a project's webhook can no longer send these types: it has the current rights of its owner. Undefined if it still can, and
+ * if it belongs to the project or sends an account its notifications.
  * @param now ISO 8601
  */
 export async function whyNotSent(
@@ -27,7 +27,7 @@ export async function whyNotSent(
   return why === undefined ? undefined : `${name} ${why}. ${whatNext}`
 }
 
-/** Disables a webhook that may not send these types any more; unless some are given, all that it sends. */
+/** Disables a webhook that can no longer send these types; by default, all of its types. */
 export async function disableForMaker(tx: Transaction, webhookId: number, types?: readonly string[]): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook) return

@@ -12,6 +12,6 @@ export interface WebhookMessage {
   data: string
 }
 
-/** The body of a message (Standard Webhooks 1.0: type, timestamp, data), exactly as it is signed. */
+/** The body of a message (Standard Webhooks 1.0: type, timestamp, data), verbatim for the signature. */
 export const bodyOf = ({ type, timestamp, projectId, seq, data }: WebhookMessage): string =>
   `${JSON.stringify({ type, timestamp, ...(projectId !== undefined && { projectId: String(projectId) }), ...(seq !== undefined && { seq }) }).slice(0, -1)},"data":${data}}`

@@ -8,27 +8,29 @@ import { disableForMaker } from './makers.ts'
 import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 
-/** A webhook with its secret, for the one answer that shows it. */
+/** A webhook with its secret, for the only response that shows it. */
 interface Shown {
   webhook: WebhookRow
   secret: string
 }
 type NewWebhook = Parameters<typeof rules.create>[3]
 
-/** What people do with the webhooks of a project. All throw Problem WEBHOOK_NOT_FOUND, and what the rules throw. */
+/** The operations of users on a project's webhooks. All throw Problem WEBHOOK_NOT_FOUND, and the errors of the rules. */
 export interface ProjectWebhooks {
   create(tx: Transaction, caller: Caller, projectId: number, webhook: NewWebhook): Promise<Shown>
   update(tx: Transaction, caller: Caller, ref: rules.WebhookRef, change: rules.WebhookChange): Promise<WebhookRow>
-  /** Deletes a webhook with its deliveries, in several transactions: thousands in one would keep everybody waiting. */
+  /**
+   * Deletes a webhook with its deliveries, in several transactions, because deleting thousands in one would block all writers.
+   */
   remove(ref: rules.WebhookRef): Promise<void>
   rotate(tx: Transaction, ref: rules.WebhookRef): Promise<Shown>
-  /** Queues a `webhook.test` message, which goes before all others. */
+  /** Queues a `webhook.test` message, which precedes all others. */
   test(tx: Transaction, ref: rules.WebhookRef): Promise<DeliveryRow>
-  /** Sends a message once more, with the same webhook-id: a delivery that has ended gets a new one beside it. */
+  /** Sends a message again, with the same webhook-id. If the delivery has ended, a new one is added. */
   redeliver(tx: Transaction, ref: rules.WebhookRef, deliveryId: number): Promise<DeliveryRow>
 }
 
-/** @param catchUp takes what happened before a change of webhooks, for it is theirs as they were */
+/** @param catchUp processes the events before a change of webhooks, which belong to the earlier webhooks */
 export function createProjectWebhooks(
   { db, seal, queue }: { db: Database; seal: Seal; queue: Queue },
   catchUp: (tx: Transaction) => Promise<void>,
@@ -47,7 +49,7 @@ export function createProjectWebhooks(
     update: async (tx, caller, ref, change) => {
       await catchUp(tx)
       await rules.find(tx, ref)
-      // A caller who enables a webhook whose maker is gone becomes its maker, also where nothing has been sent since.
+      // A caller who enables a webhook whose owner was deleted becomes its owner, even if nothing has been sent since.
       await disableForMaker(tx, ref.webhookId)
       return rules.update(tx, caller, ref, change)
     },

@@ -12,13 +12,13 @@ const maxConcurrent = 128
 const lastAttemptsMs = 5000
 const maxStopMs = 7000
 
-/** Attempts deliveries: those of one webhook one after another, so that a slow receiver delays nobody else. */
+/** Attempts deliveries: those of one webhook one after another, so that a slow receiver does not delay other receivers. */
 export interface Sender {
-  /** Looks what there is to send to a webhook. */
+  /** Checks for deliveries to a webhook. */
   wake(webhookId: number): void
-  /** Looks for everything that is due. */
+  /** Checks for all due deliveries. */
   wakeDue(): Promise<void>
-  /** Begins nothing more and waits 5 s for attempts that are on their way; what is cut short then is sent again at the next start. */
+  /** Starts no more attempts and waits 5 s for those in progress. Attempts that are cut short are repeated at the next start. */
   stop(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
   const { db, config, onFailure } = parts
   const now = () => config.clock().toISOString()
   const post = createPost(parts)
-  /** By webhook: sends what is due; the last call of that. */
+  /** By webhook: the function that sends the due deliveries, and its last call. */
   const lanes = new Map<number, { send: () => Promise<void>; sent: Promise<void> }>()
   const sendAll = async (webhookId: number) => {
     for (let due: DueDelivery | undefined; !post.isStopped() && (due = await nextDelivery(db, webhookId, now()));)
@@ -50,7 +50,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
   }
 }
 
-/** Sends one delivery and notes what it came to: at most 128 at once, until it is stopped. */
+/** Sends one delivery and records the result: at most 128 at once, until it is stopped. */
 function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
   const withSlot = createSemaphore(maxConcurrent)
   const onTheirWay = new Set<AbortController>()
@@ -62,7 +62,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
     const controller = new AbortController()
     onTheirWay.add(controller)
     const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))
-    // What was sent is not sent again because the disk is full for a while.
+    // A sent message must not be sent again because the disk was full for a while.
     if (outcome)
       await writeWithRetry(
         db,
@@ -71,7 +71,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
             await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
         },
         () => {
-          /* Every request reports it. */
+          /* Every request reports the error. */
         },
       )
   }

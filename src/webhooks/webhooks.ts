@@ -23,12 +23,15 @@ interface Parts {
   egress: EgressPolicy
 }
 
-/** Tells receivers, signed and at least once, what happens in projects and what accounts are notified of. */
+/** Sends receivers, signed and at least once, the events of projects and the notifications of accounts. */
 export interface Webhooks extends ProjectWebhooks, UserWebhooks {
-  /** Begins to take events and to send. */
+  /** Starts to receive events and to send. */
   start(log: Log): void
   stop(): Promise<void>
-  /** Sends what is due again, and gives up what is pending for disabled webhooks: the timetable calls it every second. */
+  /**
+   * Sends the deliveries that are due again, and fails the pending ones of disabled webhooks. The timetable calls this every
+   * second.
+   */
   sendDue(): Promise<void>
   /** @throws Problem WEBHOOK_TARGET_REFUSED */
   requireTarget(url: string): Promise<void>
@@ -36,7 +39,7 @@ export interface Webhooks extends ProjectWebhooks, UserWebhooks {
 
 export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Webhooks {
   let log: Log = () => {
-    /* Nobody listens before the start. */
+    /* There are no listeners before the start. */
   }
   let reader: ConsumerHandle | undefined
   const failureLogger = (message: string) => (error: unknown) => logFailure(log, message, error)

@@ -121,7 +121,7 @@ test('a disabled schedule notifies the members who work on the project', async (
     expect.objectContaining({
       cardId: null,
       cardTitle: 'Nightly',
-      message: expect.stringContaining('makes no cards any more'),
+      message: expect.stringContaining('no longer creates cards'),
     }),
   ])
   expect(told(member!).filter(({ kind }) => kind === 'scheduleDisabled')).toEqual([])
