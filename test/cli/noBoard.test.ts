@@ -101,7 +101,7 @@ test('an address that ends in /api shows the correct form', async () => {
 })
 
 test('a server that closes the connection or uses another protocol is reported as not an HTTP server', async () => {
-  expect(await told(`http://${await listen(createTcp(socket => socket.destroy()))}`)).toContain('broke off')
+  expect(await told(`http://${await listen(createTcp(socket => socket.destroy()))}`)).toContain('interrupted')
   expect(
     await told(`http://${await listen(createTcp(socket => socket.end('220 mail.example.com ESMTP\r\n\r\n')))}`),
   ).toMatch(/not an HTTP server|interrupted/)
