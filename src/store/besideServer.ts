@@ -69,7 +69,7 @@ export async function besideServer<T>(
     throw signal?.aborted ? signal.reason : new Error(`The process of a database ended with ${code ?? by}.`)
   })
   ended.catch(() => {
-    /* The error is passed to the callers of `run`. */
+    /* Each query reports the error. */
   })
   const end = () => void child.kill('SIGKILL')
   signal?.addEventListener('abort', end, { once: true })
