@@ -83,7 +83,7 @@ describe('another user', () => {
   test('force-pushing stops the work with a notice, and no commit is overwritten', async () => {
     const card = await board.opened()
     const forced = board.forge.forcePush(card.gitBranch!)
-    await stopped(card, /replaced its branch/)
+    await stopped(card, /was replaced on the forge/)
     board.forge.setCheck(forced, 'build', 'failure', 'error\n')
     await looks(card, 3)
     expect(await headOf(card)).toBe(forced)
