@@ -43,7 +43,7 @@ describe('an issue with the label', () => {
       creatorName: 'ann (GitHub)',
       issue: { number, state: 'open', url: `${board.forge.url}/acme/site/issues/${number}` },
     })
-    expect(card.prompt).toContain('no instruction')
+    expect(card.prompt).toContain('not an instruction')
     expect(card.prompt).toContain('> It squeaks.\n>\n> Loudly.')
     expect(board.writes()).toHaveLength(before)
     const [item] = (await board.client.cards.list({ projectId: board.projectId })).slice(-1)
