@@ -8,8 +8,8 @@ import { write } from './output/streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
 /**
- * The whole tree with every noun's name, alias and summary, but without what is below a noun: that is loaded when the noun is
- * invoked, or by `loadAll`. Where the words begin with a noun, it is the only one: to make all of them takes milliseconds.
+ * Creates the tree with the name, alias and summary of every noun, without subcommands: these are loaded when the noun is
+ * invoked, or by `loadAll`. If the words start with a noun, creates only that noun, because creating all takes milliseconds.
  */
 export function createProgram(programs: Programs, words: readonly string[] = []): Command {
   const program = new RootCommand(programs)
@@ -20,10 +20,10 @@ export function createProgram(programs: Programs, words: readonly string[] = [])
     .configureOutput({
       writeOut: write,
       writeErr: () => {
-        /* errors.ts tells of errors */
+        /* cli/failures/report.ts prints errors */
       },
       outputError: () => {
-        /* the same */
+        /* cli/failures/report.ts prints errors */
       },
     })
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24, formatHelp })

@@ -5,7 +5,7 @@ interface CommandFile {
   register(command: Command, verb?: string): void | Promise<void>
 }
 
-/** A noun (or a verb of its own) at the top of the tree. */
+/** A noun, or a top-level verb. */
 export interface Noun {
   name: string
   /** The singular. */

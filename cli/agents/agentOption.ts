@@ -3,7 +3,7 @@ import type { AgentChoice } from '../../src/contract/agentChoice.ts'
 import type { Context } from '../context/context.ts'
 import { pickNamed, resolveAgentProfile } from '../context/resolve.ts'
 
-/** Which agent works, and how, as it was typed. `none` gives a decision back to the next level. */
+/** The agent options as typed. `none` restores the default of the next level. */
 export interface ChoiceOptions {
   agent?: string
   /** A profile of agents. `--profile` is one of servers. */
@@ -23,14 +23,15 @@ export const addChoiceOptions = (command: Command, agent: string): Command =>
     .option('--agent-profile <agent-profile>', 'a named configuration of an agent (see: board agents profiles)')
     .option('--model <model>', 'the model that the agent uses; none for its own')
     .option('--mode <mode>', 'the mode that the agent works in; none for its own')
-    .option('--effort <effort>', 'how much effort the agent makes; none for its own')
+    .option('--effort <effort>', 'reasoning effort of the agent; none for its default')
 
 export const isChosen = ({ agent, agentProfile, model, mode, effort }: ChoiceOptions): boolean =>
   [agent, agentProfile, model, mode, effort].some(value => value !== undefined)
 
 /**
- * What was chosen, as requests say it. Models, modes and efforts are checked by the server, which knows which agent counts.
- * @throws Failure (not found) for an agent or a profile that is not there
+ * Returns the selected agent options as request fields. The server validates models, modes and efforts, because it
+ * determines which agent runs.
+ * @throws Failure (not found) if the agent or the profile does not exist
  */
 export async function chosen(
   context: Context,

@@ -20,12 +20,12 @@ export interface TrialOptions {
 
 const maxAtOnce = 2
 const askEveryMs = 400
-/** The server gives an agent two minutes for its answer, and its start has limits of its own. */
+/** The server waits up to two minutes for an agent's answer. Starting an agent has separate limits. */
 const maxWaitMs = 300_000
 const maxNames = 4
 const maxReason = 120
 
-/** What is known of an agent's version, and whether the board was tried with it. */
+/** The version of an agent, and whether the board was tested with that version. */
 export const versionFields: Column<Provider>[] = [
   { name: 'version', value: agent => agent.version },
   { name: 'tried', spare: true, value: triedWith },
@@ -47,8 +47,8 @@ const columns: Column<Provider>[] = [
 ]
 
 /**
- * Shows what the server knows of agents, after it has started them on trial where that is asked for.
- * @throws Failure (not found) for an agent that there is not, (failure) where one that was started failed
+ * Shows the server's information about agents. Starts the agents on trial first if the options request that.
+ * @throws Failure (not found) if an agent does not exist, (failure) if an agent failed to start
  */
 export async function tryAgents(
   context: Context,
@@ -141,7 +141,7 @@ function costOf(greeted: readonly Provider[]): string {
 
 const spent = (input: number, output: number): string => `${input} tokens in, ${output} out`
 
-/** Only what is asked of agents goes with the options for them. @throws Failure (usage) */
+/** @throws Failure (usage) if trial options are used for a topic other than agents */
 export function requireTrial(what: string | undefined, { start, greet }: TrialOptions): void {
   if (what === undefined && (start || greet))
     throw usage(`--${greet ? 'greet' : 'start'} is for agents`, {

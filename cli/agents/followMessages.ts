@@ -17,16 +17,16 @@ import { stdout } from '../output/streams.ts'
 type Session = Output<Contract['agents']['sessions']>[number]
 type Permission = EventData<'agent.permission'>
 
-/** An agent that is cancelled may go on to talk until its processes are gone. */
+/** The maximum time that messages of a cancelled agent are awaited. An agent can send messages until its processes end. */
 const lastWordsMs = 3000
 const retryMs = 1000
 const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
 
 /**
- * Prints a card's messages and goes on with each that comes, without a gap: what is there is read once the server has
- * confirmed that it tells of everything from then on, and again after `until`, which ends it.
- * @param filter what to begin with: the last `limit` messages, or everything after `since`
- * @throws ApiFailure | Unreachable when the server refuses to tell
+ * Prints a card's messages and follows new ones without a gap. Messages are read after the server has confirmed the
+ * subscription, and again after `until`, which ends the function.
+ * @param filter the first messages to print: the last `limit` messages, or everything after `since`
+ * @throws ApiFailure | Unreachable if the server rejects the subscription
  */
 export async function followMessages(
   context: Context,
@@ -85,7 +85,7 @@ export async function followMessages(
   }
 }
 
-/** What is told in a card's sessions, or in one of them. */
+/** Follows the messages of all sessions of a card, or of one session. */
 class Talk {
   readonly #context: Context
   readonly #place: CardPlace
@@ -113,7 +113,7 @@ class Talk {
     this.#printer = printer
   }
 
-  /** Reads what is there, unless that was done: after a break, the connection tells everything that it missed. */
+  /** Reads the existing messages on the first call. After a reconnect, the server replays missed events. */
   async begin(): Promise<void> {
     if (!this.#hasBegun) await this.#read()
   }
@@ -124,7 +124,7 @@ class Talk {
   }
 
   async hear({ type, data }: LiveMessage): Promise<void> {
-    // What came before the first reading is in it.
+    // The first read includes everything before it.
     if (!this.#hasBegun) return
     if (type === 'resync') return this.#read()
     if (type === 'agent.status') return this.#hearStatus(data as Session)
@@ -141,7 +141,7 @@ class Talk {
     }
   }
 
-  /** Prints what is left, however far it has come. */
+  /** Prints the remaining messages, including incomplete ones. */
   async finish(): Promise<void> {
     await this.#read()
     for (const [sessionId, isOurs] of this.#sessions) if (isOurs) await this.#printer.end(sessionId)
@@ -162,7 +162,7 @@ class Talk {
     )
   }
 
-  /** The sessions are read before the messages, so that one that has ended meanwhile is told of by its event. */
+  /** Reads the sessions before the messages, so that an event reports each session that ends during the read. */
   async #read(): Promise<void> {
     const sessions = await this.#readSessions()
     const { since } = this.#printer

@@ -1,7 +1,7 @@
 import { send, type Answer, type Connection } from '../../src/client/http.ts'
 import { ApiFailure } from '../../src/client/failures.ts'
 
-/** What is written back, if anything, and what went wrong that no answer can tell. */
+/** The answer to write back, if any, and an error that no answer can report. */
 export interface Forwarded {
   answer?: string
   trouble?: string
@@ -43,7 +43,7 @@ export function createForwarder(
   let tools: Promise<ReadonlyMap<string, Tool>> | undefined
 
   const ask = (message: unknown) => sendMessage(connection, options, message, protocolVersion)
-  /** The call as it is forwarded, with the project where it must name one. */
+  /** Returns the call to forward, with the project ID if the tool requires one. */
   const prepared = async (message: Message): Promise<Message> => {
     if (message.method !== 'tools/call' || projectId === undefined) return message
     const tool = (await (tools ??= listTools(ask))).get(message.params?.name ?? '')
@@ -115,7 +115,7 @@ const withProject = ({ params, ...message }: Message, projectId: string): Messag
   params: { ...params, arguments: { projectId, ...params?.arguments } },
 })
 
-/** What a server answered to a message. @throws ApiFailure when it is the board that refuses, and not its tools */
+/** Returns the server's result for a message. @throws ApiFailure if the board rejects the request itself */
 function resultOf({ status, bytes, headers }: Answer): Result | undefined {
   if (bytes.length === 0) return undefined
   const body = parse(bytes.toString()) as { jsonrpc?: string; result?: Result } | undefined

@@ -38,7 +38,7 @@ class StreamingPrinter implements MessagePrinter {
     this.#hides = hides
   }
 
-  /** The last message may have grown since. */
+  /** The cursor before the last message, because the last message can still grow. */
   get since(): string | undefined {
     return this.#last === undefined ? undefined : String(Number(this.#last) - 1)
   }

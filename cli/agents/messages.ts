@@ -60,7 +60,7 @@ export const lastMessageId = async (context: Context, place: CardPlace): Promise
 export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> =>
   context.out.json ? () => false : hiddenByPerson(context)
 
-/** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. */
+/** Returns a predicate for messages that the user's settings hide: reasoning and tool types. */
 async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
   if (external) return () => false
   try {

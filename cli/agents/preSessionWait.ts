@@ -67,6 +67,6 @@ async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal):
     })
   await delay(timeout * 1000, undefined, { signal }).catch(() => {})
   throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`, {
-    hint: 'it goes on; its answer will be in: board presession messages',
+    hint: 'the agent continues; to read its answer: board presession messages',
   })
 }

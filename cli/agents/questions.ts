@@ -53,7 +53,7 @@ export function findQuestion(
 ): Question | undefined {
   if (request !== undefined) return questions.find(({ requestId }) => requestId === request)
   if (questions.length > 1)
-    throw new Failure('conflict', `the agent asks ${questions.length} things; say which with --request`, {
+    throw new Failure('conflict', `the agent has ${questions.length} open questions; select one with --request`, {
       hint: questions.map(({ requestId, title }) => `${requestId}: ${title}`).join('; '),
       see: `board agents view ${cardId}`,
     })
@@ -63,7 +63,7 @@ export function findQuestion(
 /** @throws Failure (usage) for a question without options that is approved without words */
 export function requireNoWords({ takesText, options }: Question, cardId: string, { reject }: AnswerOptions): void {
   if (takesText && options.length === 0 && !reject)
-    throw usage('the agent asks for an answer in words', { hint: `answer with: board agents answer ${cardId} "..."` })
+    throw usage('this question requires a text answer', { hint: `answer with: board agents answer ${cardId} "..."` })
 }
 
 /** The options of an answer, as typed. */
@@ -74,8 +74,8 @@ export interface AnswerOptions {
 }
 
 /**
- * The answer that the options select; the question may still be unknown. @throws Failure (usage) for one that is not
- * offered
+ * Returns the answer that the options select. The question can be undefined. @throws Failure (usage) if the option is
+ * not offered
  */
 export function answerTo(
   question: Question | undefined,

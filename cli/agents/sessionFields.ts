@@ -9,7 +9,7 @@ type Session = Output<Contract['assistant']['get']>
 const sandboxOf = ({ sandbox }: Pick<Session, 'sandbox'>): string | null =>
   sandbox && (sandbox.kind === 'none' ? 'none' : `${sandbox.kind}, network ${sandbox.network}`)
 
-/** The fields of an agent's session. The summary stands below them. */
+/** The fields of an agent's session. The summary is printed below them. */
 export const sessionFields: Column<Session>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', align: 'right', value: session => session.sessionId },
   { name: 'cardId', header: 'Card', value: session => session.cardId },
@@ -30,7 +30,7 @@ export const sessionFields: Column<Session>[] = [
   { name: 'baseCommit', header: 'Base', value: session => session.baseCommit },
 ]
 
-/** Prints what is known of a session, with its summary below. */
+/** Prints the known fields of a session and its summary. */
 export async function printSession({ out }: Context, session: Session): Promise<void> {
   const known = sessionFields.filter(({ name, value }) => name === 'status' || (value(session) ?? null) !== null)
   await out.record(session, out.json ? sessionFields : known, { body: session.summary ?? undefined })

@@ -69,8 +69,8 @@ export async function untilDone(context: Context, places: readonly CardPlace[], 
 }
 
 /**
- * Prints a card's messages after the one of id `since` as they come, until its agent has ended or waits for a person.
- * @throws Failure (failure) when it did not complete, (interrupted) after Ctrl-C: the agent continues
+ * Prints a card's new messages after ID `since` until its agent has ended or waits for a person.
+ * @throws Failure (failure) if the agent did not complete, (interrupted) after Ctrl-C: the agent continues
  */
 export async function followUntilDone(
   context: Context,
@@ -82,7 +82,7 @@ export async function followUntilDone(
   const outage = watchOutage(context.out, reconnectSecs)
   const waiting = waitForCards(context, [place], atRest, { signal: stop.signal, outage })
   waiting.catch(() => {
-    /* It is awaited below, when what was told is printed. */
+    /* This promise is awaited below, after all messages are printed. */
   })
   const interrupt = () => stop.abort(interruptionOf(place))
   process.once('SIGINT', interrupt)

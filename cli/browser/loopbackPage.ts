@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the browser brought, and how it is answered. */
+/** A browser's request, and the function that answers it. */
 export interface Visit {
   query: URLSearchParams
   answer(title: string, text: string): Promise<void>
-  /** Sends the browser on. The address is in no history but the browser's own. */
+  /** Redirects the browser. The address appears only in the browser's own history. */
   sendTo(location: string): Promise<void>
 }
 
 /** A single-use page on this machine with an unguessable address. */
 export interface Loopback {
   url: string
-  /** The first visit; whatever else is asked for is not found. */
+  /** The first visit. All other requests get 404. */
   visit: Promise<Visit>
   close(): void
 }

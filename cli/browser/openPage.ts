@@ -9,7 +9,7 @@ import type { Out } from '../output/output.ts'
 import { listenOnLoopback } from './loopbackPage.ts'
 import { openBrowser } from './openBrowser.ts'
 
-/** How long a browser may take to start. */
+/** The maximum time for a browser to start. */
 const startMs = 20_000
 
 /** Places of the board's page, as fragments of its address. */
@@ -17,7 +17,7 @@ export const pagePath = {
   home: '/',
   project: (projectId: string) => `/projects/${projectId}`,
   card: (projectId: string, cardId: string) => `/projects/${projectId}/cards/${cardId}`,
-  /** @param since a review, where only what has changed since is meant */
+  /** @param since a review, to show only the changes since then */
   changes: (projectId: string, cardId: string, since?: string) =>
     `/projects/${projectId}/cards/${cardId}/changes${since === undefined ? '' : `/since/${since}`}`,
 }
@@ -39,7 +39,7 @@ export async function showPage(context: Context, path: string, print = false): P
   out.done(noBrowser(opened.hasTicket ? ': it signs you in once, within a minute' : ''))
 }
 
-/** Shows a document of the server's, which everybody may read, likewise. */
+/** Shows a public document of the server in the browser. */
 export async function showDocument(context: Context, path: string, print = false): Promise<void> {
   const { out, connection } = context
   const address = `${connection.url.replace(/\/$/, '')}${path}`
@@ -80,7 +80,7 @@ export async function redirectBrowser(address: string): Promise<boolean> {
 
 /**
  * Opens a page in the browser, signed in by a ticket.
- * @throws ApiFailure, Unreachable, Failure where the server would refuse the page, too
+ * @throws ApiFailure, Unreachable, Failure if the server would also reject the page request
  */
 export async function openPage(client: Client, place: Place, path: string): Promise<Opened> {
   const ticket = await issueTicket(client, place)
@@ -93,7 +93,7 @@ export async function openPage(client: Client, place: Place, path: string): Prom
 const withTicket = ({ url }: Place, path: string, ticket: string | undefined): string =>
   addressOf(url, ticket === undefined ? path : `/ticket/${ticket}${path}`)
 
-/** Undefined for an API key, which may not make tickets, and without a token: the page then asks for a sign-in. */
+/** Returns undefined for an API key, which cannot create tickets, and without a token. The page then shows the sign-in. */
 async function issueTicket(client: Client, { token }: Place): Promise<string | undefined> {
   try {
     return (await client.auth.createTicket()).ticket
@@ -102,7 +102,7 @@ async function issueTicket(client: Client, { token }: Place): Promise<string | u
     if (name !== 'ApiFailure') throw error
     if (status === 403 || (status === 401 && token === undefined)) return undefined
     if (status === 404 || status === 405)
-      throw new Failure('failure', 'the server has no page for a browser; it may be older than this command', {
+      throw new Failure('failure', 'the server has no web page; it might be older than this command', {
         see: 'board version --check',
         cause: error,
       })
@@ -113,8 +113,8 @@ async function issueTicket(client: Client, { token }: Place): Promise<string | u
 const after = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false })
 
 /**
- * Opens the page of a server that this account runs on a data folder, with the token that it left there. Where nobody looks at a
- * terminal, what is said may go to a log, and then it holds no ticket.
+ * Opens the page of a server that this account runs on a data folder, with the token that the server stored there. Without a
+ * terminal, the output can end up in a log, so it contains no ticket.
  */
 export async function openOwnPage(out: Out, dataDir: string | undefined): Promise<void> {
   const place = readRuntime(dataDir === undefined ? process.env : { ...process.env, BOARD_DATA_DIR: dataDir })

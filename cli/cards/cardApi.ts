@@ -17,10 +17,10 @@ type ExternalCard = Omit<ExternalItem, 'position'> &
   Pick<ExternalDetail, 'position'> &
   Partial<Pick<ExternalDetail, 'sessions'>>
 
-/** A card as every command shows it, whichever routes it came by. What external routes leave out is missing. */
+/** A card as all commands show it, from internal or external routes. Fields that external routes omit are missing. */
 export type Card = Pick<Item, keyof Item & keyof ExternalItem> & Partial<Detail>
 
-/** Where a card is, as the routes name it. */
+/** The location of a card, as the routes name it. */
 export interface CardPlace {
   projectId: string
   cardId: string
@@ -49,9 +49,9 @@ export interface NewCard extends Partial<AgentChoice> {
   dueAt?: string | null
   estimate?: number | null
   startAt?: string | null
-  /** Start it in its column, which is an active one, or make nothing. */
+  /** Start the agent, which requires an active column. If it cannot start, no card is created. */
   start?: boolean
-  /** A full column takes it, too. */
+  /** Add the card even if the column is full. */
   force?: boolean
 }
 
@@ -142,8 +142,8 @@ export async function cancelAgent({ client, external }: Context, place: CardPlac
 }
 
 /**
- * Does something to a card of the current project, wherever that comes from; without one, in the project that the card is in.
- * @throws Failure (not found) for what is no id, and for a card of another project
+ * Runs an action on a card of the current project. Without a current project, finds the card's project first.
+ * @throws Failure (not found) if the ID is invalid or the card is in another project
  */
 export async function inItsProject<T>(
   context: Context,
@@ -169,7 +169,7 @@ export async function inItsProject<T>(
   }
 }
 
-/** Where a card is, once it is sure that it is there. */
+/** Returns the location of a card after a check that the card exists. */
 export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
   inItsProject(context, cardId, async place => {
     await getCard(context, place)
@@ -191,7 +191,7 @@ export async function withColumnNames(
   }))
 }
 
-/** The card with the name of its column, which only internal routes tell by themselves. */
+/** Returns the card with its column name, which only internal routes include. */
 export const withColumnName = async (context: Context, card: Card): Promise<Card> =>
   card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
 

@@ -27,7 +27,7 @@ export const planColumns: Column<Card>[] = [
   mergeColumn,
 ]
 
-/** What the last review said of a card, if there was one. */
+/** Describes the last review of a card. Returns undefined if there was none. */
 export function reviewWords({
   reviewState,
   reviewRound,
@@ -114,7 +114,7 @@ export const cardFields: Column<Card>[] = [
   { name: 'archivedAt', header: 'Archived', style: 'time', value: card => card.archivedAt },
 ]
 
-/** The few fields of a card that a command prints after it made or changed it. */
+/** The brief card fields that commands print after they create or change a card. */
 export const cardBrief: Column<Card>[] = cardFields.filter(({ name }) =>
   ['id', 'title', 'columnName', 'status'].includes(name),
 )

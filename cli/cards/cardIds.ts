@@ -1,7 +1,7 @@
 import { idOf, isId } from '../context/resolve.ts'
 import { Failure } from '../failures/failure.ts'
 
-/** The id of a card as somebody named it: 12 or #12. @throws Failure (not found) */
+/** Returns the card ID for `12` or `#12`. @throws Failure (not found) */
 export function cardIdOf(wanted: string): string {
   const cardId = idOf(wanted)
   if (isId(cardId)) return cardId
@@ -11,7 +11,7 @@ export function cardIdOf(wanted: string): string {
   })
 }
 
-/** The ids of several cards, with commas between them; may be given several times. */
+/** Parses a comma-separated list of card IDs. The option can be repeated. */
 export const cardIds = (text: string, before: readonly string[] = []): string[] => [
   ...new Set([...before, ...text.split(',').map(word => cardIdOf(word.trim()))]),
 ]

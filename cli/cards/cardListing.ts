@@ -77,7 +77,7 @@ async function readCards(
 /** Whether the cards come in the order in which they are shown. */
 const isOrdered = ({ ready, sort }: CardFilter): boolean => ready === true || sort !== undefined
 
-/** The filter once for each column that it may find cards in: one that holds none is not asked for. */
+/** Returns the filter once per column that can hold matching cards. Skips empty columns. */
 async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
   if (filter.archived || isOrdered(filter) || filter.columnId !== undefined) return [filter]
   const { boardId, ...others } = filter
@@ -85,13 +85,13 @@ async function partsOf(context: Context, projectId: string, filter: CardFilter):
   return columns.filter(({ cardCount }) => cardCount > 0).map(({ id }) => ({ ...others, columnId: id }))
 }
 
-/** External lists know neither boards, search nor orders; a key that may read cards may use the internal list for those. */
+/** External lists don't support boards, search or sorting. A key that can read cards can use the internal list for those. */
 const isExternalFilter = (
   { external }: Context,
   { boardId, search, archived, ready, blocked, sort }: CardFilter,
 ): boolean => external && [boardId, search, sort].every(each => each === undefined) && !archived && !ready && !blocked
 
-/** The route pages what is sorted or ready, and one column when nothing else is asked for, by places (`offset`), and all else by ids (`cursor`). */
+/** The route paginates sorted lists, ready lists and single columns by `offset`, and all other lists by `cursor`. */
 async function* internalPages(
   { client }: Context,
   projectId: string,

@@ -13,15 +13,15 @@ export type Outcome = { id: string; card: Card } | { id: string; error: unknown 
 export interface WaitOptions {
   /** Reports outages of the server, and limits them. */
   outage: Outage
-  /** Told of each card once, as it gets there. */
+  /** Called once per card, when the card reaches the awaited state. */
   onReached?: (outcome: Outcome) => void
-  /** Ends the waiting. */
+  /** Ends the wait. */
   signal?: AbortSignal
-  /** Told of every event meanwhile. */
+  /** Receives every event during the wait. */
   bell?: Bell
 }
 
-/** The polling interval beside events, in case one is missed. */
+/** The polling interval in addition to events, in case an event is missed. */
 const safetyNetMs = 10_000
 /** The polling interval without events. */
 const pollMs = 2000
@@ -170,8 +170,8 @@ class Pending {
   }
 
   /**
-   * Handles an event. @returns whether a card must be read. While an agent continues by itself its end is transient,
-   * so cards at rest are read
+   * Handles an event. @returns whether a card must be read. Cards at rest are read, because an agent that continues
+   * automatically ends only briefly.
    */
   heard({ type, data }: LiveMessage): boolean {
     if (type === 'resync') this.markAll()
@@ -200,7 +200,7 @@ class Pending {
     const state = statusReason && statusReason !== status ? `${status} (${statusReason})` : status
     return new Failure(
       'failure',
-      `card ${id} is ${state}, and nothing is scheduled that could make it ${[...this.#wanted].join(' or ')}`,
+      `card ${id} is ${state}, and nothing is scheduled that can change its status to ${[...this.#wanted].join(' or ')}`,
       { hint: `start it with: board cards run ${id}`, see: `board agents view ${id}` },
     )
   }

@@ -7,8 +7,8 @@ type Change = Omit<Parameters<Client['cards']['update']>[0], keyof CardPlace>
 const maxAttempts = 5
 
 /**
- * Changes a card by what it is now: labels are added to those that it has. When somebody changes it meanwhile, it is read
- * again. @returns the card; unchanged where there is nothing to change
+ * Changes a card based on its current state, for example adds labels to its labels. If another client changes the card at
+ * the same time, reads it again. @returns the new card, or the current one if nothing changes
  */
 export async function changeFromPresent(
   { cards }: Pick<Client, 'cards'>,

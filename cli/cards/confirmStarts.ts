@@ -9,8 +9,8 @@ import { columnsOf } from '../context/resolve.ts'
 type Target = { id: string; columnType: string }
 
 /**
- * Which of the cards start their agents when they are moved to the columns that `targetOf` gives. What can't be read is left to
- * the move, which says why.
+ * Returns the cards whose agents start when they move to the columns from `targetOf`. Cards that cannot be read are left to the
+ * move, which reports the error.
  */
 export const startersOf = (
   context: Context,
@@ -37,8 +37,8 @@ export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<S
   })
 
 /**
- * Asks before more than one agent is started.
- * @throws Failure (usage) where nobody can be asked, (failure) when the answer is no
+ * Asks for confirmation before more than one agent starts.
+ * @throws Failure (usage) without a terminal, (failure) if the user declines
  */
 export async function confirmStarts(context: Context, count: number, yes: boolean | undefined): Promise<void> {
   if (count <= 1) return
@@ -67,7 +67,7 @@ async function those(
     try {
       if (await retryOnRateLimit(() => inItsProject(context, id, starts))) found.add(id)
     } catch (error) {
-      // A key that may move and not read: whether it starts anything can't be told.
+      // A key that can move but not read cannot determine whether the move starts an agent.
       if (exitOf(error) === 'denied') found.add(id)
       else if (exitOf(error) === 'unreachable') throw error
     }

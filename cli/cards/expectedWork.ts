@@ -10,12 +10,12 @@ type Column = Awaited<ReturnType<typeof columnsOf>>[number]
 /** More than a column with a limit has. */
 const maxCards = 1000
 
-/** An agent is at work, waits for its turn, or continues once a person, a budget or a sign of life allows it. */
+/** The statuses in which an agent works, is queued, or continues after a person, a budget or new activity allows it. */
 export const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
 
 /**
- * Returns whether a card's status can change without a person: its agent is at work, or the board starts the agent at a time, once its
- * blockers are done, or once a column has room.
+ * Returns whether a card's status can change without a person. Its agent is at work, or the board starts the agent at a set time,
+ * after its blockers are done, or when a column has capacity.
  */
 export async function isWorkExpected(context: Context, card: Card, seen = new Set<string>()): Promise<boolean> {
   if (atWork.has(card.status)) return true

@@ -5,10 +5,10 @@ export interface Ran {
 }
 
 const maxBytes = 64 * 1024 * 1024
-/** A card's agent may have planted hooks and a monitor of the file system in the repository that it shares; they never run. */
+/** Disables hooks and the file system monitor, because a card's agent might have planted them in the shared repository. */
 const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'advice.detachedHead=false']
 
-/** Runs Git on this machine. A folder that is not there, or Git missing, is a code of its own: 127. */
+/** Runs Git on this machine. Returns exit code 127 if the folder or Git is missing. */
 export async function git(folder: string, ...args: string[]): Promise<Ran> {
   const { execa } = await import('execa')
   const { exitCode, stdout, stderr } = await execa('git', [...quiet, ...args], {

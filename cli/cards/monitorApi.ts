@@ -15,7 +15,7 @@ const tokenSecs = 300
 export interface CardMonitors {
   projectId: string
   list(): Promise<Monitor[]>
-  /** @throws ApiFailure CONFLICT when the card is not active and a person asks */
+  /** @throws ApiFailure CONFLICT if the card is not active and the caller is a person */
   add(
     monitor: Pick<Parameters<Client['monitors']['create']>[0], 'command' | 'intervalSecs' | 'description' | 'cwd'>,
   ): Promise<Monitor>
@@ -38,7 +38,7 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
   })
 }
 
-/** What an agent's environment says of where it is. */
+/** Returns the agent's own card, from its environment variables. */
 function agentsPlace({ discovery }: Context, cardId: string): CardPlace {
   const projectId = discovery.project?.value ?? process.env.BOARD_PROJECT_ID
   if (!projectId) throw usage('which project?', { hint: "an agent token goes with its project's id: -P ID" })

@@ -2,7 +2,7 @@ import { priorities, type Priority } from '../../src/contract/cardPlan.ts'
 import { usage } from '../failures/failure.ts'
 import { dayEnd } from '../parsing/arguments.ts'
 
-/** A card as a file says it. Flags of the command line win over it. */
+/** A card from a file. Command-line options override its fields. */
 export interface CardText {
   title?: string
   prompt?: string
@@ -54,9 +54,9 @@ const described: Record<keyof CardText, string> = {
 }
 
 /**
- * A card from Markdown. Lines between two `---` at its head say `column`, `labels` and `assignees` (with commas),
+ * Parses a card from Markdown. Front matter between two `---` lines can set `column`, `labels` and `assignees` (comma-separated),
  * `priority`, `due`, `estimate`, `agent`, `profile`, `model`, `mode`, `effort`, `useWorktree` and `title`;
- * else the first line, or first heading, is the title. What follows is the prompt.
+ * Without a title there, the first line or heading is the title. The rest is the prompt.
  * @throws Failure (usage)
  */
 export function cardOfMarkdown(text: string): CardText {
@@ -99,8 +99,8 @@ const listOf = (text: string): string[] =>
     .filter(Boolean)
 
 /**
- * Cards from lines of JSON (NDJSON), one object a line. All lines are read before the first card is made.
- * @throws Failure (usage) that names the line
+ * Parses cards from NDJSON, one object per line. All lines are parsed before the first card is created. @throws
+ * Failure (usage) with the line number
  */
 export function cardsOfLines(text: string): CardText[] {
   return text.split('\n').flatMap((line, at) => {

@@ -5,12 +5,12 @@ import { isId, pickNamed } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
 import { dayEnd, dayStart, estimate, orWord, wordAsNull } from '../parsing/arguments.ts'
 
-/** What somebody typed of a card's plan. `none` takes something away. */
+/** The plan options of a card as typed. `none` clears a value. */
 export interface PlanOptions {
   priority?: Priority
   due?: string
   estimate?: number | 'none'
-  /** false: whenever somebody starts it. */
+  /** false: any person can start the card at any time. */
   startAt?: string | false
 }
 export interface PlanFilterOptions {
@@ -19,7 +19,7 @@ export interface PlanFilterOptions {
   dueBefore?: string
   sort?: Sort
 }
-/** What lists are filtered by and sorted by, as requests say it. */
+/** The filters and sort orders of lists, as request fields. */
 export interface PlanFilter {
   assigneeId?: number | 'none'
   priority?: Priority
@@ -44,10 +44,10 @@ export const addPlanOptions = (command: Command): Command =>
     )
     .option(
       '--start-at <time>',
-      'not to start before: 2030-01-31, tomorrow, 2h, or a time; then by itself in an active column',
+      'earliest start: 2030-01-31, tomorrow, 2h, or a time. In an active column, the card then starts automatically',
       dayStart,
     )
-    .option('--estimate <number>', 'how much it is, in a unit of your own; none for none', orWord('none', estimate))
+    .option('--estimate <number>', 'estimate in any unit; none to clear it', orWord('none', estimate))
 
 /** The text of the option `--assignee` of lists. */
 export const assigneeFilterText =
@@ -92,7 +92,7 @@ export const planFilterOf = async (
   sort,
 })
 
-/** The ids of people, each as somebody names them. @throws as `resolvePerson` */
+/** Returns the IDs of people, given by name, email or ID. @throws as `resolvePerson` */
 export const resolvePeople = async (
   context: Context,
   projectId: string,
@@ -104,7 +104,7 @@ export const resolvePeople = async (
   return [...new Set(ids)]
 }
 
-/** Names with commas between them; may be given several times. */
+/** Parses a comma-separated list of names. The option can be repeated. */
 export const names = (text: string, before: readonly string[] | undefined): string[] => [
   ...(before ?? []),
   ...text
@@ -114,8 +114,8 @@ export const names = (text: string, before: readonly string[] | undefined): stri
 ]
 
 /**
- * The id of somebody whom cards of the project can be assigned to: `me`, a name, an address or an id.
- * @throws Failure (not found) with who was probably meant, or (usage) when several have that name
+ * Returns the ID of an assignable person: `me`, a name, an email or an ID. @throws Failure (not found) with
+ * suggestions, or (usage) if several people have that name
  */
 async function resolvePerson(context: Context, projectId: string, wanted: string): Promise<string> {
   const { client, external } = context

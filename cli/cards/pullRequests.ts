@@ -6,14 +6,14 @@ import type { Column } from '../output/output.ts'
 export type Pull = Output<Contract['pullRequests']['get']>
 type Listed = Output<Contract['pullRequests']['list']>[number]
 
-/** What a pull request's checks and reviews come to, in a word. */
+/** Summarizes a pull request's checks or reviews in one word. */
 export const checksOf = ({ checks }: Pick<Pull, 'checks'>): string | null => checksOfAll(checks)
 const reviewOf = ({ reviews }: Pick<Pull, 'reviews'>): string | null => reviewOfAll(reviews)?.replace('_', ' ') ?? null
 
 const stateOf = ({ state, draft }: Pick<Pull, 'state' | 'draft'>): string =>
   state === 'open' && draft ? 'draft' : state
 
-/** What only JSON shows. */
+/** The fields that only JSON output includes. */
 const hidden = [
   'repository',
   'draft',
@@ -35,7 +35,7 @@ export const pullFields: Column<Pull>[] = [
   { name: 'base', value: pull => pull.base },
   { name: 'checks', style: 'status', value: checksOf },
   { name: 'reviews', header: 'Review', value: reviewOf },
-  { name: 'autoMerge', header: 'Merges by itself', value: pull => pull.autoMerge },
+  { name: 'autoMerge', header: 'Auto-merge', value: pull => pull.autoMerge },
   { name: 'url', value: pull => pull.url },
   { name: 'stopped', value: pull => pull.stopped },
   { name: 'problem', value: pull => pull.problem },

@@ -10,7 +10,7 @@ export interface CommentInput {
   body: string
 }
 
-/** Lines as they are typed: 12, or 12-15. @throws Failure (usage) */
+/** Parses a line or a line range: 12, or 12-15. @throws Failure (usage) */
 export function readLines(text: string): Pick<CommentInput, 'startLine' | 'line'> {
   const [, first, last] = /^([1-9]\d{0,7})(?:-([1-9]\d{0,7}))?$/.exec(text) ?? []
   if (first === undefined || (last !== undefined && Number(last) < Number(first)))
@@ -19,9 +19,9 @@ export function readLines(text: string): Pick<CommentInput, 'startLine' | 'line'
 }
 
 /**
- * The comments of a file: one a line, `path:line: text` as compilers and linters print them, or JSON with the fields of a comment.
- * The number of problems that a linter says last is none.
- * @throws Failure (usage) that names the line of the file which is neither
+ * Parses review comments from a file: one per line, `path:line: text` as compilers and linters print them, or JSON with the
+ * fields of a comment. Skips the problem count at the end of a linter's output. @throws Failure (usage) with the line of the file
+ * that cannot be parsed
  */
 export function readComments(text: string, name: string): CommentInput[] {
   return text.split('\n').flatMap((raw, at) => {
@@ -29,7 +29,7 @@ export function readComments(text: string, name: string): CommentInput[] {
     if (line === '' || /^\d+ problems?$/.test(line)) return []
     const comment = line.startsWith('{') ? fromJson(line) : fromWords(line)
     if (comment) return [comment]
-    throw usage(`-F ${name}, line ${at + 1} is no comment`, {
+    throw usage(`-F ${name}, line ${at + 1} is not a comment`, {
       hint: 'for example: src/a.ts:12-15: Why twice? or {"path": "src/a.ts", "line": 12, "body": "Why twice?"}',
     })
   })

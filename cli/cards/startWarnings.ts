@@ -26,7 +26,7 @@ const whereToSee = ({ id, blocked, startAt }: Card, reason: string | null): stri
   return reason?.startsWith('The budget of') ? 'board budgets list' : 'board agents providers'
 }
 
-/** Says, once for a project without Git, that agents work in its folder itself although their cards want worktrees. */
+/** Warns once per project without Git that agents work in the project folder although their cards request worktrees. */
 export async function warnOfFolder(context: Context, card: Card): Promise<void> {
   const { id, projectId, gitBranch, kind, useWorktree } = card
   const seen = known.get(context) ?? known.set(context, new Set()).get(context)!

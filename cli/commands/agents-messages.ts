@@ -20,7 +20,7 @@ export function registerMessages(agents: Command): void {
     agents
       .command('messages <card>')
       .summary("Show or follow a card's messages")
-      .description(`Show what was told on a card, oldest first. ${settingsApply}`),
+      .description(`Show the messages of a card, oldest first. ${settingsApply}`),
   )
     .option('--session <session>', 'ID of the session')
     .action(async (id: string, options: MessagesOptions) => {
@@ -57,7 +57,7 @@ export const addMessageOptions = (command: Command): Command =>
     .addOption(new Option('--all', 'show all messages').conflicts('limit'))
     .addOption(new Option('-f, --follow', 'follow new messages until Ctrl-C').conflicts('before'))
 
-/** Prints messages as they are, or follows them. */
+/** Prints or follows messages. */
 export async function showMessages(context: Context, place: CardPlace, options: MessagesOptions): Promise<void> {
   await (options.follow ? followCard(context, place, options) : printMessages(context, place, options))
 }

@@ -168,7 +168,7 @@ function registerDelete(profiles: Command): void {
   example(command, 'board agents profiles delete quick')
 }
 
-/** What the options say, as requests do; `none` takes away. */
+/** Returns the options as request fields. `none` clears a value. */
 async function configured(context: Context, options: Options) {
   const { command, arg, env, envFrom, credential } = options
   const isNone = (values: readonly string[] | undefined) => values?.length === 1 && values[0] === 'none'

@@ -21,7 +21,7 @@ import type { Column } from '../output/output.ts'
 import { agrees } from '../input/prompt.ts'
 import { reconnectOption } from '../requests/outage.ts'
 
-/** What is printed of a message that was sent. */
+/** The fields that are printed after a message is sent. */
 export const sentFields: Column<Message>[] = [
   { name: 'id', style: 'id', value: message => message.id },
   { name: 'sessionId', header: 'Session', value: message => message.sessionId },
@@ -41,10 +41,10 @@ export function registerSteering(agents: Command): void {
   const relaunch = starter(
     agents,
     'relaunch',
-    "Start a card's agent anew",
+    "Start a new session of a card's agent",
     "Start a new session of a card's agent, with the prompt of its column and its own.",
     (client, place, force) => client.agents.relaunch({ ...place, force }),
-    'was started anew',
+    'was restarted',
   )
   example(relaunch, 'board agents relaunch 12 --wait')
 
@@ -132,7 +132,7 @@ interface ApproveOptions extends TextOptions, AnswerOptions {
   feedback?: string
 }
 
-/** Shows the only question that is open, so that no other one is answered. Whoever is at a terminal is asked first. */
+/** Returns the only open question, so that no other one is answered. At a terminal, shows it first. */
 async function shownQuestion(
   context: Context,
   place: CardPlace,

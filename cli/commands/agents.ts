@@ -190,7 +190,7 @@ async function viewed(context: Context, id: string): Promise<void> {
 
 function sayWhatSilenceMeans({ out }: Context, { statusReason, silentSince }: Session, id: string): void {
   const since = `It has said nothing since ${new Date(silentSince!).toLocaleTimeString('sv')}`
-  if (statusReason !== 'silent') return out.done(`${since}: it may be waiting for its model.`)
-  out.done(`${since}, and its processes do nothing. It may go on by itself.`)
+  if (statusReason !== 'silent') return out.done(`${since}: it might be waiting for its model.`)
+  out.done(`${since}, and its processes are idle. It might continue automatically.`)
   out.done(`To see its work: board agents messages ${id}. To end its turn: board cards cancel ${id}`)
 }

@@ -39,7 +39,7 @@ export function register(command: Command): void {
       .option('-f, --raw-field <key=value>', 'text field of the body, or of the query with GET (repeatable)', collect)
       .option(
         '-F, --field <key=value>',
-        "the same, where true, false, null and numbers are themselves and @file is a file's text",
+        'body field with a JSON type for true, false, null and numbers; @file reads the text from a file',
         collect,
       )
       .option('-H, --header <name: value>', 'header (repeatable)', collect)
@@ -202,7 +202,7 @@ function printHead({ out }: Context, { status, headers }: Answer): void {
   write('\n')
 }
 
-/** Writes the body as it came; on a terminal, so that it can't steer it. */
+/** Writes the body verbatim. At a terminal, removes control sequences. */
 function printBody({ out }: Context, { bytes }: Answer): void {
   write(out.terminal.stdout ? harmless(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
 }

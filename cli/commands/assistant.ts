@@ -52,7 +52,7 @@ export function register(assistant: Command): void {
     assistant
       .command('messages')
       .summary("Show or follow the assistant's messages")
-      .description(`Show what was told in the project assistant's sessions, oldest first. ${settingsApply}`),
+      .description(`Show the messages of the project assistant, oldest first. ${settingsApply}`),
   ).action(async (options: MessagesOptions) => {
     const context = await openContext(messages)
     const place = await assistantPlace(context)
@@ -77,7 +77,7 @@ async function sent(context: Context, content: string, { wait, attach = [], reco
   await context.out.record(message, sentFields)
 }
 
-/** The assistant is a card that no list shows, and that the first message makes. */
+/** The assistant is a card that no list shows. The first message creates it. */
 async function assistantPlace(context: Context): Promise<CardPlace | undefined> {
   const { id: projectId } = await context.project()
   const { cardId } = await context.client.assistant.get({ projectId })
@@ -85,8 +85,8 @@ async function assistantPlace(context: Context): Promise<CardPlace | undefined> 
 }
 
 const nobodyAsked = () =>
-  new Failure('notFound', 'nobody has asked the assistant anything yet', {
-    hint: 'ask first: board assistant send "..."',
+  new Failure('notFound', 'the assistant has no messages yet', {
+    hint: 'to ask a question: board assistant send "..."',
   })
 
 function fail(failure: Failure): never {

@@ -4,7 +4,7 @@ import { originOf } from '../context/discovery.ts'
 import { usage } from '../failures/failure.ts'
 import { askSecret, readText } from '../input/prompt.ts'
 
-/** Accepts an invitation as whoever is signed in. */
+/** Accepts an invitation for the signed-in user. */
 export async function accept(command: Command, { invitationFile }: { invitationFile?: string }): Promise<void> {
   const context = await openUserContext(command)
   const text =
@@ -23,8 +23,8 @@ export function invitationToken({ connection }: Context, text: string): string {
   const given = text.trim()
   const token = /^(?:.*#invitation=)?(svc_in_[0-9A-Za-z]+)$/.exec(given)?.[1]
   if (token === undefined)
-    throw usage('that is no invitation', {
-      hint: 'it is a link that ends in #invitation=svc_in_..., or that last part',
+    throw usage('the text is not an invitation', {
+      hint: 'an invitation is a link that ends in #invitation=svc_in_..., or its last part',
     })
   const origin = originOf(given)
   if (origin !== undefined && origin !== 'null' && origin !== originOf(connection.url))

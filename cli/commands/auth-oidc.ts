@@ -12,12 +12,12 @@ import { keep, openAnonymous, type SignedIn } from './auth-sign.ts'
 const usualWaitSecs = 300
 
 /**
- * Signs in with a browser. What comes back to this machine is a one-time code that is worth nothing without the verifier, which
- * never leaves the program but to the server.
+ * Signs in with a browser. This machine receives only a one-time code. The code is useless without the verifier, which the
+ * program sends only to the server.
  */
 export async function loginOidc(command: Command, openIt: boolean): Promise<void> {
   const context = await openAnonymous(command)
-  if (context.globals.input === false) throw usage('--oidc needs somebody at a browser', { hint: 'give --with-token' })
+  if (context.globals.input === false) throw usage('--oidc requires a browser', { hint: 'use --with-token instead' })
   if (!(await context.client.auth.status()).oidcEnabled)
     throw new Failure('conflict', 'this server has no single sign-on', {
       hint: 'sign in with: board auth login',
@@ -44,12 +44,12 @@ async function signIn(context: Context, loopback: Loopback, openIt: boolean): Pr
     await answer('You are signed in', 'You can close this page and go back to the terminal.')
     return signedIn
   } catch (error) {
-    await answer('You are not signed in', 'The terminal says why. You can close this page.')
+    await answer('You are not signed in', 'For the reason, see the terminal. You can close this page.')
     throw error
   }
 }
 
-/** Prints the address always: the browser may be one that cannot be opened from here. */
+/** Always prints the address, because this program might not be able to open the right browser. */
 async function show(url: string, openIt: boolean): Promise<void> {
   const isOpen = openIt && (await openBrowser(url))
   talk(
@@ -69,9 +69,13 @@ function inTime(visit: Promise<Visit>, secs: number): Promise<Visit> {
     const timer = setTimeout(
       () =>
         reject(
-          new Failure('timedOut', `nobody signed in within ${secs === usualWaitSecs ? '5 minutes' : `${secs} s`}`, {
-            hint: 'start again with: board auth login --oidc',
-          }),
+          new Failure(
+            'timedOut',
+            `the sign-in did not finish within ${secs === usualWaitSecs ? '5 minutes' : `${secs} s`}`,
+            {
+              hint: 'start again with: board auth login --oidc',
+            },
+          ),
         ),
       secs * 1000,
     )

@@ -65,7 +65,7 @@ export async function status(command: Command, { exitStatus }: { exitStatus?: bo
     context.out.done(
       server.hasUsers
         ? 'Not signed in. Sign in with: board auth login'
-        : 'Nobody has an account yet. Make the first one with: board auth setup',
+        : 'The server has no accounts yet. Create the first one with: board auth setup',
     )
   if (!me && exitStatus) throw new Failure('denied', 'not signed in', { see: 'board auth login --help' })
 }

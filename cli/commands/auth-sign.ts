@@ -21,12 +21,12 @@ export interface SignedIn {
   user?: { email: string; role: string }
 }
 
-/** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */
+/** Creates the first user. Prompts for missing values, and for the setup code only if the server requires it. */
 export async function setup(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
   if ((await context.client.auth.status()).hasUsers)
     throw new Failure('conflict', 'the first user exists already', {
-      hint: 'sign in with: board auth login, or make an account with: board auth register',
+      hint: 'sign in with: board auth login, or create an account with: board auth register',
     })
   const email = options.email ?? (await ask(context, 'Email', '--email'))
   const person = { email, displayName: options.name, password: await newPassword(context, options) }
@@ -41,7 +41,7 @@ export async function setup(command: Command, options: SignOptions): Promise<voi
   await keep(context, signedIn)
 }
 
-/** Creates an account where the server lets anybody do so. */
+/** Creates an account on a server with open registration. */
 export async function register(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
   if (options.invitationFile === '-' && options.passwordStdin)
@@ -61,7 +61,7 @@ export async function register(command: Command, options: SignOptions): Promise<
   )
 }
 
-/** Signs in with a password, or keeps a token that somebody made. */
+/** Signs in with a password, or stores an existing token. */
 export async function login(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
   if (options.withToken) return keep(context, await checked(context.connection, await readStdin('--with-token')))
@@ -72,7 +72,7 @@ export async function login(command: Command, options: SignOptions): Promise<voi
   await keep(context, await context.client.auth.login({ email, password }))
 }
 
-/** Ends the profile's token on the server, and forgets it here even if the server is away. */
+/** Revokes the profile's token on the server and deletes it locally, even if the server is offline. */
 export async function logout(command: Command): Promise<void> {
   const context = await openContext(command)
   const name = profileName(context)
@@ -94,7 +94,7 @@ export async function logout(command: Command): Promise<void> {
   context.out.done(`Signed out of ${context.connection.url}.`)
 }
 
-/** A context for whoever signs in: no token counts but the local one, which shows that the server is this account's own. */
+/** Opens a context for a sign-in. It uses only the local token, which proves that this account runs the server. */
 export async function openAnonymous(command: Command): Promise<Context> {
   const context = await openContext(command)
   const { token } = context.connection
@@ -103,12 +103,12 @@ export async function openAnonymous(command: Command): Promise<Context> {
   return { ...context, connection, client: createClient(connection) }
 }
 
-/** A password that somebody makes up: typed twice, or from stdin. */
+/** Reads a new password: typed twice, or from stdin. */
 export async function newPassword(context: Context, options: SignOptions): Promise<string> {
   if (options.passwordStdin) return readStdin('--password-stdin')
   const password = await askSecret(context, 'Password (at least 8 characters)', '--password-stdin')
-  if ([...password].length < 8) throw usage('the password is too short', { hint: 'it has at least 8 characters' })
-  if (password !== (await askSecret(context, 'The same again', '--password-stdin')))
+  if ([...password].length < 8) throw usage('the password is too short', { hint: 'use at least 8 characters' })
+  if (password !== (await askSecret(context, 'Repeat the password', '--password-stdin')))
     throw usage('the two passwords differ')
   return password
 }
@@ -120,7 +120,7 @@ async function checked(connection: Connection, token: string): Promise<SignedIn>
   if (!token.startsWith('svc_ak_')) return { token, user: await createClient({ ...connection, token }).auth.me() }
   const { status } = await send({ ...connection, token }, 'GET', '/api/external/projects/1/boards')
   if (status === 401)
-    throw new Failure('denied', 'the server does not take that key', { hint: 'it may be revoked or expired' })
+    throw new Failure('denied', 'the server rejects the key', { hint: 'the key might be revoked or expired' })
   return { token }
 }
 

@@ -95,7 +95,7 @@ function registerAccount(command: Command, verb: Verb): void {
   example(
     verb('sessions', 'List where you are signed in, or end a sign-in').option(
       '--end <id>',
-      'end this sign-in; whoever uses it is signed out at once',
+      'end this sign-in; its clients are signed out immediately',
     ),
     'board auth sessions',
     'board auth sessions --end 12',
@@ -110,7 +110,7 @@ function registerShow(command: Command, verb: Verb): void {
   ).action(() => logout(command))
 
   example(
-    verb('status', 'Show the server, who you are there, and where each value came from').option(
+    verb('status', 'Show the server, your account and the source of each value').option(
       '--exit-status',
       'exit 4 when not signed in',
     ),

@@ -72,7 +72,7 @@ async function newestHere(command: Command): Promise<string> {
   const newest = await findNewest(dataFolder())
   if (newest === undefined)
     throw new Failure('notFound', `there is no backup in ${dataFolder()}`, {
-      hint: 'make one: board backups create',
+      hint: 'create one: board backups create',
       see: 'board backups list',
     })
   return newest
@@ -122,7 +122,7 @@ export function registerRestore(backups: Command): void {
   )
 }
 
-/** The server that is meant; nothing when that is this machine's, and it does not run. */
+/** Opens the selected server. Returns undefined if it is the local server and the server is stopped. */
 async function openUnlessStopped(command: Command): Promise<Context | undefined> {
   const { url, local } = discover(globalsOf(command))
   if (!url || (local && (await findLocalServer()).state !== 'running')) return undefined
@@ -142,7 +142,7 @@ async function restoreThere(
   const name = found.filename
   if (dryRun)
     return out.line(
-      `would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${discovery.url!.value}, and keep what is there as a backup`,
+      `would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${discovery.url!.value}, and keep the current data as a backup`,
     )
   await confirmByName(
     context,
@@ -165,7 +165,7 @@ async function known({ client }: Context, filename: string): Promise<Backup> {
   return backup
 }
 
-/** Puts a file on the server unless it is there already, and tells its name there. */
+/** Uploads a file unless the server has it already. Returns its name on the server. */
 async function put(context: Context, path: string): Promise<string> {
   const sha256 = await hashOf(path)
   const present = (await context.client.backups.list()).find(each => each.sha256 === sha256)
@@ -198,7 +198,9 @@ async function restoreHere(
   const path = await findFile(wanted, dataDir)
   const { filename, createdAt, size } = await verified(command, out, path)
   if (dryRun)
-    return out.line(`would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep what is there`)
+    return out.line(
+      `would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep the current data`,
+    )
   await confirmByName(
     { mayAsk },
     `Restoring ${filename} from ${createdAt} replaces everything in ${dataDir}.`,

@@ -29,7 +29,7 @@ export function register(backups: Command): void {
   registerDelete(backups)
 }
 
-/** A backup holds everything, and may hold the key to it. */
+/** Backups hold all data and can include the encryption key. */
 const secretMode = 0o600
 
 interface CreateOptions {

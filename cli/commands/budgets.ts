@@ -122,7 +122,7 @@ function registerDelete(budgets: Command): void {
   example(command, 'board budgets delete 3')
 }
 
-/** What a budget is for, as somebody wrote it. @throws Failure (usage, not found) */
+/** Parses the scope of a budget. @throws Failure (usage, not found) */
 async function scopeOf(context: Context, text: string): Promise<{ scope: Budget['scope']; scopeId: string }> {
   const [, kind = '', name] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? []
   if (kind === 'project')

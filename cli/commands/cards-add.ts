@@ -43,7 +43,7 @@ const examples = [
   'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run',
   'board cards add "Nightly audit" --unless-exists -q',
   'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
-  'board cards add "Mend what the picture shows" --attach screenshot.png --run',
+  'board cards add "Fix the bug in the screenshot" --attach screenshot.png --run',
   'board cards add "Rename the table" --agent codex --model gpt-5 --effort low',
   'board cards add "Write the tests" --blocked-by 12,13 --parent 7',
   'board cards add "Document the API" --blocked-by 12 --base-card 12',
@@ -95,7 +95,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '-T, --template <file>',
-        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels, priority, due, estimate, assignees, agent, profile, model, mode and effort may stand between two --- at its head',
+        'Markdown, or - for stdin: its first line is the title, the rest the prompt; front matter between two --- lines can set column, labels, priority, due, estimate, assignees, agent, profile, model, mode and effort',
       ).conflicts(['from', 'promptFile']),
     )
     .addOption(
@@ -139,16 +139,18 @@ async function addWith(context: Context, title: string | undefined, prompt: stri
   )
   context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
   if (isNew && made.startAt && !options.run)
-    context.out.done(`It starts by itself only in an active column: board cards move ${made.id} --to <column>`)
+    context.out.done(
+      `The card starts automatically only in an active column: board cards move ${made.id} --to <column>`,
+    )
   await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
 }
 
-/** The current project; where the folder belongs to projects of several owners, it is said which one is meant. */
+/** Returns the current project. If the folder also belongs to projects of other owners, prints the selected one. */
 async function projectForNew(context: Context): Promise<string> {
   const { id, name, besides = [] } = await context.project()
   if (besides.length > 0)
     context.out.done(
-      `In project ${id} "${name}". This folder is also in ${besides.map(each => `${each.id} "${each.name}"`).join(', ')} of somebody else: -P names it.`,
+      `In project ${id} "${name}". This folder is also in ${besides.map(each => `${each.id} "${each.name}"`).join(', ')} of another owner: use -P to select it.`,
     )
   return id
 }
@@ -192,7 +194,10 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
 type Column = Awaited<ReturnType<typeof resolveColumn>>
 type FindColumn = (wanted: string | undefined) => Promise<Column | undefined>
 
-/** Makes a card, or finds it. With `--run` one whose agent cannot start is not made, unless files are to be attached to it first. */
+/**
+ * Creates a card, or finds it. If `--run` is set and the agent cannot start, no card is created, unless files must be attached
+ * first.
+ */
 async function add(
   context: Context,
   projectId: string,
@@ -241,7 +246,7 @@ async function add(
   return { made, isNew: true }
 }
 
-/** The plan that a file says, as far as the command line says nothing else. */
+/** Returns the plan from a file. Command-line options override it. */
 const planned = (text: CardText, { priority, due, estimate, startAt }: PlanOptions): PlanOptions => ({
   startAt,
   priority: priority ?? text.priority,
@@ -256,7 +261,7 @@ async function withFiles(context: Context, made: Card, files: readonly string[],
     await upload(context, place, files)
     return isRun ? await runCard(context, place) : await getCard(context, place)
   } catch (error) {
-    context.out.warn(`card ${made.id} was added all the same (see: board cards attachments ${made.id})`)
+    context.out.warn(`card ${made.id} was still added (see: board cards attachments ${made.id})`)
     throw error
   }
 }

@@ -112,8 +112,8 @@ function registerDetach(cards: Command): void {
 }
 
 /**
- * Stops what is done to an attachment of another project than the current one, if there is one.
- * @throws Failure (not found) with that project's name
+ * Rejects an attachment of a project other than the current one.
+ * @throws Failure (not found) with the name of the attachment's project
  */
 async function requireHere(context: Context, attachmentId: string): Promise<void> {
   const here = await context.projects()
@@ -127,7 +127,7 @@ async function requireHere(context: Context, attachmentId: string): Promise<void
     if (await isIn(id)) throw await elsewhere(context, `attachment ${attachmentId}`, id)
 }
 
-/** Uploads files to a card. What was uploaded before a failure is printed. */
+/** Uploads files to a card. After a failure, prints the files that were uploaded. */
 async function attached(context: Context, place: CardPlace, files: readonly string[]): Promise<void> {
   const done: Attachment[] = []
   try {

@@ -79,12 +79,12 @@ export function registerVerbs(cards: Command): void {
       if (updated.remark !== null) context.out.warn(updated.remark)
       context.out.done(
         updated.resolving
-          ? `It conflicts. The agent of card ${id} was told to resolve that; then run board cards update ${id} once more.`
+          ? `The branch has conflicts. The agent of card ${id} is resolving them. Then run board cards update ${id} again.`
           : updated.updated
             ? `Updated ${updated.branch}.`
             : updated.remark !== null
-              ? `${updated.branch} stays as it is.`
-              : `${updated.branch} has the newest of its base already.`,
+              ? `${updated.branch} is unchanged.`
+              : `${updated.branch} is up to date with its base.`,
       )
       await context.out.record(updated, updatedFields)
     })

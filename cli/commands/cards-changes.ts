@@ -87,7 +87,7 @@ function registerApproval(cards: Command): void {
     .command('summary <card>')
     .summary('Summarize the work on a card')
     .description(
-      "Summarize the work on a card. A working agent is asked for the summary. Otherwise, it is the agent's last message.",
+      "Summarize the work on a card. If the agent is working, it writes the summary. Otherwise, the summary is the agent's last message.",
     )
     .action(async (id: string) => {
       const context = await openContext(summary)

@@ -17,7 +17,7 @@ export function registerVerbs(cards: Command): void {
       )
       await context.out.did(
         card,
-        chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`,
+        chosen === null ? `Removed the credential of card ${id}.` : `Card ${id} uses credential ${chosen}.`,
       )
     })
   example(credential, 'board cards credential 12 work', 'board cards credential 12 none')

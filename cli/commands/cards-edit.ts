@@ -55,7 +55,7 @@ interface Change extends Partial<AgentChoice> {
   useWorktree?: boolean
   autoMode?: boolean
 }
-/** What is added to the lists that a card has, and taken away from them. */
+/** Values to add to the lists of a card, and values to remove. */
 interface ListChange {
   addLabel: readonly string[]
   removeLabel: readonly string[]
@@ -239,7 +239,7 @@ const assigneeIdsOf = ({ assignees }: Assigned): string[] =>
 const assigneeNamesOf = ({ assignees }: Assigned): string[] =>
   assignees.flatMap(each => ('name' in each ? [each.name] : []))
 
-/** Who is to be taken off a card: whoever it has of that name, with an account or without, or else somebody of the project. */
+/** Returns the IDs of assignees to remove. Matches the card's assignees by name first, then the people of the project. */
 async function leaving(
   context: Context,
   place: CardPlace,
@@ -266,7 +266,7 @@ async function editInEditor(context: Context, ids: string[]): Promise<void> {
     const before = cardText(card)
     await edit(before, `card-${id}.md`, async after => {
       if (after === before) return context.out.done('Nothing was changed.')
-      // Not over what somebody else has written meanwhile.
+      // If-Match prevents overwriting a change by another client.
       await context.client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })
       context.out.done(`Edited card ${id}.`)
     })

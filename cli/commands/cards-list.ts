@@ -112,7 +112,7 @@ const columnsFor = ({ filter = {} }: CardQuery) => {
   return isPlan || [assigneeId, priority, dueBefore].some(each => each !== undefined) ? planColumns : cardColumns
 }
 
-/** What came without the names of its columns gets them where they are shown. */
+/** Returns whether lists that lack column names must look them up. */
 export const showsColumns = ({ out, external }: Context): boolean => !out.quiet && (external || out.json)
 
 async function watch(context: Context, project: Project, query: CardQuery): Promise<void> {

@@ -14,7 +14,7 @@ import { collect } from '../parsing/arguments.ts'
 export interface InRepository {
   repository?: string
 }
-/** What a pull request says. */
+/** The title and body of a pull request. */
 interface Texts {
   title?: string
   body?: string
@@ -48,7 +48,7 @@ export function registerEdit(pr: Command): void {
     .option('-b, --body <text>', 'new text')
     .addOption(new Option('-F, --body-file <file>', 'file with the text, or - for stdin').conflicts('body'))
     .addOption(
-      new Option('-e, --editor', 'change title and body, as they are on the forge, in your editor').conflicts([
+      new Option('-e, --editor', 'edit the current title and body in your editor').conflicts([
         'title',
         'body',
         'bodyFile',
@@ -116,8 +116,8 @@ async function change({ client, out }: Context, id: string, wanted: Change): Pro
 }
 
 /**
- * Lets the person change title and body of a card's pull request, one that is open or one to be, and takes what they changed.
- * @throws Failure (usage) where nobody can
+ * Opens title and body of a card's open or future pull request in the person's editor, and saves the changes. @throws Failure
+ * (usage) without a terminal
  */
 export async function editTexts(
   context: Context,

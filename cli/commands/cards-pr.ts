@@ -209,7 +209,7 @@ function registerContinue(pr: Command): void {
     const pull = await inItsProject(context, id, place =>
       context.client.pullRequests.continue({ ...place, repository }),
     )
-    context.out.done(`Going on with #${pull.number}: its agent is told what is still open there, if anything is.`)
+    context.out.done(`Resumed #${pull.number}. Its agent receives the open feedback, if any.`)
     await context.out.record(pull, pullFields)
   })
   example(goOn, 'board cards pr continue 12')

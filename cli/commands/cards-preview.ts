@@ -19,9 +19,9 @@ interface Options {
 }
 
 const pollMs = 1000
-/** A quarter of the time after which the server ends a preview that nobody asks for. */
+/** A quarter of the time after which the server stops a preview without requests. */
 const renewMs = 30_000
-/** When it is said that nothing listens yet. */
+/** The time after which the command reports that nothing listens on the port yet. */
 const slowMs = 15_000
 
 const fields: Column<Preview>[] = [

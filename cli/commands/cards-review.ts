@@ -110,7 +110,7 @@ interface Added {
   comments: CommentInput[]
 }
 
-/** What the options say in words. @throws Failure (usage) */
+/** Parses the comments and the text from the options. @throws Failure (usage) */
 async function readAdded({ message, file, repository, line, side, comments: list }: ReviewOptions): Promise<Added> {
   if (message?.trim() === '') throw usage('the text is empty')
   if (file === undefined && (line !== undefined || side !== undefined))
@@ -164,7 +164,7 @@ async function addToDraft(
   return { before, draft }
 }
 
-/** Adds to the draft and sends it. Where that fails the draft is as it was: who tries again must not say it twice. */
+/** Adds to the draft and sends it. If sending fails, restores the draft, so that a retry does not duplicate comments. */
 async function sendWith(context: Context, place: CardPlace, verdict: Verdict, added: Added): Promise<void> {
   const { before, draft } = await addToDraft(context, place, added)
   const { reviews } = context.client
@@ -187,7 +187,7 @@ async function send({ client, out }: Context, place: CardPlace, verdict: Verdict
   const said = {
     comment: `Sent with ${counted(review.comments.length)}.`,
     approve: `Card ${place.cardId} is approved.`,
-    request_changes: `The agent of card ${place.cardId} is told of ${counted(review.comments.length)}.`,
+    request_changes: `The agent of card ${place.cardId} received ${counted(review.comments.length)}.`,
   }
   out.done(said[verdict])
   await out.record(review, reviewFields)
@@ -204,7 +204,7 @@ async function show(context: Context, place: CardPlace, { list }: ReviewOptions)
   await out.text(out.terminal.stdout ? harmless(text, true) : text)
 }
 
-/** Who may read reviews only has no draft. */
+/** Returns the caller's draft. It is empty for a caller who can only read reviews. */
 const ownDraft = ({ client }: Context, place: CardPlace): Promise<Draft> =>
   client.reviews.getDraft(place).catch((error: unknown) => {
     if (exitOf(error) === 'denied') return { body: '', comments: [], updatedAt: null }

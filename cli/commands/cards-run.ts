@@ -127,7 +127,10 @@ async function waited(
     : new Failure('failure', `${missed.length} of ${outcomes.length} did not get there`)
 }
 
-/** Finds the places of cards by what is done to each. That some failed is told of at the end: the others go on. */
+/**
+ * Runs an action on each card and returns the places of the cards. Failures don't stop the rest and are reported at
+ * the end.
+ */
 async function eachPlace(
   context: Context,
   ids: string[],

@@ -122,7 +122,7 @@ async function remove(
   context.out.done(`Comment ${commentId} is deleted.`)
 }
 
-/** `@[name](id)` for each of the people, as they stand before a text. */
+/** Returns `@[name](id)` for each person, as a prefix of the comment. */
 async function mentions(context: Context, { projectId }: CardPlace, wanted: string[] | undefined): Promise<string> {
   const ids = await resolvePeople(context, projectId, wanted)
   if (!ids || ids.length === 0) return ''

@@ -15,10 +15,9 @@ export function registerVerbs(cards: Command): void {
     .description('Show a card with its prompt.')
     .option('--prompt', 'print only the prompt')
     .addOption(
-      new Option(
-        '--web',
-        'open it in your browser, with what its agents say and do; in a pipe, print its address',
-      ).conflicts('prompt'),
+      new Option('--web', 'open the card and its transcript in your browser; in a pipe, print the address').conflicts(
+        'prompt',
+      ),
     )
     .action(async (id: string, { prompt, web }: { prompt?: boolean; web?: boolean }) => {
       const context = await openContext(view)
@@ -59,7 +58,7 @@ async function shown(context: Context, id: string): Promise<void> {
   await showPage(context, pagePath.card(projectId, id))
 }
 
-/** The prompt as it is, ready to be given to `--prompt-file -`. */
+/** Prints the prompt verbatim, ready for `--prompt-file -`. */
 async function printPrompt({ out }: Context, prompt: string): Promise<void> {
   if (out.json) return out.value(prompt)
   await out.text((out.terminal.stdout ? harmless(prompt, true) : prompt).replace(/\n?$/, '\n'))

@@ -34,7 +34,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '--remove',
-        'delete the folder of the worktree that the board made, unless work in it is nowhere else',
+        'delete the worktree folder that the board created, unless it holds unsaved work',
       ).conflicts(['attach', 'detach']),
     )
     .action(async (id: string, { attach, detach, remove }: { attach?: string; detach?: boolean; remove?: boolean }) => {
@@ -95,7 +95,7 @@ async function withFolder(context: Context, place: CardPlace, card: Card): Promi
 async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: branch }: Card): Promise<void> {
   if (!branch)
     throw new Failure('conflict', `card ${id} has no branch yet`, {
-      hint: 'its agent makes it when it starts',
+      hint: 'the agent creates the branch when it starts',
       see: `board agents view ${id}`,
     })
   const top = await topLevelOf(process.cwd())
@@ -141,7 +141,7 @@ async function fetched(top: string, id: string, branch: string): Promise<void> {
 const switchTo = (top: string, ...args: string[]): Promise<void> =>
   must(top, 'switch', '--quiet', '--no-overwrite-ignore', ...args)
 
-/** An agent need not commit what it does, and what it has not committed is in no branch. */
+/** Warns of uncommitted work, because an agent might not commit its work and no branch contains it then. */
 async function tellOfMore({ client, out }: Context, place: CardPlace, top: string): Promise<void> {
   const more = await Promise.all([client.agents.get(place), client.agents.diff(place)]).catch((error: unknown) => {
     if (error instanceof ApiFailure) return undefined

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { grouped } from '../help/help.ts'
 
-/** Which verbs stand in which file. Only the file of the verb that is meant is loaded: a list needs nothing of what follows agents. */
+/**
+ * The file of each verb. Only the requested verb's file is loaded, so that a list does not load the code that follows agents.
+ */
 const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards: Command): void }>][] = [
   ['list', () => import('./cards-list.ts')],
   ['view read', () => import('./cards-view.ts')],

@@ -14,7 +14,7 @@ import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptO
 import { boardsOf, columnsOf, resolveBoard, resolveColumn } from '../context/resolve.ts'
 
 type BoardColumn = Output<Contract['columns']['update']>
-/** What an API key sees of a column has neither its prompt nor its agent. */
+/** A column in a list. An API key receives neither its prompt nor its agent. */
 type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> &
   Partial<Omit<BoardColumn, 'columnType'>> & { columnType: string }
 
@@ -181,10 +181,10 @@ const addColumnOptions = (command: Command): Command =>
     .option('--closed <column>', 'column for cards whose pull requests are closed (default: no move)')
     .option('--no-closed', 'do not move these cards')
 
-/** What the options say of the limit; what is not given is undefined. */
+/** The limit options. A field is undefined if its option is not set. */
 const limitOf = ({ limit, pull }: LimitOptions) => ({ wipLimit: limit === false ? null : limit, pull })
 
-/** The columns that the options name, on the same board; what is not given is undefined. */
+/** The columns that the options name, on the same board. A field is undefined if its option is not set. */
 async function afterOf(context: Context, projectId: string, boardId: string, { merged, closed }: AfterOptions) {
   const idOf = async (wanted: string | false | undefined) =>
     wanted ? (await resolveColumn(context, projectId, wanted, boardId)).id : wanted === false ? null : undefined

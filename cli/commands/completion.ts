@@ -11,7 +11,7 @@ interface Shell {
   file: string
   /** Where the shell looks for the completions of one person. */
   place: () => string
-  /** What there is to do once it is there. */
+  /** Returns the next step after the script is installed. */
   next: (place: string) => string
 }
 

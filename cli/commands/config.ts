@@ -17,7 +17,7 @@ BOARD_CARD_COLUMN, BOARD_CARD_BRANCH, BOARD_PROJECT, BOARD_PROJECT_NAME and BOAR
     {"key": "b", "name": "Notify", "run": "notify-send \\"$BOARD_CARD_TITLE\\"", "background": true}
   ]`
 const switches = ['on', 'off']
-/** The values of what is chosen rather than written. */
+/** The allowed values of settings that accept a fixed set. */
 const choicesOf: Partial<Record<ConfigKey, readonly string[]>> = {
   prompt: switches,
   color: switches,

@@ -16,7 +16,7 @@ type Credential = Output<Contract['credentials']['list']>[number]
 type Masked = Output<Contract['credentials']['get']>
 type Day = Output<Contract['credentials']['usage']>['byDay'][number]
 type Provider = Credential['provider']
-/** What a credential is sent with. Values of headers are secrets, as the key is. */
+/** The secret parts of a credential: its key and header values. */
 interface SecretOptions {
   apiKeyStdin?: boolean
   headerStdin?: string
@@ -167,7 +167,7 @@ async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOpt
   return Object.keys(headers).length > 0 ? headers : undefined
 }
 
-/** Says where to enter which code, also with `--quiet`, and waits for it. What came to nothing is deleted. */
+/** Prints the code and where to enter it, also with `--quiet`, and waits. Deletes the credential if the authorization fails. */
 async function authorize(
   { client }: Context,
   name: string,
@@ -189,7 +189,7 @@ async function authorize(
     await client.credentials.delete({ id })
     throw new Failure(
       status === 'expired' ? 'timedOut' : 'failure',
-      status === 'expired' ? 'nobody entered the code in time' : 'the authorization was refused',
+      status === 'expired' ? 'the code was not entered in time' : 'the authorization was refused',
       { see: 'board credentials add --help' },
     )
   }

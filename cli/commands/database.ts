@@ -103,8 +103,8 @@ function serverOf(text: string): string {
   try {
     return databaseOf(text)
   } catch {
-    throw usage(`${text} is no address of a libSQL server`, {
-      hint: 'such as ws://db.example.com:8080; a backup file goes with --to',
+    throw usage(`${text} is not the address of a libSQL server`, {
+      hint: 'for example ws://db.example.com:8080; for a backup file, use --to',
     })
   }
 }

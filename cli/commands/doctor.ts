@@ -33,10 +33,7 @@ export function register(command: Command): void {
         'Check this machine and its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit with 1 if a check failed. With "agents", show for each agent the folder, the version and whether the board was tested with it, the sign-in, the modes and models, and the result of its last check.',
       )
       .addOption(new Option('--fix', 'fix problems that can be fixed automatically').conflicts(['start', 'greet']))
-      .option(
-        '--start',
-        'with agents: start each one that is installed and end it again, which asks no model and is free',
-      )
+      .option('--start', 'with agents: start and stop each installed agent, without a model request and free of charge')
       .option('--greet', 'with agents: ask each one for a sentence, which costs tokens, and report the cost')
       .option('-y, --yes', 'with --greet: skip the confirmation prompt'),
     'board doctor',
@@ -81,7 +78,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     shown.map(({ fix: _, ...rest }) => rest),
     columns,
   )
-  if (!fix && findings.some(finding => finding.fix)) out.done('Some of it is mended by: board doctor --fix')
+  if (!fix && findings.some(finding => finding.fix)) out.done('To fix some of these problems: board doctor --fix')
   if (findings.some(({ check }) => check === 'agents')) out.done('More about agents: board doctor agents')
   const failures = shown.filter(({ result }) => result === 'failed')
   if (failures.length > 0)

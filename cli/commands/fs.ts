@@ -22,7 +22,7 @@ const columns: Column<Entry>[] = [
   { name: 'name', style: 'title', value: entry => entry.name },
   { name: 'path', hidden: true, value: entry => entry.path },
 ]
-// Where one looks from must be told whole.
+// Root folders are listed by their complete path.
 const roots: Column<Entry>[] = [
   ...columns.filter(({ name }) => name !== 'name' && name !== 'path'),
   { name: 'path', style: 'title', value: entry => entry.path },
@@ -62,7 +62,7 @@ async function list(context: Context, path: string | undefined): Promise<void> {
   if (out.quiet) out.ids(entries.map(entry => harmless(entry.path)))
   else
     await out.list(entries, path === undefined ? roots : columns, {
-      empty: path === undefined ? 'There is no folder that you may see.' : 'The folder is empty.',
+      empty: path === undefined ? 'There are no folders that you can access.' : 'The folder is empty.',
     })
   if (truncated) out.warn(`the folder holds more; these are ${entries.length}`)
 }
@@ -86,7 +86,7 @@ async function print(context: Context, path: string, output: string | undefined)
       'file',
     )
   if (out.terminal.stdout && first.encoding === 'base64')
-    throw new Failure('usage', `${path} is no text (${first.contentType})`, { hint: 'to save it: -o FILE' })
+    throw new Failure('usage', `${path} is not a text file (${first.contentType})`, { hint: 'to save it: -o FILE' })
   if (out.terminal.stdout && !first.truncated)
     return out.text(harmless(first.content, true).replace(/([^\n])$/, '$1\n'))
   const bytes = Readable.from(parts(first, read))

@@ -6,7 +6,7 @@ import { createOutput } from '../output/createOutput.ts'
 import { nearest } from '../output/text.ts'
 import { topics } from '../help/topics.ts'
 
-/** Prints the help of the command or topic that the words name. `load` loads what is below a noun. */
+/** Prints the help of a command or topic. `load` loads the subcommands of a noun. */
 export async function showHelp(
   program: Command,
   words: readonly string[],

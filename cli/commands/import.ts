@@ -66,7 +66,7 @@ export function register(command: Command): void {
     .option('-y, --yes', 'skip the confirmation prompts, also if another project has the folder')
     .addHelpText(
       'after',
-      "\nIn a project, cards go to the columns of the project's first board that have the\nlists' names; columns that it lacks are made.",
+      "\nIn a project, cards go to the columns of the project's first board that have the\nlists' names. Missing columns are created.",
     )
     .action(async (format: ImportFormat, file: string, flags: Flags) => {
       const context = await openUserContext(command)
@@ -88,7 +88,7 @@ function mapping(text: string, before: Record<string, string> = {}): Record<stri
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
-/** Gives the file's path; stdin is kept in a file of its own for that long. */
+/** Passes the file's path to `use`. Stores stdin in a temporary file during the call. */
 async function withFile(file: string, use: (path: string) => Promise<void>): Promise<void> {
   if (file !== '-') {
     const found = await stat(file).catch(error => {
@@ -157,7 +157,7 @@ async function targetOf(context: Context, format: ImportFormat, wantsNew: boolea
   return context.project()
 }
 
-/** What board export wrote has whole projects in it, so that in a project's folder somebody may mean either. */
+/** A file from `board export` holds complete projects, so that an import into a project's folder is ambiguous. */
 async function confirmNew(
   context: Context,
   format: ImportFormat,
@@ -175,7 +175,7 @@ async function confirmNew(
 }
 
 interface Sending {
-  /** Aborted, with what is to be told, when nobody waits any longer. */
+  /** Aborted with the error to report when the command stops waiting. */
   signal: AbortSignal
   onProgress: (sentBytes: number) => void
   wasInterrupted: boolean
@@ -183,8 +183,8 @@ interface Sending {
 }
 
 /**
- * Shows how far an import is, and follows Ctrl-C: while the file is sent, nothing is made. Once the server has all of it, an
- * import may be made: the answer is awaited, unless Ctrl-C comes again.
+ * Shows the progress of an import and handles Ctrl-C. While the file is sent, nothing is created. After the server has the
+ * complete file, the import can succeed: the command waits for the answer unless Ctrl-C is pressed again.
  */
 function followSending(out: Out, name: string, size: number): Sending {
   const stop = new AbortController()
@@ -192,7 +192,7 @@ function followSending(out: Out, name: string, size: number): Sending {
   let sentBytes = 0
   let sentAtMs: number | undefined
   const tick = setInterval(() => {
-    // A line that stands still is told of, too.
+    // Update the line even without progress.
     if (sentAtMs === undefined) progress.to(sentBytes)
     else progress.waiting(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
   }, 250)
@@ -215,7 +215,7 @@ function followSending(out: Out, name: string, size: number): Sending {
     if (sentAtMs === undefined) return stop.abort(new Failure('interrupted', 'interrupted; nothing was imported'))
     if (sending.wasInterrupted)
       return stop.abort(
-        new Failure('interrupted', 'interrupted; the server ends the import, or has made all of it by now', {
+        new Failure('interrupted', 'interrupted; the server cancels the import, or has already completed it', {
           see: 'board projects list',
         }),
       )
@@ -226,7 +226,7 @@ function followSending(out: Out, name: string, size: number): Sending {
   return sending
 }
 
-/** Prints what is wrong with a file, one thing a line. */
+/** Prints the errors of a file, one per line. */
 function faulty(error: ApiFailure, out: Out): unknown {
   if (error.details.length < 2) return error
   for (const { path, message } of error.details) out.warn(`${path} ${message}`)

@@ -23,7 +23,7 @@ const columns: Column<Key>[] = [
   { name: 'lastFour', header: 'ENDS IN', value: key => key.lastFour },
   { name: 'lastUsedAt', header: 'USED', style: 'time', value: key => key.lastUsedAt },
   { name: 'expiresAt', header: 'EXPIRES', style: 'time', value: key => key.expiresAt },
-  // The longest, and of an app always the same few: last, for a narrow terminal does without what is last.
+  // The last column, because apps have a fixed list of permissions and narrow terminals drop the last columns.
   { name: 'permissions', style: 'text', value: key => key.permissions },
 ]
 const newFields: Column<NewKey>[] = [
@@ -67,13 +67,16 @@ function registerCreate(keys: Command): void {
     .summary('Create an API key')
     .description('Create an API key, and show it once. With --quiet, only the key is printed.')
     .addOption(
-      new Option('--permission <permission>', 'what it may do; may be given several times')
+      new Option('--permission <permission>', 'permission of the key (repeat it)')
         .choices(permissions)
         .argParser(addPermission)
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option('--scope <scope>', 'where it may: the project of -P, all of an organization, or all of yours')
+      new Option(
+        '--scope <scope>',
+        'projects that the key can access: the project of -P, all of an organization, or all of yours',
+      )
         .choices(scopes)
         .default('project'),
     )

@@ -4,7 +4,7 @@ import { usage } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
 import { followPages } from '../requests/followPages.ts'
 
-/** What is asked of the audit log. */
+/** The query options of the audit log. */
 export interface AuditOptions {
   follow?: boolean
   limit: number
@@ -42,7 +42,7 @@ export async function showAudit(context: Context, { follow, limit, level, ...fil
   const entries = await read(context, filter, limit)
   if (!follow) return context.out.list(entries, columns, { empty: 'No entries.' })
   for (const entry of entries) await context.out.row(entry, columns)
-  // What came before `since` is older than what is followed.
+  // Followed entries are newer than `since`.
   const { since: _, ...going } = filter
   const after = Math.max(0, ...entries.map(({ id }) => Number(id)))
   await followPages(context.out, after || (await lastId(context)), {

@@ -53,7 +53,7 @@ async function serve(command: Command, { readOnly = false, tools }: Options): Pr
   }
 }
 
-/** Lines that are not blank. Of one that is too long only the beginning is given, which is no JSON. */
+/** Yields the lines that are not blank. Cuts off a line that is too long, so that it is invalid JSON. */
 async function* lines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {

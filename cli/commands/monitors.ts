@@ -94,7 +94,7 @@ function registerAdd(monitors: Command): void {
     .action(async (cardId: string, command: string, { every, description, cwd, allowUnsandboxed }: AddOptions) => {
       if (!allowUnsandboxed)
         throw usage("the command would run with the server's own permissions, outside of any sandbox", {
-          hint: 'if it may: --allow-unsandboxed',
+          hint: 'to allow this: --allow-unsandboxed',
         })
       const context = await openContext(add)
       const card = await monitorsOf(context, cardId)

@@ -141,7 +141,10 @@ function registerTalk(presession: Command): void {
   example(send, 'board presession send 7 "Only the web client."', 'board presession send 7 -F answers.md --wait')
 }
 
-/** Waits for the planning agent, and prints what it said after the message. @throws Failure (failure) when it failed, or the talk is over */
+/**
+ * Waits for the planning agent and prints its answer to the message. @throws Failure (failure) if the agent failed or the
+ * pre-session has ended
+ */
 async function printAnswer(
   context: Context,
   { projectId, sessionId }: { projectId: string; sessionId: string },

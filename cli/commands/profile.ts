@@ -65,7 +65,7 @@ async function list(command: Command): Promise<void> {
     email: profile.email ?? null,
     signedIn: profile.token !== undefined,
   }))
-  await out.list(rows, columns, { empty: 'There are no profiles. board auth login makes one.' })
+  await out.list(rows, columns, { empty: 'There are no profiles. To create one: board auth login' })
 }
 
 async function use(command: Command, name: string): Promise<void> {

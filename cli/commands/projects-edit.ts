@@ -89,18 +89,18 @@ const addTroubleOptions = (edit: Command): Command =>
     .addOption(
       new Option(
         '--on-limit <what>',
-        'when an agent reaches a usage limit: stop, wait until it ends, or next, which goes on with the first of --next',
+        'when an agent reaches a usage limit: stop, wait until the limit resets, or next to continue with the first of --next',
       ).argParser(onLimitOf),
     )
     .option(
       '--next <agent[:profile][:credential]>',
-      'what goes on at a usage limit, in this order (repeat it), each part by name or id, or empty; none for nothing',
+      'agent that continues at a usage limit (repeat it, in order), each part by name, ID or empty; none for none',
       collect,
     )
     .addOption(
       new Option(
         '--on-silence <what>',
-        'when an agent shows no sign of life for long (board serve --agent-silence): wait, and people are told once, or end its session',
+        'when an agent is silent for the time of board serve --agent-silence: wait, which notifies people once, or end its session',
       ).choices(OnSilence.options),
     )
     .addOption(

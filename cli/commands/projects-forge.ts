@@ -94,7 +94,7 @@ export function registerForge(projects: Command): void {
     .addOption(
       new Option(
         '--new-webhook-secret',
-        'make the secret that signs what the forge delivers, and show it once, with the address; an earlier one ends',
+        'replace the secret that signs webhook deliveries of the forge, and show it once with the address',
       ).conflicts(changing),
     )
     .action(async (wanted: string | undefined, { credential, newWebhookSecret, ...options }: Options) => {

@@ -121,8 +121,10 @@ function registerSet(member: Command): void {
 /** Prints an invitation's link for the only time: alone with `--quiet`, so that it can go straight into a file. */
 async function printInvited({ out }: Context, invited: Invited): Promise<void> {
   if (out.quiet && !out.json) return out.line(invited.link)
-  out.done(`Invited ${invited.email}. Pass the link on now, it is not shown again; whoever has it may accept it once.`)
-  out.done('They sign in or register, and then: board auth accept')
+  out.done(
+    `Invited ${invited.email}. Share the link now, because it is not shown again. Anyone who has the link can accept it once.`,
+  )
+  out.done('After they sign in or register, they run: board auth accept')
   await out.record(invited, invitedColumns)
 }
 

@@ -64,13 +64,13 @@ export function registerSandbox(projects: Command): void {
     .option('--disallow <host>', 'host to remove from the list (repeatable)', collect)
     .option(
       '--cache <folder>',
-      'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
+      'writable folder in the home folder, for example ~/.npm (repeat it; none for none)',
       collect,
     )
     .addOption(
       new Option(
         '--monitors <which>',
-        'monitors of agents in the sandbox, which run outside of it. ask: once a person who can run scripts allows them; allow: at once',
+        'monitors of sandboxed agents, which run outside the sandbox. ask: after approval by a person who can run scripts; allow: immediately',
       ).choices(['ask', 'allow']),
     )
     .action(async (wanted: string | undefined, options: Options) => {
@@ -116,7 +116,7 @@ async function show(context: Context, id: string): Promise<void> {
   for (const line of statusLines(status, sandbox.walls)) context.out.done(line)
 }
 
-/** What a server's sandbox is, and what to do where there is none. */
+/** Describes a server's sandbox. Without one, includes advice. */
 export function statusLines({ mode, kind, reason, advice }: Status, walls: Sandbox['walls'] = 'server'): string[] {
   if (walls === 'off' && mode !== 'require') return ['The agents of this project run without a sandbox.']
   if (kind !== 'none') return [`Agents run in a sandbox (${kind}).`]

@@ -13,7 +13,7 @@ type Found = Output<Contract['projects']['getWorktree']>
 type Effective = Found['effective']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['worktree']>
 
-/** What leaves a setting to board.json. */
+/** The value that restores a setting to board.json. */
 const inherited = 'board.json'
 type Inherited = typeof inherited
 
@@ -70,7 +70,7 @@ export function registerWorktree(projects: Command): void {
     )
     .option(
       '--max-time <time>',
-      'how long each of the commands may take but the preview: 30m',
+      'maximum time for each command except the preview, for example 30m',
       orWord(inherited, minutesOf),
     )
     .option(
@@ -133,7 +133,10 @@ async function agreeTo(context: Context, id: string, yes: boolean | undefined): 
   await context.out.did(agreed.effective, 'Agreed. It holds from the next start of an agent on.')
 }
 
-/** What a person agrees to. Lines after a command's first one are set in: none looks like another setting, or like the comment that ends the first. */
+/**
+ * Returns the terms that a person agrees to. Continuation lines of a command are indented, so that none looks like another
+ * setting or like the closing comment.
+ */
 const termsOf = (settings: Effective): string =>
   [
     ...commands.flatMap(name => (settings[name] === '' ? [] : [`${name}: ${settings[name]}`])),

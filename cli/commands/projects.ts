@@ -138,7 +138,7 @@ function registerCredential(projects: Command): void {
       await context.out.did(
         project,
         project.credentialId === null
-          ? `Project ${id} "${name}" has no credential of its own now.`
+          ? `Removed the credential of project ${id} "${name}".`
           : `Project ${id} "${name}" uses credential ${project.credentialId}.`,
       )
     })

@@ -158,7 +158,7 @@ async function edited(context: Context, wanted: string, options: EditOptions): P
   await context.out.record(schedule, scheduleFields(context.out))
 }
 
-/** What was typed of a template, as requests say it. */
+/** Returns the template options as request fields. */
 async function templateOf(context: Context, projectId: string, options: TemplateOptions) {
   const { column, label, assignee, priority, worktree, auto } = options
   const labels = label?.includes('none') ? [] : label

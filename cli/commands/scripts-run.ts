@@ -27,7 +27,7 @@ const statusColumns: Column<Row>[] = [
   { name: 'output', hidden: true, value: run => run.output },
   { name: 'outputStart', hidden: true, value: run => run.outputStart },
 ]
-/** Asked for what comes after this, the server leaves out what was printed. */
+/** A cursor beyond all output, so that the server omits the output. */
 const noOutput = Number.MAX_SAFE_INTEGER
 
 export function registerRun(scripts: Command): void {
@@ -37,7 +37,7 @@ export function registerRun(scripts: Command): void {
     .description('Run a script. A script has one run at a time. When it ends, its background processes are stopped.')
     .option(
       '-w, --wait',
-      'print its output as it comes until it has ended, at most --timeout; Ctrl-C ends the waiting, not the script',
+      'print the output until the script ends, at most --timeout; Ctrl-C stops the wait, not the script',
     )
     .option('--exit-status', "wait, and exit with the script's exit code")
     .addOption(reconnectOption())
@@ -90,7 +90,7 @@ async function started(context: Context, wanted: string, { wait, exitStatus, rec
   if (exitStatus) leave(place, run)
 }
 
-/** Takes over the exit code. What was cancelled or could not run has none that says so. */
+/** Exits with the script's exit code. A cancelled script, or one that could not run, has no exit code. */
 function leave({ scriptId }: ScriptPlace, run: ScriptStatus): void {
   if (run.status === 'succeeded') return
   if (!run.exitCode)

@@ -45,9 +45,9 @@ export function registerInstall(server: Command, program: string): void {
       await requireNoOther(service)
       await enableService(service)
       out.done(`Wrote ${service.path}.`)
-      out.done('The server starts by itself from now on, when you sign in.')
+      out.done('The server now starts automatically when you sign in.')
       if (service.manager === 'systemd' && !(await lingers()))
-        out.done('It ends when you sign out. To have it go on, and start with the machine: loginctl enable-linger')
+        out.done('The server stops when you sign out. To keep it running and start it at boot: loginctl enable-linger')
     })
   example(
     install,
@@ -69,7 +69,9 @@ export function registerInstall(server: Command, program: string): void {
       if (why === undefined) await disableService(service)
       else {
         await removeService(service)
-        out.warn(`${service.manager} cannot be asked here (${why}); what it may have started goes on until you stop it`)
+        out.warn(
+          `${service.manager} is not reachable (${why}); a server that it started keeps running until you stop it`,
+        )
       }
       out.done(`Removed ${service.path}. The data is still in ${dataFolder()}.`)
     })
@@ -80,10 +82,10 @@ export function registerInstall(server: Command, program: string): void {
 async function requireManager(service: Service): Promise<void> {
   const why = await whyUnreachable(service)
   if (why !== undefined)
-    throw new Failure('failure', `${service.manager} cannot be asked here, and nothing was installed: ${why}`, {
+    throw new Failure('failure', `${service.manager} is not reachable, and nothing was installed: ${why}`, {
       hint:
         service.manager === 'systemd'
-          ? 'sign in by itself (not by su or sudo), or as root: loginctl enable-linger YOU; or run board server start'
+          ? 'sign in directly (not with su or sudo), or as root run loginctl enable-linger YOU; or run board server start'
           : 'sign in on the screen first, or run board server start',
       see: 'board server install --print',
     })

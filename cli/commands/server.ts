@@ -114,7 +114,7 @@ const secsOf = (wait: number | true): number => (wait === true ? 15 : wait)
 
 const outOf = (command: Command): Out => createOutput(globalsOf(command)).out
 
-/** `--timeout` is a global option too: whichever place it was given in, it is meant here. */
+/** Returns the value of `--timeout`, which is also a global option: both positions set it. */
 function timeoutOf(command: Command): number {
   const own = command.getOptionValueSource('timeout') === 'cli' ? Number(command.getOptionValue('timeout')) : undefined
   return own ?? globalsOf(command).timeout ?? 20
@@ -129,14 +129,14 @@ async function started(program: string, out: Out, args: readonly string[], waitS
   if (out.json) await showStatus(out)
 }
 
-/** Starts the service that is installed, or a plain process with the same arguments where nobody can start the service. */
+/** Starts the installed service. If the service manager is not reachable, starts a process with the same arguments. */
 async function startedService(program: string, out: Out, service: Service, waitSecs: number): Promise<void> {
   const why = await whyUnreachable(service)
   if (why === undefined) {
     await runService(service, 'start')
     return out.done(`Started the service ${service.path}.`)
   }
-  out.warn(`${service.manager} cannot be asked here (${why}); the server is started without it`)
+  out.warn(`${service.manager} is not reachable (${why}); the server is started without it`)
   await startedPlain(program, out, serviceArguments(service), waitSecs)
 }
 

@@ -31,7 +31,7 @@ export function registerAuth(settings: Command): void {
       if (state === 'off')
         await confirm(
           context,
-          "Switch authentication off? Everybody on the server's machine then acts as super_admin.",
+          "Disable authentication? All accounts on the server's machine then act as super_admin.",
           yes,
         )
       const { getSettings, setSettings } = context.client.auth

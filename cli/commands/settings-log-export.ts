@@ -84,7 +84,7 @@ async function set({ client, out }: Context, options: Options): Promise<LogExpor
     ...named(options),
   }
   if (options.headerStdin !== undefined || options.removeHeader) {
-    // What is masked keeps its value.
+    // Headers with a masked value keep their stored value.
     const headers = { ...(change.headers ?? (await client.logs.getExport()).headers) }
     for (const name of options.removeHeader ?? [])
       for (const present of Object.keys(headers))

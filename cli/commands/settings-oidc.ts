@@ -124,7 +124,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
 const trustQuestion =
   'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.'
 
-/** What is not given stays as it is, save the secret. */
+/** Returns the settings from the options. Required settings that are not set keep the server's value, except the secret. */
 async function given(context: Context, options: Options): Promise<Given> {
   const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...named(options) }
   return {
@@ -142,7 +142,7 @@ const named = ({ issuer, clientId }: Options) => ({
   ...(clientId !== undefined && { clientId }),
 })
 
-/** What is not given stays as it is on the server. */
+/** Returns the restrictions from the options. Settings that are not set are unchanged. */
 const bounds = ({ allowDomain, allowGroup, groupsClaim, emailVerification }: Options) => ({
   ...(allowDomain && { allowedDomains: noneAsEmpty(allowDomain) }),
   ...(allowGroup && { allowedGroups: noneAsEmpty(allowGroup) }),

@@ -13,9 +13,9 @@ import { registerOidc } from './settings-oidc.ts'
 type Values = Record<string, unknown>
 interface Group {
   about: string
-  /** What must not stand in an argument. */
+  /** The setting that must not appear in an argument. */
   secret?: string
-  /** What a value means, where it is not read as JSON. */
+  /** Parses a value of a group whose values are not JSON. */
   plain?: (value: string) => unknown
   get(context: Context): Promise<Values>
   set(context: Context, values: Values): Promise<Values>
@@ -46,7 +46,7 @@ const groups: Record<string, Group> = {
     plain: value => (value === 'none' ? null : parseJson(value)),
   },
   notifications: {
-    about: 'What you are notified of, and how',
+    about: 'Notification events and channels',
     get: ({ client }) => client.notifications.get(),
     set: ({ client }, values) => client.notifications.set(values),
   },
@@ -100,7 +100,7 @@ export function register(command: Command): void {
   registerLogExport(command)
 }
 
-/** Of all groups, those that the person may not read are left out. */
+/** Prints one group or all groups. Skips groups that the person cannot read. */
 async function get(command: Command, name: string | undefined): Promise<void> {
   const wanted = name === undefined ? Object.keys(groups) : [known(name)]
   const context = await openContext(command)
@@ -124,8 +124,8 @@ async function set(
 ): Promise<void> {
   const group = groups[known(name)]!
   if (group.secret !== undefined && field.some(text => text.startsWith(`${group.secret}=`)))
-    throw usage(`${group.secret} may hold secrets, which do not belong in arguments`, {
-      hint: 'give -F file',
+    throw usage(`${group.secret} can contain secrets, which must not appear in arguments`, {
+      hint: 'use -F file',
       see: `board settings ${name} --help`,
     })
   if (field.length === 0 && file === undefined)
@@ -140,7 +140,9 @@ async function set(
   if (context.out.json) return print(context, changed)
   for (const [key, value] of Object.entries(values)) context.out.done(`Set ${key} to ${textOf(changed[key] ?? value)}.`)
   if (typeof changed.webhookSecret !== 'string') return
-  context.out.done('What is sent there is signed (Standard Webhooks) with this secret, which is not shown again:')
+  context.out.done(
+    'Notifications to the webhook are signed (Standard Webhooks) with this secret. It is not shown again:',
+  )
   context.out.line(changed.webhookSecret)
 }
 

@@ -26,7 +26,7 @@ type Agents = Record<(typeof active)[number], number>
 type Daemon = Output<Contract['server']['daemons']>[number]
 interface Status {
   server: { url: string; status: string; version?: string }
-  /** Those that share the board with others; null for one that is alone, and for whoever may not know. */
+  /** The servers that share the board; null if the server is alone, or if the caller lacks permission. */
   daemons: Daemon[] | null
   user: { email: string; displayName: string; role: string } | null
   /** `from` is the flag, variable or profile that names it, or the working folder. */
@@ -139,7 +139,7 @@ async function daemonsOf({ client }: Context, user: Status['user']): Promise<Dae
   return daemons.length === 0 ? null : daemons
 }
 
-/** The current project, or none where nobody chose one: the server's part of the answer is worth having without it. */
+/** Returns the current project. Returns null if none is selected, because the server's status is useful without it. */
 async function projectOf(context: Context): Promise<Status['project']> {
   try {
     const { id, name } = await context.project()
@@ -162,7 +162,10 @@ async function statsOf(context: Context, id: string): Promise<Stats> {
   }
 }
 
-/** A key may be unable to read agents; the statuses of the cards tell as much, but for cards that are not on a board. */
+/**
+ * Counts active agents by status. For a key that cannot read agents, uses the card counts, which omit cards outside of
+ * boards.
+ */
 async function agentsOf({ client, external }: Context, projectId: string, { byStatus }: Stats): Promise<Agents> {
   const statuses = external ? undefined : (await client.agents.active({ projectId })).map(({ status }) => status)
   return Object.fromEntries(

@@ -83,7 +83,7 @@ function registerEdit(templates: Command): void {
   )
     .option('--name <name>', 'new name')
     .option('--shared', 'share it with all people (admins only)')
-    .option('--no-shared', 'make it private')
+    .option('--no-shared', 'keep it private')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
       if (options.name === undefined && options.shared === undefined && !changed)
@@ -122,9 +122,7 @@ function registerDelete(templates: Command): void {
 
 const addColumnOptions = (command: Command): Command =>
   command
-    .addOption(
-      new Option('--column <name:type>', 'a column and its type; may be given several times').argParser(templateColumn),
-    )
+    .addOption(new Option('--column <name:type>', 'name and type of a column (repeat it)').argParser(templateColumn))
     .addOption(
       new Option(
         '-F, --columns-file <file>',
@@ -140,7 +138,7 @@ function templateColumn(text: string, before: TemplateColumns | undefined): Temp
   return [...(before ?? []), { name, columnType }]
 }
 
-/** The columns that were given. What is wrong with those of a file, the server says. */
+/** Returns the columns from the options. The server validates the columns of a file. */
 async function columnsOf({ column, columnsFile }: ColumnOptions): Promise<TemplateColumns | undefined> {
   if (columnsFile === undefined) return column
   const read = await readJson(columnsFile, '--columns-file')

@@ -41,7 +41,7 @@ async function show(command: Command, { board, ascii = false, altScreen, mouse }
   // The screens load while the server answers.
   const start = readStart(context, board)
   start.catch(() => {
-    /* Whoever waits for it is told. */
+    /* Code that awaits `start` handles the error. */
   })
   const { showBoard } = await import('../ui/main.ts')
   await showBoard(context, await start, {
@@ -52,7 +52,7 @@ async function show(command: Command, { board, ascii = false, altScreen, mouse }
   })
 }
 
-/** @throws Failure (usage) where there is nothing to draw on, or nobody to press keys */
+/** @throws Failure (usage) without a screen or a keyboard */
 function requireScreen({ out, globals }: Context): void {
   const instead = { hint: 'in a script, use: board cards list, board events', see: 'board ui --help' }
   if (out.json || out.quiet) throw usage('board ui prints nothing', instead)

@@ -22,7 +22,7 @@ interface Options {
   csv?: boolean
 }
 
-/** What nobody knows is no 0. */
+/** Prints a missing value as `unknown`, not as 0. */
 const known = (value: number | null, digits?: number) =>
   value === null ? 'unknown' : digits === undefined ? value : value.toFixed(digits)
 const columnsOf = (isId: boolean): Column<Row>[] => [

@@ -88,7 +88,7 @@ function registerCreate(users: Command): void {
       'Create an account with a generated password, and show the password once. With --quiet, only the password is printed.',
     )
     .option('--name <name>', 'name (default: the address before the @)')
-    .addOption(roleOption('what it may do').default('user'))
+    .addOption(roleOption('server role').default('user'))
     .action(async (email: string, { name, role }: { name?: string; role: UserRole }) => {
       const context = await openUserContext(create)
       const { user, generatedPassword } = await makeOnce(context, 'board users list', () =>

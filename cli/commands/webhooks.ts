@@ -37,7 +37,7 @@ const columns: Column<Webhook>[] = [
   { name: 'createdBy', header: 'BY', style: 'text', value: webhook => makerOf(webhook) },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: webhook => webhook.createdAt },
 ]
-/** Whose rights a webhook has; ids of who is gone. */
+/** The person or key whose rights a webhook has. Deleted ones appear by ID. */
 const makerOf = ({ createdBy }: Webhook) =>
   createdBy &&
   (createdBy.displayName ?? `user ${createdBy.userId}`) +
@@ -76,7 +76,7 @@ function registerCreate(webhooks: Command): void {
     .description(
       'Send events of a project to a URL, signed as Standard Webhooks specifies. The secret that verifies them is shown once. With --quiet, only the secret is printed.',
     )
-    .addOption(eventOption('what to tell of; may be given several times').makeOptionMandatory())
+    .addOption(eventOption('event to send (repeat it)').makeOptionMandatory())
     .option('--description <text>', 'description')
     .option('--disable', 'create it disabled')
     .action(async (url: string, { event, description, disable }: CreateOptions) => {
@@ -117,7 +117,7 @@ function registerEdit(webhooks: Command): void {
       'Change the URL or the events of a webhook, or enable or disable it. Disabling discards its waiting deliveries. If you enable it, or change its URL or events, you become its owner, and it sends what you can read.',
     )
     .option('--target <url>', 'new URL')
-    .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))
+    .addOption(eventOption('event to send, replacing the current events (repeat it)'))
     .option('--description <text>', 'description')
     .addOption(new Option('--enable', 'enable it').conflicts('disable'))
     .option('--disable', 'disable it')

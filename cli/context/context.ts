@@ -13,7 +13,7 @@ import { chooseProject, findProjects, type Candidates, type CurrentProject } fro
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
 
-/** What a command that talks to a server works with. */
+/** The dependencies of a command that talks to a server. */
 export interface Context {
   client: Client
   connection: Connection
@@ -29,14 +29,15 @@ export interface Context {
    * @throws Failure (usage) if there is none, (not found) if the server does not know it.
    */
   project(): Promise<CurrentProject>
-  /** What `project` chooses from: the one that is named, else those of the working folder; none where there is no current project. */
+  /** The candidates for `project`: the selected project, or those of the working folder. Empty without a current project. */
   projects(): Promise<readonly CurrentProject[]>
 }
 
 /**
- * Finds the server and makes everything that a command needs. No request but the check of a local daemon is made.
+ * Selects the server and creates the objects that a command needs. Sends no request except the check of a local
+ * server.
  * @param more global options in addition to those of the command line
- * @throws Failure (unreachable) when there is no server.
+ * @throws Failure (unreachable) if no server is configured or running.
  */
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
   const globals = { ...globalsOf(command), ...more }
@@ -97,7 +98,7 @@ export function requireUser(context: Context, what: string): void {
 }
 
 /**
- * Stops what draws a list anew and anew where there is nothing to draw on.
+ * Rejects `--watch` without a terminal.
  * @throws Failure (usage)
  */
 export function requireScreen({ out }: Context): void {

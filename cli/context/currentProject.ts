@@ -11,15 +11,15 @@ export interface CurrentProject extends Named {
   insteadOf?: readonly Named[]
 }
 
-/** What may be the current project, closest first, and what else holds the working folder. */
+/** The candidates for the current project, closest first, and the other projects in the working folder. */
 export interface Candidates {
   projects: readonly CurrentProject[]
-  /** Those that others have put before the caller, who has not accepted them: none of them is meant. */
+  /** Projects of other owners that the caller has not accepted. They are never the current project. */
   notAccepted: readonly Named[]
 }
 
 /**
- * The projects that may be meant: the one that is named, else those whose folder is the closest one around the working folder.
+ * Finds the candidates for the current project: the selected one, or those with the closest folder around the working folder.
  * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
  */
 export async function findProjects(context: LookupContext): Promise<Candidates> {
@@ -56,7 +56,9 @@ function projectsOfFolder(all: readonly Project[]): Candidates {
   }
 }
 
-/** The only one of the projects that may be meant, or the one that a person names. @throws Failure (usage) if there is none, or nobody can be asked */
+/**
+ * Returns the only candidate, or asks the person to select one. @throws Failure (usage) if there is none, or without a terminal
+ */
 export async function chooseProject(
   context: LookupContext,
   { projects, notAccepted }: Candidates,
@@ -70,7 +72,7 @@ export async function chooseProject(
   throw noProject('name one with -P, or run: board projects use <project>')
 }
 
-/** The one of several projects in a folder that a person names. @throws Failure (usage) where nobody can be asked */
+/** Asks the person to select one of several projects in a folder. @throws Failure (usage) without a terminal */
 async function oneOf<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
   if (!context.mayAsk)
     throw usage('several projects have this folder', {

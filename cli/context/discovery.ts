@@ -21,15 +21,15 @@ export interface Discovery {
   url: Found | undefined
   token: Found | undefined
   project: Found | undefined
-  /** What daemon.json says of the server on this machine, if its URL is meant. It has not been asked yet whether it lives. */
+  /** The contents of daemon.json, if its URL is selected. Whether that server is alive has not been checked. */
   local: Runtime | undefined
-  /** The certificate of the server on this machine, if its origin is meant. */
+  /** The certificate of the local server, if its origin is selected. */
   certificate: string | undefined
 }
 
 /**
- * Finds out which server is meant: flags, then the environment, then the profile in use, then the daemon on this machine.
- * A profile's token goes only to the origin that it was made for, the local token only to the local daemon.
+ * Selects the server: flags, then the environment, then the current profile, then the local server. A profile's token is
+ * sent only to its own origin, and the local token only to the local server.
  */
 export function discover(
   globals: Globals,
@@ -59,7 +59,10 @@ export function discover(
   }
 }
 
-/** What a running daemon of this account left, or nothing. Whether it still lives is another question. */
+/**
+ * Reads the daemon.json of this account's server. Returns undefined if there is none. Does not check whether the
+ * server is alive.
+ */
 export function readRuntime(env: NodeJS.ProcessEnv = process.env): Runtime | undefined {
   try {
     const runtime = JSON.parse(readFileSync(runtimeFile(dataFolder(env)), 'utf8')) as Runtime
@@ -96,19 +99,19 @@ function tokenFor(
   )
 }
 
-/** What the profile says goes after the environment, unless the profile was named by a flag. */
+/** The environment overrides the profile, unless a flag selects the profile. */
 const pick = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
   profileFirst ? (profile ?? environment) : (environment ?? profile)
 
 const found = (value: string | undefined, from: string): Found | undefined =>
   value === undefined || value === '' ? undefined : { value, from }
 
-/** A token as somebody has set it, perhaps with the line break of the file that it stood in. @throws Failure (usage) when it is not one word */
+/** Returns a configured token without surrounding whitespace. @throws Failure (usage) if it is not one word */
 function tokenOf(value: string | undefined, from: string): Found | undefined {
   const token = value?.trim()
   if (token !== undefined && /[^\x21-\x7e]/.test(token))
     throw usage(`the token of ${from} is not one word: it has a space, a line break or a strange character in it`, {
-      hint: 'it looks like svc_ak_...; make a new one with: board keys create',
+      hint: 'it looks like svc_ak_...; create a new one with: board keys create',
       see: 'board help environment',
     })
   return found(token, from)

@@ -14,8 +14,8 @@ export const noServer = (cause?: unknown): Failure =>
   new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
 
 /**
- * Makes sure that the daemon of daemon.json still lives before its token is sent anywhere. While its process does, the port is
- * its own; where that can't be seen, it is asked.
+ * Checks that the server of daemon.json is alive before its token is sent. While its process lives, the port belongs to it. If
+ * the process is not visible, the server is queried.
  * @throws Failure (unreachable)
  */
 export async function checkLocal({ pid, mark, url, certificate }: Runtime): Promise<void> {
@@ -31,13 +31,13 @@ export async function checkLocal({ pid, mark, url, certificate }: Runtime): Prom
 }
 
 /**
- * How a connection with the local token goes on after a restart, which changes the token and perhaps the port: daemon.json is
- * read and checked anew. An address that somebody named stays. With any other token only the local server's certificate is new.
+ * Renews a connection with the local token after a restart, which changes the token and sometimes the port: daemon.json is read
+ * and checked again. An explicit address is kept. With any other token, only the local certificate is renewed.
  */
 export function renewalOf({ token, url, certificate }: Discovery): RenewablePlace['renew'] {
   if (token?.from !== fromRuntime && certificate === undefined) return undefined
   return async failed => {
-    // A connection with a token of another kind may be a copy of this one.
+    // A connection with another kind of token might be a copy of this one.
     if (!failed.token?.startsWith('svc_lt_')) return withNewCertificate(failed)
     const giveUpAtMs = performance.now() + (failed.wasRefused ? startingMs : 0)
     for (;;) {

@@ -9,8 +9,8 @@ import { readRuntime } from './discovery.ts'
 import { Failure } from '../failures/failure.ts'
 
 /**
- * The server of a data folder on this machine. `stale`: its daemon.json is there, and the server is not. One that is busy or was
- * stopped runs and does not answer.
+ * The server of a data folder on this machine. `stale`: its daemon.json exists, but the server does not run. A busy or suspended
+ * server runs but does not answer.
  */
 export interface LocalServer {
   dataDir: string
@@ -21,10 +21,10 @@ export interface LocalServer {
 }
 
 const betweenMs = 50
-/** The server cuts off what it has printed when it is too much: what it prints next must come at the end. */
+/** The server truncates a large output file. The append mode ensures that its next output starts at the new end. */
 const appended = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
 
-/** Looks whether a server runs on this account's data folder, or on the one that BOARD_DATA_DIR names. */
+/** Finds the server of this account's data folder, or of BOARD_DATA_DIR. */
 export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Promise<LocalServer> {
   const dataDir = dataFolder(env)
   const runtime = readRuntime(env)
@@ -41,11 +41,11 @@ export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Pro
 }
 
 /**
- * Starts a server in the background, which goes on when this program and its terminal are gone. What it prints goes to
- * `logs/server.out` in the data folder, 4 MiB at most. Waits until it answers.
+ * Starts a server in the background, independent of this program and its terminal. Its output goes to
+ * `logs/server.out` in the data folder, up to 4 MiB. Waits until the server answers.
  * @param program the path of `bin/board.js`
- * @param args what `board serve` takes; paths in them are relative to the working folder
- * @throws Failure with the last lines that it printed when it ended, (timedOut) when it does not answer in time
+ * @param args the arguments of `board serve`; paths in them are relative to the working folder
+ * @throws Failure with the last output lines if the server exits, (timedOut) if it does not answer in time
  */
 export async function startLocalServer(program: string, args: readonly string[], waitSecs: number): Promise<Runtime> {
   const dataDir = dataFolder()
@@ -68,11 +68,13 @@ export async function startLocalServer(program: string, args: readonly string[],
     await sleep(betweenMs)
   }
   child.unref()
-  throw new Failure('timedOut', `the server does not answer after ${waitSecs} s; it may still come`, { see: printed })
+  throw new Failure('timedOut', `the server does not answer after ${waitSecs} s; it might still start`, {
+    see: printed,
+  })
 }
 
 /**
- * Asks a server to stop, and waits until its process is gone.
+ * Asks a server to stop and waits until its process has exited.
  * @throws Failure (timedOut)
  */
 export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Promise<void> {
@@ -105,7 +107,7 @@ function signal(pid: number): void {
     process.kill(pid, 'SIGTERM')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPERM')
-      throw new Failure('denied', `process ${pid} belongs to somebody else`)
+      throw new Failure('denied', `process ${pid} belongs to another account`)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Client } from '../../src/client/index.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
 
-/** What other projects are looked through with: a command's Context has it. */
+/** The dependencies of a search in other projects. A command's Context provides them. */
 interface Context {
   client: Client
   external: boolean
@@ -15,7 +15,7 @@ export async function elsewhere(
 ): Promise<Failure> {
   const name = (await client.projects.list()).find(({ id }) => id === projectId)?.name ?? projectId
   return new Failure('notFound', `${what} belongs to project "${name}"`, {
-    hint: `if it is meant: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
+    hint: `to use that project: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
     see: 'board projects list',
   })
 }

@@ -3,38 +3,38 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Failure, fileReason } from '../failures/failure.ts'
 
-/** A server that one works with, and who one is there. */
+/** A server and the account to use there. */
 export interface Profile {
   url?: string
   /** The current project there: an id or a name. */
   project?: string
   token?: string
-  /** The origin that the token was made for. It is sent nowhere else. */
+  /** The origin of the token. The token is sent nowhere else. */
   tokenOrigin?: string
   email?: string
 }
 
-/** What the conf file holds. It is 0600, for there are tokens in it. */
+/** The contents of the conf file. Its mode is 0600 because it holds tokens. */
 export interface Settings {
   /** The name of the profile in use. */
   current?: string
   profiles?: Record<string, Profile>
-  /** What `board config set` has set. */
+  /** The values that `board config set` stored. */
   config?: Partial<Record<ConfigKey, string>>
   /** The person's own keys of the terminal board (see userCommandsOf). */
   commands?: unknown
 }
 
-/** What `board config` knows: key -> what it does. */
+/** The settings of `board config` and their descriptions. */
 export const configKeys = {
   pager: 'The command that shows long text (PAGER goes before it).',
   editor: 'The command that edits a text (VISUAL and EDITOR go before it).',
   prompt: 'on or off: off never asks, like --no-input.',
   color: 'on or off: off prints no colour, like --no-color.',
   mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
-  density: 'compact or comfortable: how board ui draws cards (otherwise as your settings say, or as there is room).',
-  preview: 'on or off: on shows the card under the cursor beside the board on wide terminals.',
-  timeout: 'How long an answer of the server may take, like --timeout: 30s, 5m.',
+  density: 'compact or comfortable: how board ui draws cards (default: your account setting, or the available space).',
+  preview: 'on or off: on shows the card under the cursor next to the board on wide terminals.',
+  timeout: 'Maximum time for an answer of the server, like --timeout: 30s, 5m.',
 } as const
 export type ConfigKey = keyof typeof configKeys
 
@@ -88,7 +88,7 @@ export async function changeSettings(change: (settings: Settings) => Settings): 
   file.store = { ...change(file.store as Settings) }
 }
 
-/** Changes one profile, and makes it if it is new. Fields set to undefined go away. */
+/** Creates or changes a profile. Removes the fields that are undefined. */
 export const changeProfile = (name: string, change: Profile, use = false): Promise<void> =>
   changeSettings(settings => {
     const profile = Object.fromEntries(

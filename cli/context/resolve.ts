@@ -4,7 +4,7 @@ import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { orElsewhere } from './otherProjects.ts'
 import { nearest } from '../output/text.ts'
 
-/** What names are looked up with: a command's Context has it. */
+/** The dependencies of a lookup by name. A command's Context provides them. */
 export interface LookupContext {
   client: Client
   external: boolean
@@ -20,8 +20,8 @@ export interface Named {
 }
 
 /**
- * The one of `items` that a person means: by id, which may stand behind a #, else by name, else by name in any case.
- * @throws Failure (not found) with what was probably meant, or (usage) when several have that name, or one that id and another that name.
+ * Finds one of `items` by ID, with or without a leading #, then by exact name, then by name in any case.
+ * @throws Failure (not found) with suggestions, or (usage) if the name is ambiguous, or if it is also the ID of another item.
  */
 export function pickNamed<T extends Named>(kind: string, items: readonly T[], wanted: string, see: string): T {
   const byId = items.find(item => item.id === idOf(wanted))
@@ -77,7 +77,7 @@ export async function resolveBoard(context: LookupContext, projectId: string, wa
 
 const holds = (items: readonly { id: string }[], wanted: string) => items.some(({ id }) => id === idOf(wanted))
 
-/** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
+/** Finds a column of a project by name or ID. The default board wins if several boards have a column of that name. */
 export async function resolveColumn(
   context: LookupContext,
   projectId: string,
@@ -141,7 +141,10 @@ export interface SchedulePlace {
   scheduleId: string
 }
 
-/** A schedule of the current project by name or id. An API key names it by its id, for it may be one that changes schedules and reads none. */
+/**
+ * Finds a schedule of the current project by name or ID. An API key requires the ID, because it might be able to change schedules
+ * but not to read them.
+ */
 export async function resolveSchedule(
   context: LookupContext,
   wanted: string,
@@ -159,7 +162,10 @@ export interface WebhookPlace {
   webhookId: string
 }
 
-/** A webhook of the current project by id or URL. An API key names it by its id, for it may be one that changes webhooks and reads none. */
+/**
+ * Finds a webhook of the current project by ID or URL. An API key requires the ID, because it might be able to change webhooks
+ * but not to read them.
+ */
 export async function resolveWebhook(context: LookupContext, wanted: string): Promise<WebhookPlace & { url: string }> {
   const { id: projectId } = await context.project()
   if (context.external && isId(wanted)) return { projectId, webhookId: wanted, url: 'its URL' }
@@ -199,8 +205,8 @@ export async function resolveUser(context: LookupContext, wanted: string): Promi
 }
 
 /**
- * The one of `people` whose address, in any case, or id a person means.
- * @throws Failure (not found) with what was probably meant
+ * Finds one of `people` by ID, or by email in any case.
+ * @throws Failure (not found) with suggestions
  */
 export function pickPerson<T extends { email: string; userId: string | null }>(
   kind: string,
@@ -220,13 +226,13 @@ export function pickPerson<T extends { email: string; userId: string | null }>(
   })
 }
 
-/** A project's boards through whichever routes the token may call. */
+/** Returns a project's boards, from the routes that the token can call. */
 export async function boardsOf(context: LookupContext, projectId: string): Promise<Named[]> {
   if (!context.external) return context.client.boards.list({ projectId })
   return (await context.client.external.boards({ projectId })).map(({ id, name }) => ({ id: String(id), name }))
 }
 
-/** A project's columns through whichever routes the token may call. */
+/** Returns a project's columns, from the routes that the token can call. */
 export async function columnsOf(
   context: LookupContext,
   projectId: string,
@@ -244,5 +250,5 @@ export async function columnsOf(
 
 export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
 
-/** An id as somebody writes it, 12 or #12. What is none stays as it is. */
+/** Returns the ID of `12` or `#12`. Returns other text unchanged. */
 export const idOf = (text: string): string => (/^#[1-9]\d{0,15}$/.test(text) ? text.slice(1) : text)

@@ -14,7 +14,7 @@ export const exits = {
 } as const
 export type Exit = keyof typeof exits
 
-/** What each exit code means, for help. */
+/** The meaning of each exit code, for help. */
 export const exitMeanings: Record<Exit, string> = {
   ok: 'The command succeeded.',
   failure:
@@ -29,10 +29,10 @@ export const exitMeanings: Record<Exit, string> = {
   interrupted: 'The command was interrupted, for example with Ctrl-C.',
 }
 
-/** A failure that is told in up to three lines: what is wrong, what was probably meant, where to look. */
+/** A failure that is printed in up to three lines: the problem, a suggestion, and a command for details. */
 export class Failure extends Error {
   readonly exit: Exit
-  /** The second line: `did you mean: review`, or what to do instead. */
+  /** The second line: `did you mean: review`, or the fix. */
   readonly hint?: string
   /** A command that shows more, without its `see: `. */
   readonly see?: string
@@ -52,8 +52,8 @@ export const usage = (message: string, more?: { hint?: string; see?: string }): 
 
 const fileReasons: Record<string, string> = {
   ENOENT: 'there is no such file',
-  EACCES: 'you may not',
-  EPERM: 'you may not',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EISDIR: 'it is a folder',
   ENOTDIR: 'there is no such file',
   EROFS: 'the file system is read-only',
@@ -79,9 +79,9 @@ function exitOfStatus(status: number): Exit {
 /** The exit code of anything that was thrown. */
 export function exitOf(error: unknown): Exit {
   if (!(error instanceof Error)) return 'failure'
-  // By name, for a part that is loaded on demand has its own copy of the class.
+  // Compare by name, because a part that is loaded on demand has its own copy of the class.
   if (error.name === 'Failure') return (error as Failure).exit
-  // The command line was right, and the file is wrong; or the server will not have the agent later either.
+  // The command line is valid, but the file is invalid, or a retry cannot help because the agent is unavailable.
   if ((error as ApiFailure).code === 'INVALID_BACKUP' || (error as ApiFailure).code === 'AGENT_UNAVAILABLE')
     return 'failure'
   if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)

@@ -55,14 +55,16 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
     }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
-  if (error.code === 'CARD_BLOCKED')
-    return { message, hint: 'to start it nevertheless: --force', see: 'board cards ready' }
-  if (error.code === 'COLUMN_FULL')
-    return { message, hint: 'to put it there nevertheless: --force', see: 'board columns list' }
+  if (error.code === 'CARD_BLOCKED') return { message, hint: 'to start it anyway: --force', see: 'board cards ready' }
+  if (error.code === 'COLUMN_FULL') return { message, hint: 'to add it anyway: --force', see: 'board columns list' }
   if (error.code === 'PULL_REQUEST_NOT_READY')
-    return { message, hint: 'to merge it once it is: --auto; nevertheless: --force', see: 'board cards pr view <card>' }
-  if (error.code === 'CARD_BLOCKS_OTHERS') return { message, hint: 'to delete it nevertheless: --force' }
-  // A message that is not the usual one says what is missing.
+    return {
+      message,
+      hint: 'to merge it once it is ready: --auto; to merge it anyway: --force',
+      see: 'board cards pr view <card>',
+    }
+  if (error.code === 'CARD_BLOCKS_OTHERS') return { message, hint: 'to delete it anyway: --force' }
+  // A message that differs from the default of its code states the missing item.
   const missing = error.message === errors[error.code as ErrorCode]?.[1] ? missingIn(error) : undefined
   if (whereToLook[error.code])
     return { message: missing === undefined ? message : `${message}: ${missing}`, see: whereToLook[error.code] }
@@ -78,10 +80,10 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   return { message }
 }
 
-/** What was named that is not there: by the part of the path or the field that names one of its kind. */
+/** Returns the name of the missing item, from the path or field that selects an item of its kind. */
 function missingIn({ code, asked }: ApiFailure): string | undefined {
   const [, kind] = /^(?:(.*)_)?NOT_FOUND$/.exec(code) ?? []
-  // A card has one pull request, which nobody names.
+  // The pull request of a card has no name.
   if (!asked || !code.endsWith('NOT_FOUND') || code === 'PULL_REQUEST_NOT_FOUND') return undefined
   if (kind === undefined) return asked.path
   const name = kind.toLowerCase().replaceAll('_', '-')
@@ -90,7 +92,7 @@ function missingIn({ code, asked }: ApiFailure): string | undefined {
   return typeof given === 'string' ? decodeURIComponent(given) : undefined
 }
 
-/** A field of the API as it is typed here. */
+/** Returns the option for an API field. */
 const flagOf = (path: string): string => {
   const [, at] = /^comments\.(\d+)\b/.exec(path) ?? []
   return at === undefined ? (flags[path.replace(/\.\d+$/, '')] ?? path) : `comment ${Number(at) + 1}`
@@ -111,7 +113,7 @@ const flags: Record<string, string> = {
   'approvalPolicy.refuse': '--approve-refuse',
 }
 
-/** What to do about a field that is refused, where its message alone does not say so. */
+/** Returns a hint for a rejected field whose message does not include one. */
 function adviceOn({ details, asked }: ApiFailure): Pick<Description, 'hint' | 'see'> {
   const paths = details.map(({ path }) => path)
   const policy = paths.find(path => path.startsWith('approvalPolicy.') && flagOf(path) !== path)

@@ -9,10 +9,10 @@ import type { Programs } from '../programs.ts'
 import { settleJson } from '../parsing/run.ts'
 import { fit, harmless } from '../output/text.ts'
 
-/** Candidates, or what the shell completes better by itself. */
+/** The candidates, or a value that the shell completes itself. */
 type Completion = Candidate[] | 'files' | 'folders'
 
-/** Where a command line stands before the word at the cursor. */
+/** The position in a command line before the word at the cursor. */
 interface Line {
   command: Command
   /** The arguments of the command so far. */
@@ -21,13 +21,13 @@ interface Line {
   pending?: Option
 }
 
-/** The shells wait for the answer, so whatever is not there by then is left out. Far servers may need more. */
+/** Shells block on the completion, so candidates that arrive later are dropped. Remote servers might need more time. */
 const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
 
 /**
- * Prints what may stand at the cursor, one a line with its description behind a tab; `:files` or `:folders` leaves it to the
- * shell. It says nothing on stderr and never fails: it runs while somebody types.
- * @param words what stands after `board`, the last being the word at the cursor
+ * Prints the candidates at the cursor, one per line with a tab and a description. `:files` or `:folders` delegates to the
+ * shell. Never fails and never writes to stderr, because it runs while a person types.
+ * @param words the words after `board`; the last one is the word at the cursor
  */
 export async function printCompletion(programs: Programs, words: readonly string[]): Promise<void> {
   const late = new Promise<void>(resolve => {
@@ -152,7 +152,7 @@ function argumentAt({ registeredArguments }: Command, at: number): Argument | un
   return registeredArguments[at] ?? (last?.variadic ? last : undefined)
 }
 
-/** What an option or argument takes: its choices, else what its placeholder names (`<column>`). */
+/** Returns the values of an option or argument: its choices, or the values of its placeholder (`<column>`). */
 async function valuesOf(program: Command, taker: Option | Argument, { command, given }: Line): Promise<Completion> {
   if (taker.argChoices) return taker.argChoices.map(value => ({ value }))
   const placeholder = 'flags' in taker ? (/[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? '') : taker.name()

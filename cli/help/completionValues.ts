@@ -4,7 +4,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { readSettings } from '../context/profiles.ts'
 import { boardsOf, columnsOf, resolveOrganization, resolveWebhook, type Named } from '../context/resolve.ts'
 
-/** Something that may stand where the cursor is. */
+/** A candidate for the word at the cursor. */
 export interface Candidate {
   value: string
   about?: string
@@ -21,7 +21,7 @@ type Source = (context: Context, place: Place) => Promise<Candidate[]>
 const maxCards = 200
 const maxNewest = 100
 
-/** What a placeholder of the help (`<column>`) stands for, by its name in the singular. */
+/** The values of a placeholder in the help (`<column>`), by its singular name. */
 const sources: Record<string, Source> = {
   project: async ({ client, external }) =>
     external ? [] : named(await client.projects.list(), project => project.path),
@@ -75,7 +75,7 @@ const sources: Record<string, Source> = {
   people: personCandidates,
 }
 
-/** What this program knows itself. */
+/** The values that are available without a server. */
 const known: Record<string, () => Candidate[] | Promise<Candidate[]>> = {
   method: () => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map(value => ({ value })),
   profile: () => Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url })),
@@ -83,8 +83,8 @@ const known: Record<string, () => Candidate[] | Promise<Candidate[]>> = {
 }
 
 /**
- * The values of this moment for a placeholder; none where it stands for free text.
- * @throws whatever keeps the server from answering
+ * Returns the current values of a placeholder. Empty for free text. @throws any error that prevents the server from
+ * answering
  */
 export async function liveValues(
   program: Command,
@@ -120,7 +120,7 @@ function named<T extends Named>(
   )
 }
 
-/** A name on the default board means the column there, whatever other boards have. */
+/** A name on the default board selects its column there, even if other boards have a column of the same name. */
 async function columnCandidates(context: Context): Promise<Candidate[]> {
   const { id: projectId } = await context.project()
   const [[first], columns] = await Promise.all([boardsOf(context, projectId), columnsOf(context, projectId)])
@@ -194,7 +194,7 @@ async function memberCandidates(context: Context, { given: [organization] }: Pla
   return people.flatMap(({ userId, email }) => (userId === null ? [] : [{ value: userId, about: email }]))
 }
 
-/** What a command's first argument names, by its placeholder, where that tells which agent is meant. */
+/** The item that the first argument of a command selects, by placeholder, if it determines the agent. */
 const nearest: Readonly<Record<string, keyof AgentScope>> = {
   cards: 'card',
   column: 'column',
@@ -202,7 +202,7 @@ const nearest: Readonly<Record<string, keyof AgentScope>> = {
   'agent-profile': 'profile',
 }
 
-/** What the agent that counts is known to offer. */
+/** Returns the known models, modes or efforts of the selected agent. */
 function offered(kind: 'models' | 'modes' | 'efforts'): Source {
   return async (context, { command, given, options }) => {
     if (context.external) return []

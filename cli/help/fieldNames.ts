@@ -69,7 +69,7 @@ const commandsByRoute: Record<string, string> = {
   'webhooks.deliveries': 'webhooks deliveries, webhooks test',
   'webhooks.list': 'webhooks list, webhooks edit',
 }
-/** Commands whose `--json` rows have fields of their own, besides or instead of a route's. */
+/** Commands whose `--json` rows have additional fields, or other fields than a route. */
 const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'auth status': {
     fields:

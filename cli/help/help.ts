@@ -17,7 +17,7 @@ export function grouped(noun: Command, heads: Record<string, string>): void {
     for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
 }
 
-/** The help of one command: how to call it, what is below it, its own options, and the global ones in short. */
+/** Formats the help of one command: its usage, its subcommands, its options, and the global options in brief. */
 export function formatHelp(command: Command, helper: Help): string {
   const top = command.parent === null
   const commands = helper.visibleCommands(command)

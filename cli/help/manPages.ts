@@ -7,7 +7,9 @@ import { createProgram } from '../program.ts'
 import type { Programs } from '../programs.ts'
 import { topics } from './topics.ts'
 
-/** The man pages by their files: one of the program, one of each of its commands. They come from the tree that makes the help. */
+/**
+ * Returns the man pages by file name: one for the program and one per command. They come from the same command tree as the help.
+ */
 export async function manPages(programs: Programs): Promise<Record<string, string>> {
   const program = await loadAll(createProgram(programs))
   const commands = program.commands.filter(command => command.name() !== 'help')
@@ -25,7 +27,7 @@ function programPage(program: Command, commands: readonly Command[]): string {
       'DESCRIPTION',
       text(program.description()),
       '.PP',
-      text('Names of commands may be cut off where no other begins so.'),
+      text('You can abbreviate command names if the abbreviation is unambiguous.'),
     ),
     ...groups.flatMap(group => [
       ...section(group.toUpperCase()),

@@ -1,6 +1,6 @@
 import { exitMeanings, exits, type Exit } from '../failures/failure.ts'
 
-/** What `board help <topic>` prints. */
+/** The output of `board help <topic>`. */
 export const topics: Record<string, { summary: string; text: () => string }> = {
   environment: {
     summary: 'How the server, token and project are selected, and other environment variables',

@@ -8,11 +8,11 @@ import { isTerminal, talk } from '../output/streams.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 
 export interface BulkOptions {
-  /** What was done, in the past tense: `archived`. It stands behind each id. */
+  /** The completed action in the past tense, printed after each ID: `archived`. */
   verb: string | ((id: string) => string)
-  /** What is being done, for the progress bar: `Archiving`. */
+  /** The running action, for the progress bar: `Archiving`. */
   label?: string
-  /** Print no line of what was done, for what follows prints one. */
+  /** Print no result line, because a later step prints one. */
   silent?: boolean
 }
 
@@ -29,9 +29,9 @@ const columns: Column<Done>[] = [
 ]
 
 /**
- * The ids of a command that takes `<ids...>`, each once: as typed, 12 or #12, or for `-` the words of stdin, of each line those
- * before its first tab: what stands behind is a description, as lists print it.
- * @throws Failure (usage) when stdin is a terminal, or holds what is no id
+ * Returns the IDs of a command with `<ids...>`, without duplicates: as typed, 12 or #12. For `-`, reads stdin up to the first
+ * tab of each line, because lists print a description after the tab. @throws Failure (usage) if stdin is a terminal, or
+ * contains an invalid ID
  */
 export async function readIds(ids: readonly string[]): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids.map(idOf))]
@@ -45,16 +45,16 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
   const piped = text.split('\n').flatMap(line => line.split('\t')[0]!.split(/\s+/).filter(Boolean).map(idOf))
   const wrong = piped.find(word => !isId(word))
   if (wrong !== undefined)
-    throw usage(`stdin holds "${wrong}", which is no id; nothing was done`, {
-      hint: 'it takes ids with spaces or line breaks between them; behind a tab may stand a description',
+    throw usage(`stdin contains "${wrong}", which is not an ID; nothing was changed`, {
+      hint: 'separate IDs with spaces or line breaks; text after a tab is ignored',
       see: 'board cards list -q',
     })
   return [...new Set(ids.flatMap(id => (id === '-' ? piped : [idOf(id)])))]
 }
 
 /**
- * Does the same to many ids (`-` reads them from stdin), in order. It goes on after a failure and prints one line for each id:
- * what was done on stdout, what failed on stderr. When the server asks for patience (429, 503), it waits as long as it was told.
+ * Runs an action on many IDs (`-` reads them from stdin), in order. Continues after a failure and prints one line per ID:
+ * results on stdout, errors on stderr. On 429 and 503, waits for the time that the server requests.
  * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
  */
 export async function bulk(
@@ -68,7 +68,7 @@ export async function bulk(
   const wanted = await readIds(ids)
   const strange = wanted.find(id => !isId(id))
   if (strange !== undefined && wanted.length > 1)
-    throw new Failure('notFound', `there is no "${strange}", which is no id; nothing was done`, {
+    throw new Failure('notFound', `"${strange}" is not an ID; nothing was changed`, {
       hint: 'ids are numbers, like 12',
     })
   const progress = out.progress(label, wanted.length)
@@ -97,7 +97,10 @@ export async function bulk(
     throw results.length === 1 ? failures[0] : new Failure('failure', `${failures.length} of ${results.length} failed`)
 }
 
-/** Nothing more can work: the server is away, or the sign-in does not hold. */
+/**
+ * Returns whether all further requests would fail: the server is offline, the sign-in is invalid, or the command was
+ * interrupted.
+ */
 const isHopeless = (error: unknown): boolean =>
   (error instanceof Error && error.name === 'Unreachable') ||
   (error as ApiFailure).status === 401 ||

@@ -6,16 +6,16 @@ export interface TextOptions {
   file?: string
 }
 
-/** Adds `-F, --file`, a long text that stands in the place of an argument or an option. */
+/** Adds `-F, --file` for a long text in place of an argument or option. */
 export const addFileOption = (command: Command, what: string): Command =>
   command.addOption(new Option('-F, --file <file>', `a file that holds the ${what}, or - for stdin`))
 
 /**
- * The text that was given, by itself or as a file.
+ * Returns the text from the argument or from the file.
  * @throws Failure (usage) when it was given twice
  */
 export async function textOf(text: string | undefined, { file }: TextOptions): Promise<string | undefined> {
-  if (text !== undefined && file !== undefined) throw usage('the text can be given as it is or by -F, not both')
+  if (text !== undefined && file !== undefined) throw usage('the text can come from the argument or from -F, not both')
   return file === undefined ? text : readText(file, '-F')
 }
 

@@ -4,15 +4,15 @@ import { isTerminal, talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
-/** What decides whether anybody can be asked. A Context is one. */
+/** Determines whether a prompt is possible. A Context is an Asker. */
 export interface Asker {
   mayAsk: boolean
 }
 
 /**
  * Asks for a line of text on the terminal.
- * @param flag what answers without asking: `--email`
- * @throws Failure (usage) that names the flag when nobody can be asked.
+ * @param flag the option that answers without a prompt: `--email`
+ * @throws Failure (usage) with the flag, without a terminal.
  */
 export async function ask({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
   if (!mayAsk) throw unanswered(question, flag)
@@ -23,7 +23,7 @@ export async function ask({ mayAsk }: Asker, question: string, flag: string): Pr
       talk('\n')
       reject(interrupted())
     }
-    // Ctrl-C closes it; Ctrl-D, which ends the input, does so by itself.
+    // Ctrl-C closes the interface here. Ctrl-D ends the input and closes it automatically.
     lines.on('SIGINT', () => lines.close()).on('close', leave)
     lines.question(`${harmless(question)}: `, answer => {
       lines.off('close', leave).close()
@@ -32,7 +32,7 @@ export async function ask({ mayAsk }: Asker, question: string, flag: string): Pr
   })
 }
 
-/** Asks yes or no; anything but yes is no. @param flag what answers without asking */
+/** Asks a yes-or-no question. Only y and yes count as agreement. @param flag the option that answers without a prompt */
 export const agrees = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(asker, `${question} [y/N]`, flag))
 
@@ -55,7 +55,7 @@ export async function confirmByName(
   yes: boolean | undefined,
 ): Promise<void> {
   if (yes) return
-  const answer = await ask(asker, `${question} Type "${name}" to go on`, '--yes')
+  const answer = await ask(asker, `${question} Type "${name}" to confirm`, '--yes')
   if (answer !== name) throw new Failure('failure', 'that is not the name; nothing was changed')
 }
 
@@ -122,4 +122,6 @@ function typedSecret(): Promise<string> {
 
 const interrupted = (): Failure => new Failure('interrupted', 'interrupted')
 const unanswered = (question: string, flag: string): Failure =>
-  usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$| Type ".*" to go on$/, '')}`, { hint: `give ${flag}` })
+  usage(`this command cannot prompt: ${question.replace(/ \[y\/N\]$| Type ".*" to confirm$/, '')}`, {
+    hint: `give ${flag}`,
+  })

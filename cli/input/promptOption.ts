@@ -6,7 +6,7 @@ export interface PromptOptions {
   promptFile?: string
 }
 
-/** Adds `--prompt` and `--prompt-file`, of which one may be given. */
+/** Adds `--prompt` and `--prompt-file`, which are mutually exclusive. */
 export const addPromptOptions = (command: Command): Command =>
   command
     .addOption(new Option('--prompt <text>', 'the prompt').conflicts('promptFile'))

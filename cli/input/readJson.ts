@@ -2,8 +2,8 @@ import { usage } from '../failures/failure.ts'
 import { readText } from './prompt.ts'
 
 /**
- * The JSON of a file, or of stdin for `-`.
- * @param flag the option that named the file, for the error
+ * Parses the JSON of a file, or of stdin for `-`.
+ * @param flag the option with the file name, as errors name it
  */
 export async function readJson(path: string, flag: string): Promise<unknown> {
   const text = await readText(path, flag)

@@ -2,21 +2,22 @@ import { usage } from '../failures/failure.ts'
 import { readText } from './prompt.ts'
 
 /**
- * The value of a variable of this command's environment, which is one way for secrets to come in.
- * @throws Failure (usage) for what is no name, and where it is not set
+ * Returns the value of a variable from this command's environment.
+ * @throws Failure (usage) if the name is invalid or the variable is not set
  */
 export function environmentValue(name: string, flag: string): string {
-  // What is no name may hold a secret, which is not repeated.
+  // An invalid name might be a secret, so the error does not repeat it.
   if (!/^[A-Za-z_]\w*$/.test(name))
-    throw usage(`${flag} wants the name of a variable`, { hint: 'its value is the one that it has in the environment' })
+    throw usage(`${flag} requires the name of a variable`, { hint: 'the value comes from the environment' })
   const value = process.env[name]
-  if (value === undefined) throw usage(`${flag} takes ${name} from the environment, and it is not set there`)
+  if (value === undefined) throw usage(`${flag} reads ${name} from the environment, but the variable is not set`)
   return value
 }
 
 /**
- * Variables from a file, or from stdin for `-`: NAME=VALUE lines, values as they stand; empty lines and those after # are left out.
- * @throws Failure (usage) that says which line is none, and nothing of what it holds
+ * Reads variables from a file, or from stdin for `-`: NAME=VALUE lines with verbatim values. Skips empty lines and lines that
+ * start with #.
+ * @throws Failure (usage) with the number of the invalid line, but not its contents
  */
 export async function readVariables(path: string, flag: string): Promise<Record<string, string>> {
   const lines = (await readText(path, flag)).split('\n').map(line => line.replace(/\r$/, ''))

@@ -55,7 +55,7 @@ export async function runInTerminal(
   }
 }
 
-/** Writes at once, for the end of a process. Writes nothing if the terminal is closed. */
+/** Writes synchronously, for the end of a process. Does nothing if the terminal is closed. */
 export function writeNow(descriptor: 1 | 2, text: string): void {
   try {
     writeSync(descriptor, text)

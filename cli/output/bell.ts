@@ -13,7 +13,7 @@ type Notification = EventData<'notification'>
 export interface Bell {
   /** Takes any message of the socket. */
   hear(message: LiveMessage): void
-  /** Waits a moment for what is on its way about cards that came to these statuses. */
+  /** Waits briefly for pending notifications about cards that reached these statuses. */
   settle(cards: ReadonlyArray<{ id: string; status: CardStatus }>): Promise<void>
 }
 
@@ -27,7 +27,10 @@ const kinds: Partial<Record<CardStatus, NotificationKind>> = {
 }
 const silence: Bell = { hear: () => {}, settle: async () => {} }
 
-/** It says nothing where stdout or stderr is no terminal, with `--quiet`, and where it would only show as rubbish. */
+/**
+ * Returns a silent bell if stdout or stderr is not a terminal, with `--quiet`, and on terminals that would print the
+ * sequence as text.
+ */
 export function createBell({ client, external, out }: Context, env: NodeJS.ProcessEnv = process.env): Bell {
   if (!isTerminal(1) || !isTerminal(2) || out.quiet || env.TERM === 'dumb') return silence
   const heard = new Set<string>()
@@ -52,7 +55,9 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
   }
 }
 
-/** A message of the desktop where the terminal is known to make one of it; else the terminal's title. The text can end neither. */
+/**
+ * Returns a desktop notification if the terminal supports it, else a title change. The text cannot terminate either sequence.
+ */
 function shown({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): string {
   const text = fit(harmless(`${cardTitle}: ${message}`), maxCells)
   const term = env.TERM ?? ''

@@ -22,7 +22,7 @@ const maxNameWidth = 24
 const chartHeight = 10
 /** How many days the axis names. */
 const ticks = 6
-/** Cells beside the curves: the numbers and the axis. */
+/** The cells next to the curves, for the numbers and the axis. */
 const aroundChart = 12
 
 /** Bars side by side with their names and counts, the longest as wide as the terminal. */

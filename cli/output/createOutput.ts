@@ -4,8 +4,7 @@ import { readSettings, type Settings } from '../context/profiles.ts'
 import { lookAtTerminal } from './terminal.ts'
 
 /**
- * Output for a command that needs no server, the conf file that it follows, and whether it may ask.
- * @param name the command's, without `board`, of which a list may be empty
+ * Creates the output of a command that needs no server, its settings from the conf file, and whether it can prompt.
  */
 export function createOutput(
   globals: Globals,

@@ -34,7 +34,7 @@ const phrases: Record<string, (data: Data) => string> = {
   'agent.message': ({ role, content }) => `${role} writes: ${lineOf(content)}`,
   'agent.tool': ({ tool }) => `tool ${tool?.name}, ${tool?.status}`,
   'agent.plan': () => 'the agent changed its plan',
-  'agent.permission': ({ title }) => `the agent asks: ${title}`,
+  'agent.permission': ({ title }) => `question of the agent: ${title}`,
   'agent.usage': () => 'the usage of the agent changed',
   notification: ({ message }) => message ?? '',
   'comment.created': ({ author, body }) => `${author?.displayName} comments: ${lineOf(body)}`,

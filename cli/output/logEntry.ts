@@ -3,7 +3,7 @@ import type { Out } from './output.ts'
 import type { Colour } from './terminal.ts'
 import { harmless } from './text.ts'
 
-/** What is shown of an entry of the server's log. */
+/** The displayed fields of an entry in the server's log. */
 export interface ShownEntry {
   at: string
   level: LogLevel
@@ -15,7 +15,7 @@ export interface ShownEntry {
 
 const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
 
-/** What the message of a request says itself. */
+/** The fields that the message of a request already includes. */
 const told = new Set(['method', 'route', 'status', 'code'])
 
 /** An entry on a terminal: a line, and below it the stack of an error. */

@@ -24,7 +24,7 @@ export interface OutOptions {
 /** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
 export class Out {
   readonly terminal: Terminal
-  /** The results are JSON, or made of it: `--json`, `--jq` or `--template` was given. */
+  /** The results are JSON or derived from it: `--json`, `--jq` or `--template` is set. */
   readonly json: boolean
   readonly quiet: boolean
   readonly #options: OutOptions
@@ -79,7 +79,7 @@ export class Out {
     )
   }
 
-  /** Prints one row of a list that goes on: a line of JSON, or its fields. */
+  /** Prints one row of a continuous list: a line of JSON, or the row's fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
     if (this.json) return this.value((await this.#chosen([row], columns))[0], true)
     const shown = columns.filter(column => !column.hidden)
@@ -92,7 +92,7 @@ export class Out {
     )
   }
 
-  /** Prints any value as JSON, or what `--jq` or `--template` makes of it. */
+  /** Prints a value as JSON, or through `--jq` or `--template`. */
   async value(value: unknown, oneLine = false): Promise<void> {
     if (this.#options.template !== undefined) return this.#fill(value)
     const indent = this.terminal.stdout && !oneLine ? 2 : undefined
@@ -107,12 +107,12 @@ export class Out {
     }
   }
 
-  /** Prints ids, one a line. */
+  /** Prints IDs, one per line. */
   ids(ids: readonly (string | number)[]): void {
     if (ids.length > 0) this.#write(`${ids.join('\n')}\n`)
   }
 
-  /** Prints one line of data as it is, made harmless on a terminal. */
+  /** Prints one line of data. On a terminal, removes control sequences. */
   line(text: string): void {
     this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`)
   }
@@ -124,17 +124,17 @@ export class Out {
     await page(text, this.#options.pager, rest => this.#write(rest))
   }
 
-  /** Says what was done, on stderr. `--quiet` says nothing. */
+  /** Reports a completed action on stderr. Prints nothing with `--quiet`. */
   done(message: string): void {
     if (!this.quiet) this.#talk(`${harmless(message)}\n`)
   }
 
-  /** The same of a text of several lines, which stay lines. */
+  /** Reports a completed action as several lines on stderr. Prints nothing with `--quiet`. */
   doneLines(text: string): void {
     if (!this.quiet) this.#talk(`${harmless(text, true)}\n`)
   }
 
-  /** Says what was done, on stderr; with `--json`, prints what came of it. */
+  /** Reports a completed action on stderr. With `--json`, prints the resulting row instead. */
   async did(row: object, message: string): Promise<void> {
     return this.json ? this.record(row, []) : this.done(message)
   }
@@ -144,7 +144,7 @@ export class Out {
     return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
   }
 
-  /** Says on stderr what the person should know although the command goes on. `--quiet` says nothing. */
+  /** Prints a warning on stderr. The command continues. Prints nothing with `--quiet`. */
   warn(message: string): void {
     if (this.quiet) return
     this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
@@ -174,8 +174,8 @@ export class Out {
   }
 
   /**
-   * The rows as JSON shows them: whole, or only the fields that were named. A template may also name columns.
-   * @throws Failure that names the known fields
+   * The rows for JSON output: complete, or only the selected fields. A template can also use columns.
+   * @throws Failure with the known fields
    */
   async #chosen<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<readonly unknown[]> {
     const known = [

@@ -1,4 +1,7 @@
-/** Shows text through PAGER, `less` by default; writes it as it is when there is no pager or it is `cat` or empty. */
+/**
+ * Shows text through PAGER, `less` by default. Writes the text directly if there is no pager, or if PAGER is empty or
+ * `cat`.
+ */
 export async function page(
   text: string,
   pager: string | undefined,

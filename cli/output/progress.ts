@@ -22,7 +22,7 @@ export class Progress {
     this.#talk = talk
   }
 
-  /** Goes on by `by`, or to the absolute count `to`. */
+  /** Advances by `by`, or to the absolute count `to`. */
   step(by = 1): void {
     this.to(this.#count + by)
   }
@@ -35,7 +35,7 @@ export class Progress {
     this.#talk(`\r\u001b[K${this.#label} ${this.#text()}`)
   }
 
-  /** Says instead of a count what is waited for. */
+  /** Shows a status text instead of a count. */
   waiting(text: string): void {
     if (!this.#wanted || nowMs() - this.#startedAtMs < quietMs) return
     this.#drawnAtMs = nowMs()

@@ -10,28 +10,26 @@ import { ask, type Asker } from '../input/prompt.ts'
 import { writeStream } from './streams.ts'
 
 /**
- * Makes sure that the folder of `output` is there, before anything is made that would then have no place. One that is missing is
- * made if the person at the terminal says so.
+ * Checks that the folder of `output` exists before the server creates anything. Offers to create a missing folder at a terminal.
  * @throws Failure (usage)
  */
 export async function requireOutput(asker: Asker, output: string | undefined): Promise<void> {
   if (output === undefined || output === '-') return
-  // What ends in a slash is to be a folder itself.
+  // A path with a trailing slash names a folder.
   const folder = /[/\\]$/.test(output) ? output : dirname(output)
   const found = await stat(folder).catch(() => undefined)
   if (found?.isDirectory()) return
   if (found) throw usage(`${folder} is not a folder`)
-  if (!asker.mayAsk) throw usage(`there is no folder ${folder}`, { hint: `make it first: mkdir -p ${folder}` })
-  const answer = await ask(asker, `There is no folder ${folder}. Make it? [y/N]`, '--output')
+  if (!asker.mayAsk) throw usage(`folder ${folder} does not exist`, { hint: `create it first: mkdir -p ${folder}` })
+  const answer = await ask(asker, `Folder ${folder} does not exist. Create it? [y/N]`, '--output')
   if (!/^y(es)?$/i.test(answer)) throw new Failure('failure', 'nothing was written')
   await mkdir(folder, { recursive: true })
 }
 
 /**
  * Saves a file that comes from the server, whole or not at all, and prints its path.
- * @param output a file, which may exist; a folder; `-` for stdout; or nothing for the server's name of it, here
- * @param fallback the name of a file that the server gives none
- * @param mode who may read the file
+ * @param output a file, which can exist; a folder; `-` for stdout; or undefined for the server's file name in the
+ * working folder @param fallback the file name if the server sends none @param mode the file permissions
  * @throws Failure (conflict) when a file of the server's name exists.
  */
 export async function saveDownload(

@@ -2,7 +2,7 @@ import { Writable, type Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
 
-/** Whether the terminal stands behind stdin (0), stdout (1) or stderr (2). It does not make the stream, which takes milliseconds. */
+/** Returns whether stdin (0), stdout (1) or stderr (2) is a terminal. Does not create the stream, which takes milliseconds. */
 export const isTerminal = (descriptor: 0 | 1 | 2): boolean => isatty(descriptor)
 
 /** Writes data to stdout. */
@@ -32,7 +32,7 @@ export function talk(text: string): void {
   stderr().write(text)
 }
 
-/** stdout, of which a reader that has seen enough (`| head`) is no error. */
+/** Returns stdout. A closed pipe (`| head`) is not an error. */
 export function stdout(): typeof process.stdout {
   if (!watched) {
     watched = true
@@ -53,7 +53,7 @@ let watchedTalk = false
 function stderr(): typeof process.stderr {
   if (!watchedTalk)
     process.stderr.on('error', () => {
-      /* Nobody can be told. */
+      /* Without stderr, the error cannot be reported. */
     })
   watchedTalk = true
   return process.stderr

@@ -1,7 +1,10 @@
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { fit, harmless, relativeTime, widthOf } from './text.ts'
 
-/** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
+/**
+ * The format of a value on a terminal. `title` and `text` can be truncated, `time` is an ISO time shown relatively, `status` is
+ * coloured by its value.
+ */
 type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
 
 /** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
@@ -29,7 +32,7 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? harmless(JSON.stringify(value)) : String(value)
 }
 
-/** Lines of tab-separated fields, without a head. FORCE_COLOR colours them and leaves all else as it is. */
+/** Draws tab-separated lines without a header. FORCE_COLOR adds colours and changes nothing else. */
 export const drawTabs = <Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -45,7 +48,7 @@ export const drawTabs = <Row>(
     })
     .join('')
 
-/** One row of a list that goes on: its fields side by side, times as the clock shows them. */
+/** Draws one row of a continuous list: its fields next to each other, with clock times. */
 export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string =>
   `${columns
     .map(({ value, style }) => {
@@ -70,7 +73,7 @@ export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Ro
       terminal,
     )
   const widths = shrink(wanted, columns, terminal.width)
-  // What does not fit even so goes from the right, but the id and the title stay.
+  // If the table is still too wide, drop columns from the right, except the ID and the title.
   const lost = totalOf(widths) > terminal.width ? columns.findLast(({ style }) => !isKept(style)) : undefined
   if (lost)
     return drawTable(
@@ -92,7 +95,7 @@ export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Ro
   return `${lines.join('\n')}\n`
 }
 
-/** Named lines, one a field. */
+/** Draws named lines, one per field. */
 export function drawRecord<Row>(row: Row, fields: readonly Column<Row>[], terminal: Terminal): string {
   const widest = fields.reduce((width, field) => Math.max(width, widthOf(labelOf(field))), 0)
   return fields
@@ -133,7 +136,7 @@ function pad(
   return style(cut) + (last ? '' : space)
 }
 
-/** Takes from the widest columns that may be cut until the table fits, but leaves each at least 12 cells. */
+/** Shrinks the widest columns that can be truncated until the table fits, down to 12 cells each. */
 function shrink<Row>(widths: number[], columns: readonly Column<Row>[], available: number): number[] {
   const result = [...widths]
   let over = totalOf(result) - available

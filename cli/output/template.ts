@@ -11,8 +11,8 @@ export interface Template {
 }
 
 /**
- * Reads a Mustache template, which has values and sections and runs no code. `\n` and `\t` in it mean what they mean in a text.
- * @throws Failure (usage) when it is none
+ * Parses a Mustache template, which has values and sections but runs no code. `\n` and `\t` are escapes. @throws Failure
+ * (usage) if the template is invalid
  */
 export async function compileTemplate(source: string): Promise<Template> {
   const { default: mustache } = await import('mustache')
@@ -32,5 +32,5 @@ export async function compileTemplate(source: string): Promise<Template> {
   }
 }
 
-/** What is printed is no HTML: a text is as it is, a list or a record is JSON. */
+/** Returns a value verbatim, because the output is not HTML. Lists and records become JSON. */
 const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -1,7 +1,7 @@
 import type { ColorUse } from '../parsing/globals.ts'
 import { isTerminal } from './streams.ts'
 
-/** What the person sees: whether stdout is a terminal, its width, and whether it takes colour. */
+/** The terminal's properties: whether stdout is a terminal, its width, and whether it supports colour. */
 export interface Terminal {
   stdout: boolean
   stderr: boolean
@@ -14,7 +14,7 @@ export interface Terminal {
 
 /**
  * Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS.
- * @param color `auto`: as the environment and the streams say
+ * @param color `auto`: depends on the environment and the streams
  */
 export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isColored = (terminal: boolean) => color === 'always' || (color === 'auto' && takesColour(terminal, env))

@@ -119,8 +119,8 @@ export function nearest(word: string, candidates: readonly string[], max = 3): s
 }
 
 /**
- * Edit distance with neighbours swapped counted as one (`lsit`), the commonest slip, which fastest-levenshtein and leven count as
- * two. Anything above `limit` may be returned as more than it is.
+ * Returns the edit distance. Swapped neighbours (`lsit`), the most common typo, count as one edit. fastest-levenshtein and leven
+ * count two. A distance above `limit` can be overstated.
  */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1

@@ -61,7 +61,7 @@ function writtenTime(text: string): string | undefined {
 
 /** Parses a time to come: a day or `today` and `tomorrow` as its end, `3d` and `2h` from now, or a date and time. ISO 8601. */
 export const dayEnd = (text: string): string => timeToCome(text, 1)
-/** The same with a day as its beginning; also `now`. */
+/** Parses a time like the function above, but with the start of the day for a date. Also accepts `now`. */
 export const dayStart = (text: string): string => (text === 'now' ? new Date().toISOString() : timeToCome(text, 0))
 
 function timeToCome(text: string, endsOfDay: 0 | 1): string {
@@ -102,7 +102,9 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
 /** Collects the values of a repeatable option. */
 export const collect = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
 
-/** What an option was given that may be given several times: `none` alone is an empty list. @throws Failure (usage) for `none` beside others */
+/**
+ * Returns the values of a repeatable option. `none` alone is an empty list. @throws Failure (usage) for `none` with other values
+ */
 export function noneAsEmpty<T extends readonly string[] | undefined>(
   given: T,
 ): T extends undefined ? undefined : string[]
@@ -121,7 +123,10 @@ export function offerWords(words: readonly string[], command: Command): Command 
   return command
 }
 
-/** Parses an option that also takes a word, such as `none`. The word stays itself: commander makes an empty text of null. */
+/**
+ * Parses an option that also accepts a word such as `none`, and keeps that word. For null, commander would return an empty
+ * text.
+ */
 export const orWord =
   <T, W extends string>(word: W, parse: (text: string) => T) =>
   (text: string): T | W =>

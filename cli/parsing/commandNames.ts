@@ -10,14 +10,13 @@ export interface NamedCommand {
   command: Command
   /** The words, with the names of commands in full. */
   words: string[]
-  /** The arguments behind the names, as far as they can be told from options. */
+  /** The arguments after the names, as far as they can be distinguished from options. */
   given: string[]
 }
 
 /**
- * Follows the names at the start of a command line and writes them in full: a name may be cut off where no other command begins
- * so. Loads what is below them.
- * @throws Failure (usage) that lists the commands where several begin so
+ * Reads the names at the start of a command line and expands abbreviations, which must be unambiguous. Loads the subcommands.
+ * @throws Failure (usage) with the candidates if an abbreviation is ambiguous
  */
 export async function followNames(program: Command, argv: readonly string[]): Promise<NamedCommand> {
   const words = [...argv]
@@ -89,7 +88,7 @@ export function unknownOption({ command, words }: NamedCommand): string | undefi
   return undefined
 }
 
-/** What other programs call the same verb. */
+/** Synonyms of verbs in other programs. */
 const verbs = [
   ['list', 'ls', 'all'],
   ['view', 'show', 'get', 'info', 'cat', 'describe', 'open'],
@@ -105,7 +104,7 @@ const verbs = [
   ['register', 'signup'],
   ['logs', 'log', 'tail'],
 ]
-/** What other programs call a noun. */
+/** Synonyms of nouns in other programs. */
 const nounsElsewhere: Record<string, readonly string[]> = {
   cards: ['issue', 'issues', 'task', 'tasks', 'ticket', 'tickets', 'todo', 'item', 'items'],
   projects: ['repo', 'repos', 'repository', 'workspace', 'workspaces'],
@@ -118,15 +117,15 @@ const nounsElsewhere: Record<string, readonly string[]> = {
 }
 const maxSuggestions = 3
 
-/** The verbs of a noun that mean what the word says, nearest first. */
+/** Returns the verbs of a noun that are synonyms of the word, nearest first. */
 function verbsLike(noun: Command, word: string): Command[] {
   const same = verbs.filter(each => each.includes(word)).flat()
   return [word, ...same].flatMap(name => noun.commands.filter(each => isCalled(each, name)))
 }
 
 /**
- * The command lines that were probably meant by a word that is no command.
- * @param given the arguments behind the word
+ * Suggests command lines for an unknown command word.
+ * @param given the arguments after the word
  */
 export async function suggestCommands(command: Command, word: string, given: readonly string[]): Promise<string[]> {
   const names = command.commands.flatMap(each => [each.name(), ...each.aliases()])

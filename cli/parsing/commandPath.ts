@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 
-/** `board cards list`, for a command. */
+/** Returns the full name of a command: `board cards list`. */
 export const lineOf = (command: Command): string =>
   command.parent ? `${lineOf(command.parent)} ${command.name()}` : 'board'
 
-/** `cards list`, for a command. */
+/** Returns the name of a command without the program: `cards list`. */
 export const nameOf = (command: Command): string => lineOf(command).replace(/^board ?/, '')

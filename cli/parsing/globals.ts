@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 
 export type ColorUse = 'always' | 'never' | 'auto'
 
-/** The options that every command takes, as they were typed. */
+/** The global options as typed. */
 export interface Globals {
   url?: string
   tokenFile?: string
@@ -22,7 +22,7 @@ export interface Globals {
   timeout?: number
 }
 
-/** The global options that were typed, without those that the command redefines with an option of its own. */
+/** Returns the typed global options, without those that the command redefines. */
 export function globalsOf(command: Command): Globals {
   const own = (command.parent ? command.options : []).map(option => option.attributeName())
   return Object.fromEntries(Object.entries(root(command).opts<Globals>()).filter(([name]) => !own.includes(name)))

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { nouns } from '../tree.ts'
 
-/** Loads what is below every noun, for completion and for the whole help. */
+/** Loads the subcommands of all nouns, for completion and for the complete help. */
 export async function loadAll(program: Command): Promise<Command> {
   await Promise.all(program.commands.map(command => load(command)))
   return program
@@ -9,7 +9,9 @@ export async function loadAll(program: Command): Promise<Command> {
 
 const loaded = new WeakSet<Command>()
 
-/** Loads what is below one noun, once; of some nouns only the verb that is meant. A verb may be called like a noun (`settings auth`). */
+/**
+ * Loads the verbs of a noun once. Some nouns load only the requested verb. A verb can have the name of a noun (`settings auth`).
+ */
 export async function load(command: Command, verb?: string): Promise<void> {
   const noun = command.parent?.parent === null ? nouns.find(({ name }) => name === command.name()) : undefined
   if (!noun || loaded.has(command)) return

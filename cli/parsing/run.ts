@@ -44,7 +44,7 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
     .split('\n')[0]!
     .replace(/\.$/, '')
   const missing = /^required option '(.*)' not specified$/.exec(said)?.[1]
-  // What is missing was perhaps given by a name that is not known.
+  // A missing value might have been given under an unknown name.
   const unknown = missing === undefined ? undefined : unknownOption(named)
   if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
   const message = unknown === undefined ? said : `unknown option '${unknown}'`
@@ -54,7 +54,7 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   if (kind === undefined) return usage(message, { see })
   const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
   if (kind === 'option' && takesServe)
-    return usage(message, { hint: `what board serve takes stands behind --: ${lineOf(at)} -- ${word}`, see })
+    return usage(message, { hint: `put the options of board serve after --: ${lineOf(at)} -- ${word}`, see })
   const meant =
     kind === 'command' ? await suggestCommands(at, word, given.slice(1)) : suggestOptions(at, word.split('=')[0]!)
   return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
@@ -85,7 +85,7 @@ function suggestOptions(command: Command, word: string): string[] {
   return [...new Set([...same, ...nearest(word, optionsAt(command))])]
 }
 
-/** An option that must be given, and what it takes. */
+/** Returns the failure for a missing required option, with its choices. */
 function needed({ options }: Command, flags: string, see: string): Failure {
   const choices = options.find(option => option.flags === flags)?.argChoices
   return usage(`${flags} is needed${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })

@@ -6,17 +6,17 @@ import { collect, noneAsEmpty } from '../parsing/arguments.ts'
 
 type Approvals = Output<Contract['projects']['get']>['approvalPolicy']
 
-/** What a project answers to its agents' questions, as it was typed. */
+/** The approval policy options of a project as typed. */
 export interface ApprovalOptions {
   approveDefault?: Approvals['default']
   approveAllow?: string[]
   approveRefuse?: string[]
 }
 
-/** The options that say what is answered to agents, for hints. */
+/** The options of the approval policy, for hints. */
 export const approvalFlags = '--approve-default, --approve-allow, --approve-refuse'
 
-/** Adds the options that say what a project answers to its agents' questions. */
+/** Adds the options of a project's approval policy. */
 export const addApprovalOptions = (command: Command): Command =>
   command
     .addOption(
@@ -27,16 +27,16 @@ export const addApprovalOptions = (command: Command): Command =>
     )
     .option(
       '--approve-allow <prefix>',
-      'the first words of a simple command that agents may run, for example "git status"; may be given several times, none for none',
+      'allowed prefix of a simple command, for example "git status" (repeat it; none for none)',
       collect,
     )
     .option(
       '--approve-refuse <prefix>',
-      'the first words of a command that is refused to agents, before all that is allowed; may be given several times, none for none',
+      'rejected prefix of a command, which overrides all allowed prefixes (repeat it; none for none)',
       collect,
     )
 
-/** The policy of a project with what was changed of it; undefined where nothing was. */
+/** Returns a project's policy with the changes of the options. Returns undefined if there are none. */
 export async function changedApprovals(
   { client }: Context,
   id: string,

@@ -3,9 +3,9 @@ import type { Context } from '../context/context.ts'
 import { confirm } from '../input/prompt.ts'
 
 /**
- * Asks before making a project with the folder or name of another: folders and names then no longer select a single
- * project.
- * @throws Failure (usage) where nobody can be asked, (failure) when the answer is no
+ * Asks for confirmation before a command creates a project with the folder or name of another one: folders and names
+ * then no longer select a single project.
+ * @throws Failure (usage) without a terminal, (failure) if the user declines
  */
 export async function confirmDuplicate(
   context: Context,

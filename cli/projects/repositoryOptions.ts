@@ -11,7 +11,7 @@ export interface RepositoryOptions {
 }
 export const repositoryFlags = '--add-repository, --remove-repository'
 
-/** The options that change a project's repositories beside its home. */
+/** The options that change a project's additional repositories. */
 export const addRepositoryOptions = (command: Command): Command =>
   addRepositoryOption(command).option(
     '--remove-repository <name>',

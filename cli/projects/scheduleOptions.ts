@@ -5,7 +5,7 @@ import { names } from '../cards/planOptions.ts'
 import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
 import { collect, durationSecs } from '../parsing/arguments.ts'
 
-/** When a schedule runs, as it was typed. `every` is in seconds. */
+/** The timing options of a schedule as typed. `every` is in seconds. */
 export interface TimingOptions {
   cron?: string
   every?: number
@@ -13,7 +13,7 @@ export interface TimingOptions {
   overlap?: 'skip' | 'queue' | 'add'
   catchUp?: 'none' | 'one'
 }
-/** What its cards are made from, as it was typed. */
+/** The template options of a schedule as typed. */
 export interface TemplateOptions extends PromptOptions, ChoiceOptions {
   column?: string
   label?: string[]
@@ -46,12 +46,16 @@ export const addTemplateOptions = (command: Command): Command =>
   addChoiceOptions(
     addPromptOptions(command)
       .option('-c, --column <column>', 'the column of its cards, by name or id; none for the first')
-      .option('-l, --label <label>', 'a label of its cards; may be given several times; none for none', collect)
-      .option('-a, --assignee <people>', 'who is to do them, with commas: me, names, ids; none for nobody', names)
-      .addOption(new Option('--priority <priority>', 'how soon they are to be done').choices(priorities.toReversed())),
+      .option('-l, --label <label>', 'label of its cards (repeat it; none for none)', collect)
+      .option(
+        '-a, --assignee <people>',
+        'assignees of its cards, comma-separated: me, names or IDs; none for no assignee',
+        names,
+      )
+      .addOption(new Option('--priority <priority>', 'priority of its cards').choices(priorities.toReversed())),
     'the agent that works on them; none for that of their column or project',
   )
-    .option('--worktree', 'give each of them a worktree of its own')
+    .option('--worktree', 'create a worktree for each card')
     .option('--no-worktree', "run the agents in the project's folder")
     .option('--auto', 'switch their auto mode on')
     .option('--no-auto', 'switch their auto mode off')

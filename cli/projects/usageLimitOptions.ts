@@ -10,7 +10,7 @@ type Limits = Output<Contract['projects']['get']>['usageLimits']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['usageLimits']>
 
 const choices = ['stop', 'wait', 'next'] as const
-/** What becomes of a card whose agent has reached a usage limit. */
+/** The action for a card whose agent has reached a usage limit. */
 export type OnLimit = (typeof choices)[number]
 
 export function onLimitOf(text: string): OnLimit {
@@ -20,8 +20,8 @@ export function onLimitOf(text: string): OnLimit {
 }
 
 /**
- * The change of a project's usage limits; undefined where no option was given. What is not named stays as it is, but a list of agents
- * means `next`.
+ * Returns the change of a project's usage limits. Returns undefined if no option is set. Settings without an option are
+ * unchanged, except that a list of agents implies `next`.
  * @throws Failure (not found)
  */
 export async function changedLimits(
@@ -37,7 +37,7 @@ export async function changedLimits(
   return { onLimit: onLimit ?? implied, next: entries }
 }
 
-/** Parses AGENT[:PROFILE][:CREDENTIAL], of which each part may be empty. */
+/** Parses AGENT[:PROFILE][:CREDENTIAL]. Each part can be empty. */
 const entry =
   (context: Context) =>
   async (text: string): Promise<NonNullable<Change['next']>[number]> => {

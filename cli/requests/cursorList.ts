@@ -18,7 +18,7 @@ export const addNewestOptions = (command: Command, usual: number, noun: string):
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(usual))
     .addOption(new Option('--all', `every ${noun}`).conflicts('limit'))
 
-/** Prints a list that comes newest first, in pages with cursors; a page may be short and not the last one. Warns when there is more. */
+/** Prints a list in pages with cursors, newest first. A short page is not necessarily the last one. Warns if there is more. */
 export async function printNewest<Row>(
   out: Out,
   options: NewestOptions,
@@ -32,7 +32,7 @@ export async function printNewest<Row>(
     out.warn(`there are more ${noun.many}; these are the newest ${found.length}. --all lists every ${noun.one}`)
 }
 
-/** Reads a list that comes newest first, as far as it is asked for; `isWhole` unless there is more. */
+/** Reads a list, newest first, up to the requested limit. `isWhole` is false if there is more. */
 export async function readNewest<Row>(
   { limit, all }: NewestOptions,
   page: (asked: { cursor?: number; limit: number }) => Promise<Page<Row>>,

@@ -10,7 +10,7 @@ const maxWaitMs = 10_000
 /** A list whose entries have growing ids. */
 interface Pages<Entry> {
   maxAtOnce: number
-  /** What is newer than an id, the oldest first. */
+  /** Returns the entries after an ID, oldest first. */
   read(after: number): Promise<readonly Entry[]>
   print(entry: Entry): Promise<void>
 }

@@ -23,7 +23,7 @@ export function createJobs(): Jobs {
       })
   })
   failed.catch(() => {
-    /* Callers may wait for it or not. */
+    /* Callers can ignore this promise. */
   })
   return { add: add!, failed, end: queue.idle }
 }

@@ -16,9 +16,9 @@ const unsent = new Set([
 ])
 
 /**
- * Sends a request whose answer holds a secret, which therefore has no Idempotency-Key. Without an answer it may have
- * taken effect: on a terminal the user is asked before it is sent again; a script gets an error.
- * @param see the command that shows whether it took effect
+ * Sends a request whose answer holds a secret, so that it has no Idempotency-Key. Without an answer, the request
+ * might have taken effect: a user at a terminal is asked before it is sent again, and a script gets an error.
+ * @param see the command that shows whether the request took effect
  */
 export async function makeOnce<T>(context: Context, see: string, make: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -28,8 +28,11 @@ export async function makeOnce<T>(context: Context, see: string, make: () => Pro
       if (!mayBeDone(error)) throw error
       const { message } = describe(error)
       if (!context.mayAsk)
-        throw new Failure('unreachable', message, { hint: 'it may be done already: look before you try again', see })
-      talk(`board: ${harmless(message)}\nit may be done already; to look: ${see}\n`)
+        throw new Failure('unreachable', message, {
+          hint: 'the request might have succeeded: check before you retry',
+          see,
+        })
+      talk(`board: ${harmless(message)}\nthe request might have succeeded; to check: ${see}\n`)
       if (!(await agrees(context, 'Send it again?', '--no-input'))) throw new Failure('unreachable', message, { see })
     }
   }

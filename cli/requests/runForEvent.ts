@@ -5,8 +5,8 @@ import type { Out } from '../output/output.ts'
 import { isStdoutBroken, isTerminal, writeStream } from '../output/streams.ts'
 
 /**
- * Runs a person's shell command for one event and waits for its end. What the event says goes in by stdin and environment,
- * never into the command line. A command that fails is told of and does not end the following.
+ * Runs a person's shell command for one event and waits for its end. The event data goes to stdin and the environment,
+ * never to the command line. A failed command is reported and does not stop later ones.
  * In a pipe, its output goes through this process, which notices that the reader has ended.
  */
 export async function runForEvent(command: string, message: LiveMessage, url: string, out: Out): Promise<void> {

@@ -15,11 +15,10 @@ const minPauseMs = 50
 const maxPauseMs = 500
 
 /**
- * Prints what a run prints, as it comes, until it has ended. With `--json` it only waits. A server that is away for a while is
- * waited for.
- * @param begun the run as it was when it began
- * @returns the run as it ended
- * @throws Failure (timed out) after `--timeout`, (unreachable) after too long an outage, (interrupted) after Ctrl-C: all leave it running
+ * Prints a run's output until the run ends. With `--json`, only waits. Also waits for a server that is offline for a while.
+ * @param begun the run at its start
+ * @returns the finished run
+ * @throws Failure (timed out) after `--timeout`, (unreachable) after a long outage, (interrupted) after Ctrl-C: the run continues in all cases
  */
 export async function followRun(
   context: Context,
@@ -31,7 +30,7 @@ export async function followRun(
   const stop = new AbortController()
   const { timeout } = context.globals
   const goesOn = {
-    hint: `it goes on; end it with: board scripts cancel ${place.scriptId}`,
+    hint: `the script continues; to cancel it: board scripts cancel ${place.scriptId}`,
     see: `board scripts status ${place.scriptId}`,
   }
   const interrupt = () =>

@@ -11,7 +11,7 @@ import { between, fitSpans, span } from './spans.ts'
 import { previewPane } from './previewPane.ts'
 import { titleBar } from './titleBar.ts'
 
-/** The board: its columns side by side, or one at a time where there is little room. */
+/** Draws the board: its columns next to each other, or one at a time on narrow terminals. */
 export function boardScreen(model: Model, theme: Theme): Pane[] {
   const board = boardOf(model)
   const layout = layoutFor(model, board)
@@ -45,7 +45,7 @@ const emptyText = ({ project, boardId }: Model): string =>
       ? 'Reading ...'
       : 'This board has no columns. Add one with: board columns create'
 
-/** All columns' names above the one that is shown, as many as there is room for around it. */
+/** Draws the column names above the current column, as many as fit. */
 function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { palette, glyphs }: Theme): Line {
   const at = Math.max(
     0,

@@ -11,20 +11,20 @@ import { between, span } from './spans.ts'
 export interface CardStyling {
   isCurrent: boolean
   isSelected: boolean
-  /** What is dragged with the mouse would go where it stands. */
+  /** The drop target of a mouse drag is in front of this card. */
   isTarget: boolean
-  /** All in one line. */
+  /** Draw the card in one line. */
   isDense: boolean
   /** Of its column. */
   columnType: string
-  /** The column's inside, and how wide the title may be, in cells. */
+  /** The inner width of the column, and the maximum width of the title, in cells. */
   inside: number
   width: number
   theme: Theme
   nowMs: number
 }
 
-/** Below this a line has room for the sign of a status, and not for its name. */
+/** The minimum width for the name of a status. Narrower lines show only its symbol. */
 const minNamedStatus = 46
 
 /** A card in its column: the title, and below it the number, how its agent is doing or that it is merged, its pull request, its plan, whether it waits for others, its labels, and when it last changed. */
@@ -53,7 +53,7 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   ]
 }
 
-/** How a card's pull request stands: its number, and a sign of the worst of what is said of it. */
+/** Returns the number of a card's pull request and a symbol for its worst state. */
 function requestMark(request: NonNullable<Card['pullRequest']>, { palette, glyphs }: Theme): Span {
   const { failed, queued, completed } = glyphs.status
   const look = {
@@ -83,7 +83,7 @@ function planOf(card: Card, { columnType, nowMs, theme: { palette } }: CardStyli
 }
 const isUrgent = ({ priority }: Card): boolean => priority === 'urgent' || priority === 'high'
 
-/** In one line the title keeps its room: of the rest only the number and the status stand beside it. */
+/** Draws a card in one line. The title has precedence: only the number and the status are shown with it. */
 function denseLine(card: Card, how: CardStyling): Line {
   const { inside, nowMs, theme } = how
   const { palette, glyphs } = theme
@@ -110,7 +110,7 @@ function oneColour(
   return { spans: spans.map(({ text }) => ({ text, style: '' })), style }
 }
 
-/** What stands before a card: that it is selected, that the cursor is on it, or that nobody has read it. */
+/** Returns the mark in front of a card: selected, under the cursor, or unread. */
 function markOf(
   { unread }: Card,
   { isCurrent, isSelected, isTarget, theme: { palette, glyphs } }: CardStyling,

@@ -21,7 +21,7 @@ import { between, span } from './spans.ts'
 
 type Session = Output<Contract['agents']['sessions']>[number]
 
-/** One card whole: what it is, and below its prompt, what was said, or what was changed. */
+/** Draws one card: its fields and prompt, and below it the transcript or the changes. */
 export function cardScreen(model: Model, opened: Opened, theme: Theme): Pane[] {
   const { width } = model.size
   const height = tabHeight(model)

@@ -28,7 +28,7 @@ interface Asked {
   inside: number
 }
 
-/** What the person is asked, in a frame over the middle of the screen. */
+/** Draws the open dialog in a frame over the screen. */
 export function dialogPane(model: Model, dialog: DialogState, theme: Theme): Pane | undefined {
   const { width } = dialogBox(model.size, 0)
   const content = contentOf({ model, dialog, theme, inside: width - 4 })
@@ -183,7 +183,7 @@ function add(
     title: `New card in ${column?.name ?? 'the column'}`,
     lines: [...first.lines, ...(prompt ? second.lines : [{ spans: [span('Prompt: ', palette.dim)] }])],
     caret: prompt ? second.caret : first.caret,
-    hint: prompt ? 'enter adds the card, ctrl+e writes the prompt in your editor' : 'enter goes on, escape goes back',
+    hint: prompt ? 'enter adds the card, ctrl+e writes the prompt in your editor' : 'enter continues, escape goes back',
   }
 }
 
@@ -192,7 +192,7 @@ function approve(
   { cardId, lines: asked, options, takesText, feedback }: Extract<DialogState, { kind: 'approve' }>,
 ): Content {
   const title = `The agent of card ${cardId} asks`
-  if (asked.length === 0) return { title, lines: [{ spans: [span('Reading what it asks ...')] }], hint: 'esc back' }
+  if (asked.length === 0) return { title, lines: [{ spans: [span('Reading the question ...')] }], hint: 'esc back' }
   const all = asked.flatMap((text, at) =>
     wrap(text, inside).map((line): Line => ({ spans: [span(line, at === 0 ? palette.strong : undefined)] })),
   )

@@ -15,7 +15,7 @@ interface Foot {
   caretX?: number
 }
 
-/** The last line: what is typed, what has happened, or which keys there are. Without a status line only the first two. */
+/** Draws the last line: the input, the notice, or the key hints. Without a status line, only the first two. */
 export function footer(model: Model, theme: Theme): Pane | undefined {
   const foot = footOf(model, theme)
   if (!foot) return undefined
@@ -70,7 +70,7 @@ function typed(
   }
 }
 
-/** What happens when the button comes up. */
+/** Returns the result of releasing the mouse button. */
 function dropText(model: Model): string {
   const { cardIds, over } = model.drag!
   const column = boardOf(model).columns.find(({ id }) => id === over?.columnId)
@@ -123,7 +123,7 @@ const onCard: [ShortcutAction, string][] = [
   ['browser', 'browser'],
 ]
 
-/** As many of the keys as there is room for; within a sequence, those that go on with it. */
+/** Returns as many key hints as fit. Within a key sequence, returns its possible next keys. */
 function keyHints({ keymap, opened, pressed }: Model, { palette }: Theme, room: number): Span[] {
   if (pressed.length > 0) {
     const begun = `${pressed.join(' ')} `

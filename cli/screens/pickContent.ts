@@ -23,7 +23,7 @@ export function pickContent(
   }
 }
 
-/** A list below a field: an empty line, so many rows of its items as can be seen, the one under the cursor among them. */
+/** Draws a list below a field: an empty line and the visible rows, which include the row under the cursor. */
 export function listLines(
   items: readonly ListItem[],
   at: number,

@@ -8,7 +8,7 @@ import { aboutLine, drawn } from './cardScreen.ts'
 import type { Theme } from './theme.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
-/** The card under the cursor beside the board: its prompt, or the end of what its agent said. */
+/** Draws the card under the cursor next to the board: its prompt, or the end of its agent's messages. */
 export function previewPane(model: Model, layout: Layout, theme: Theme): Omit<Pane, 'x' | 'y'> {
   const { previewWidth: width, bodyHeight: height } = layout
   return { width, height, lines: linesOf(model, width, height, theme) }

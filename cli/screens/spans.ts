@@ -1,11 +1,11 @@
 import { fit, harmless, widthOf } from '../output/text.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 
-/** Text in a style. What could steer the terminal is made visible before anybody measures it. */
+/** Creates text in a style. Makes control characters visible before the text is measured. */
 export const span = (text: string, style = ''): Span => ({ text: harmless(text), style })
 export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
 
-/** A line whose last spans stand at its right end. Where both do not fit, the left ones are cut. */
+/** Draws a line with right-aligned spans. If the line is too long, the left spans are truncated. */
 export function between(
   left: readonly Span[],
   right: readonly Span[],
@@ -21,7 +21,7 @@ export function between(
   }
 }
 
-/** Spans in at most so many cells. */
+/** Truncates spans to `width` cells. */
 export function fitSpans(spans: readonly Span[], width: number, ellipsis = '…'): Span[] {
   const kept: Span[] = []
   let room = width

@@ -16,7 +16,7 @@ export interface Palette {
   /** The frame of the column that the keys work in, and of the others. */
   focus: string
   frame: string
-  /** What lies under the card that the cursor is on. */
+  /** The background of the card under the cursor. */
   cursor: string
   selected: string
   bar: string
@@ -77,7 +77,7 @@ const plain: Palette = {
   thought: '',
   code: '',
 }
-/** The terminal's own colours, which fit whatever lies behind them. */
+/** The terminal's own colours, which fit any background. */
 const system: Palette = {
   accent: '36',
   strong: '1',
@@ -225,7 +225,7 @@ const ascii: Glyphs = {
   busy: ['|', '/', '-', '\\'],
 }
 
-/** The theme that the settings of the person and the terminal ask for. */
+/** Returns the theme for the person's settings and the terminal. */
 export function themeOf({
   theme,
   highContrast: isHigh,

@@ -6,10 +6,10 @@ import type { Pane } from '../ui/terminal/panes.ts'
 import type { Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
-/** Where there is less room, only where one is. */
+/** The minimum width for the complete title bar. Narrower bars show only the location. */
 const minWidth = 56
 
-/** Where one is, what the agents do, and whether changes arrive. */
+/** Draws the current location, the status of the agents, and whether changes arrive. */
 export function titleBar(model: Model, { palette, glyphs }: Theme): Pane {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)

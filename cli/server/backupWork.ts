@@ -17,7 +17,7 @@ export const columns: Column<Backup>[] = [
 /** A client for what takes as long as it takes. */
 export const patient = ({ connection }: Context): Client => createClient({ ...connection, timeoutMs: 0 })
 
-/** Shows for how many seconds something goes on. */
+/** Shows the elapsed seconds of an operation. */
 export async function during<T>({ out }: Context, label: string, work: Promise<T>): Promise<T> {
   const progress = out.progress(`${label}, seconds`)
   const startedAt = performance.now()
@@ -40,7 +40,7 @@ export async function chosen(
   const newest = (await client.backups.list()).find(({ verified }) => verified)
   if (!newest)
     throw new Failure('notFound', 'there is no verified backup', {
-      hint: 'make one: board backups create',
+      hint: 'create one: board backups create',
       see: 'board backups list',
     })
   return newest.filename

@@ -11,17 +11,17 @@ import { findLocalServer, forgetStale, type LocalServer } from '../context/local
 export interface Finding {
   check: string
   result: 'ok' | 'warning' | 'failed'
-  /** What was found. */
+  /** The result in words. */
   detail: string
-  /** What to do. */
+  /** The recommended fix. */
   advice?: string
-  /** Mends it, and says what it did. */
+  /** Fixes the problem. Returns a description of the fix. */
   fix?: () => string
 }
 export interface CheckupOptions {
   version: string
   connection?: Connection
-  /** The connection is that of the server of this machine, which may be gone. */ isLocal: boolean
+  /** The connection is that of the server of this machine, which might not run. */ isLocal: boolean
   findDamage(path: string): Promise<string | undefined>
   /** Finds the repository that would add a folder's files. */
   findAddingRepository: ServerProgram['findAddingRepository']
@@ -33,7 +33,7 @@ const scarceBytes = 1024 ** 3
 const maxSkewSecs = 30
 const usualPort = 4400
 
-/** Looks at everything that a board on this machine, or the server that it is a client of, may lack. */
+/** Checks the prerequisites of a board on this machine, or of the server that the command line uses. */
 export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
   const local = await findLocalServer()
   const findings = [
@@ -65,7 +65,7 @@ async function git(): Promise<Finding> {
 
 async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding[]> {
   const stat = statOf(dataDir)
-  if (!stat) return [ok('data folder', `${dataDir} is not there yet; the first board serve makes it`)]
+  if (!stat) return [ok('data folder', `${dataDir} does not exist yet; the first board serve creates it`)]
   const open = [
     dataDir,
     ...['board.db', 'secret.key', 'daemon.json', 'config.json'].map(name => join(dataDir, name)),
@@ -87,7 +87,7 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
           for (const path of open) chmodSync(path, statSync(path).mode & 0o700)
           return `took the rights of others from ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
         }),
-    space('disk space', dataDir, 'make room: when it is full, nothing can be written'),
+    space('disk space', dataDir, 'free disk space: the board cannot write to a full disk'),
     ...(state === 'running' && runtime?.worktreeRoot !== undefined ? [worktreeRoot(runtime.worktreeRoot)] : []),
     ...(state === 'stale'
       ? [
@@ -136,8 +136,8 @@ function space(check: string, path: string, advice: string): Finding {
 
 const worktreeRoot = (path: string): Finding =>
   statOf(path)
-    ? space('worktrees', path, 'make room, or serve with another --worktree-root: worktrees that are there stay')
-    : failed('worktrees', `${path} is not there any more`, 'bring it back, or serve with another --worktree-root')
+    ? space('worktrees', path, 'free disk space, or serve with another --worktree-root: existing worktrees stay')
+    : failed('worktrees', `${path} no longer exists`, 'restore it, or serve with another --worktree-root')
 
 async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions): Promise<Finding[]> {
   const path = join(dataDir, 'board.db')
@@ -146,7 +146,7 @@ async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions
       ? [
           failed(
             'database',
-            `${path} is missing beside its attachments`,
+            `${path} is missing, but its attachments exist`,
             'restore a backup: board backups restore <file>',
           ),
         ]

@@ -11,8 +11,8 @@ interface Address {
 }
 
 /**
- * Draws the address by which a telephone reaches a server, where there is a terminal. The listener's own QR code comes with its
- * banner, which shows addresses that the board refuses; this is what it draws with.
+ * Draws a QR code with the server's address on a terminal. The listener's own QR code is part of its banner, which shows
+ * addresses that the board rejects. This function uses the same drawing code.
  */
 export async function drawAddress(out: Out, { url, publicUrl, allowHost = [] }: Address): Promise<void> {
   if (!out.terminal.stderr) return

@@ -2,22 +2,20 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiter } from 'node:path'
 import { durationSecs } from '../parsing/arguments.ts'
 
-/** An option that is an environment variable, too. */
+/** Creates an option that can also be set by an environment variable. */
 function option(flags: string, text: string, variable: string): Option {
   forget(variable, !flags.includes('<'))
   return new Option(flags, text).env(variable)
 }
 
-/** Where it is, how it is reached, and what it works on. */
+/** Adds the options for addresses and folders. */
 export function addListening(command: Command): void {
   command
     .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
     .addOption(
       option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf),
     )
-    .addOption(
-      option('--https', 'speak HTTPS, with the files of --cert and --key, which mean it by themselves', 'BOARD_HTTPS'),
-    )
+    .addOption(option('--https', 'use HTTPS with the files of --cert and --key (implied by either)', 'BOARD_HTTPS'))
     .addOption(
       option(
         '--cert <file>',
@@ -68,20 +66,20 @@ export function addListening(command: Command): void {
     )
 }
 
-/** What it may be used for. */
+/** Adds the options for permissions and limits. */
 export function addLimits(command: Command): void {
   command
     .addOption(
       option(
         '--project-root <folder>',
-        'where plain users may make projects beyond this machine (repeat it)',
+        'folder where remote users without admin rights can create projects (repeat it)',
         'BOARD_PROJECT_ROOT',
       ).argParser(listOf(delimiter)),
     )
     .addOption(
       option(
         '--browse-root <folder>',
-        'where a super_admin may look around with board fs (default: the home folder)',
+        'folder that a super_admin can browse with board fs (default: the home folder)',
         'BOARD_BROWSE_ROOT',
       ),
     )
@@ -112,7 +110,7 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--agent-slots <number>',
-        'how many agents work at once (default: 2 a core)',
+        'maximum number of concurrent agents (default: 2 per core)',
         'BOARD_AGENT_SLOTS',
       ).argParser(numberOf),
     )
@@ -133,7 +131,7 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--worktree-root <folder>',
-        'where new worktrees of cards are made (default: worktrees in the data folder)',
+        'folder for new worktrees of cards (default: worktrees in the data folder)',
         'BOARD_WORKTREE_ROOT',
       ),
     )
@@ -147,26 +145,26 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--sandbox-command <template>',
-        'a command of your own that does so, with {command} in it, and {folder} and {cwd} where it wants them',
+        'custom sandbox command with the placeholder {command}, and optionally {folder} and {cwd}',
         'BOARD_SANDBOX_COMMAND',
       ).argParser(templateOf),
     )
     .addOption(
       option(
         '--agent-silence <time>',
-        'how long an agent may show no sign of life before people are told, or its turn is ended as its project has it; 0 for ever (default: 15m)',
+        'how long an agent can be silent before people are notified or, if the project is set to end, its session ends; 0 for no limit (default: 15m)',
         'BOARD_AGENT_SILENCE',
       ).argParser(durationSecs),
     )
 }
 
-/** How it keeps backups and logs, and what it shows at its start. */
+/** Adds the options for backups, logs and the output at startup. */
 export function addUpkeep(command: Command): void {
   command
     .addOption(
       option(
         '--backup-every <time>',
-        'make backups by itself: 30m, 6h, 1d, or a cron expression',
+        'create backups automatically: 30m, 6h, 1d, or a cron expression',
         'BOARD_BACKUP_EVERY',
       ),
     )
@@ -189,7 +187,7 @@ export function addUpkeep(command: Command): void {
       ]),
     )
     .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
-    .addOption(option('--qr', 'draw its address as a QR code, for a telephone', 'BOARD_QR'))
+    .addOption(option('--qr', 'draw the address as a QR code to scan with a phone', 'BOARD_QR'))
 }
 
 /** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
@@ -212,7 +210,7 @@ function numberOf(text: string): number {
 
 function templateOf(text: string): string {
   if (!text.trim().split(/\s+/).includes('{command}'))
-    throw new InvalidArgumentError('must have {command} as a word of its own.')
+    throw new InvalidArgumentError('must contain {command} as a separate word.')
   return text
 }
 
@@ -230,7 +228,7 @@ function bytesOf(text: string): number {
   )
 }
 
-/** What an option that names a libSQL server takes. */
+/** Parses the value of an option for a libSQL server. */
 export function databaseOf(text: string): string {
   if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol))
     throw new InvalidArgumentError('must be an address of a libSQL server, such as ws://db.example.com:8080.')
@@ -242,7 +240,7 @@ export function databaseOf(text: string): string {
   return text
 }
 
-/** What an option that names a machine takes. */
+/** Parses the value of an option for a machine name. */
 export function machineOf(text: string): string {
   if (!/^[\w.-]{1,100}$/.test(text))
     throw new InvalidArgumentError('must be 1 to 100 letters, digits, dots, hyphens or underscores.')

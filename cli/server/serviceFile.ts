@@ -8,15 +8,15 @@ export interface Service {
   /** Where its file belongs. */
   path: string
   text: string
-  /** What the manager makes beside the file. */
+  /** The links that the manager creates in addition to the file. */
   links: string[]
-  /** Tells whether the manager takes orders from this account here. */
+  /** Checks whether the manager accepts commands from this account. */
   probe: string[]
   /** Prints the number of the service's process. */
   mainPid: string[]
-  /** Has the manager read the files anew. */
+  /** Makes the manager read the files again. */
   reload: string[]
-  /** Commands that make the platform take it up, and that undo it. */
+  /** Commands that register the service with the platform, and that undo it. */
   enable: string[][]
   disable: string[][]
   start: string[]
@@ -123,11 +123,14 @@ ${strings}
   }
 }
 
-/** What `board serve` takes, for whoever has to start it without the manager. Two hyphens would end a comment of XML. */
+/**
+ * Returns the arguments of `board serve` as a comment, for a start without the manager. Two hyphens would end an XML
+ * comment.
+ */
 const argumentsNote = (args: readonly string[]): string =>
   `arguments: ${JSON.stringify(args).replaceAll('-', '\\u002d')}`
 
-/** What stands in a service's file for `board serve`. */
+/** Returns the arguments of `board serve` from a service file. */
 export function argumentsIn(text: string): string[] {
   const [, found] = /^(?:#|<!--) arguments: (\[.*\])/m.exec(text) ?? []
   return found === undefined ? [] : (JSON.parse(found) as string[])

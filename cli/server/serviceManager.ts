@@ -11,10 +11,10 @@ export function installedService(): Service | undefined {
   return [systemdUnit(options), launchdPlist(options)].find(({ path }) => existsSync(path))
 }
 
-/** What an installed service gives `board serve`. */
+/** Returns the arguments of `board serve` from an installed service. */
 export const serviceArguments = ({ path }: Service): string[] => argumentsIn(readFileSync(path, 'utf8'))
 
-/** Why the platform's manager of services takes no orders from this account here; undefined where it does. */
+/** Returns why the platform's service manager accepts no commands from this account. Returns undefined if it does. */
 export async function whyUnreachable({ probe }: Service): Promise<string | undefined> {
   const { code, said } = await ask(probe)
   return code === 0 ? undefined : code === undefined ? `${probe[0]} is not there` : said
@@ -30,7 +30,7 @@ export async function isServiceProcess({ mainPid }: Service, pid: number): Promi
 export const runService = (service: Service, verb: 'start' | 'stop'): Promise<void> => run(service[verb])
 
 /**
- * Writes a service's file and has the platform take it up. When it does not, all is as it was before.
+ * Writes a service file and registers it with the platform. If that fails, restores the previous state.
  * @throws Failure
  */
 export async function enableService(service: Service): Promise<void> {
@@ -54,13 +54,13 @@ export async function disableService(service: Service): Promise<void> {
   await ask(service.reload)
 }
 
-/** Removes a service's files, and whatever the platform has begun with them. */
+/** Removes a service's files and the links that the platform created. */
 export async function removeService(service: Service): Promise<void> {
   for (const command of service.disable) await ask(command)
   for (const path of [service.path, ...service.links]) rmSync(path, { force: true })
 }
 
-/** Whether what the account runs goes on when it signs out; undefined where nobody can tell. */
+/** Returns whether the account's processes keep running after it signs out. Returns undefined if unknown. */
 export async function lingers(): Promise<boolean | undefined> {
   const { code, printed } = await ask(['loginctl', 'show-user', userInfo().username, '--property=Linger', '--value'])
   return code === 0 && /^(yes|no)$/.test(printed.trim()) ? printed.trim() === 'yes' : undefined
@@ -97,7 +97,7 @@ async function ask([file, ...args]: readonly string[]): Promise<Asked> {
   }
 }
 
-/** After su or sudo nothing names the account's bus, which may be there. */
+/** After su or sudo, no variable names the account's bus, which might still exist. */
 function busOf({ XDG_RUNTIME_DIR: given }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const folder = `/run/user/${process.getuid?.() ?? 0}`
   return !given && existsSync(join(folder, 'bus')) ? { XDG_RUNTIME_DIR: folder } : {}

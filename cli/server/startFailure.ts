@@ -3,7 +3,7 @@ import { folderReason, isWithin } from '../../src/config/folders.ts'
 import { dataFolder } from '../../src/config/paths.ts'
 import { Failure, usage } from '../failures/failure.ts'
 
-/** What of the options of `board serve` its start may fail by. */
+/** The options of `board serve` that can cause a startup failure. */
 interface StartOptions {
   host?: string
   port?: number
@@ -14,7 +14,10 @@ interface StartOptions {
   database?: string
 }
 
-/** No certificate is made up: nobody could tell it from somebody else's. @throws Failure (usage) */
+/**
+ * Requires a certificate for HTTPS. None is generated, because users could not distinguish it from an attacker's.
+ * @throws Failure (usage)
+ */
 export function requireCertificate({ https, cert, key }: StartOptions): void {
   if (cert !== undefined && key !== undefined) return
   if (https || cert !== undefined || key !== undefined)
@@ -34,19 +37,19 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
       cause: error,
     })
   if (error.name === 'GetPortError')
-    return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, {
-      hint: `it is in use, or ${host} is no address of this machine`,
+    return new Failure('conflict', `cannot listen on port ${port} of ${host}`, {
+      hint: `it is in use, or ${host} is not an address of this machine`,
       cause: error,
     })
   if (error.code === 'EACCES' && error.syscall === 'listen')
-    return new Failure('denied', `port ${port} may not be listened on`, {
+    return new Failure('denied', `this account cannot listen on port ${port}`, {
       hint: 'give a --port above 1023',
       cause: error,
     })
   const dataDir = resolve(flags.dataDir ?? dataFolder())
   if (error.code === 'DISK_FULL' || error.code === 'ENOSPC')
     return new Failure('failure', `the disk of the data folder ${dataDir} is full`, {
-      hint: 'make room and start again, or give another folder with --data-dir or BOARD_DATA_DIR',
+      hint: 'free disk space and start again, or use another folder with --data-dir or BOARD_DATA_DIR',
       cause: error,
     })
   const reason = error.syscall === 'listen' ? undefined : folderReason(error.code)
@@ -70,7 +73,10 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
       cause: error,
     })
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
+    return new Failure('usage', `${host} is not an address of this machine`, {
+      hint: 'use another --host',
+      cause: error,
+    })
   return error
 }
 

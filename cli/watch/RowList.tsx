@@ -11,7 +11,7 @@ export interface Rows<Row> {
 }
 export interface RowListProps<Row> extends Rows<Row> {
   title: string
-  /** What one row is called: `card`. */
+  /** The noun for one row: `card`. */
   noun: string
   columns: readonly Column<Row>[]
   /** False while the connection is broken and no changes arrive. */

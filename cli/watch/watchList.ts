@@ -6,10 +6,10 @@ import type { Out } from '../output/output.ts'
 import { createRefresher } from '../requests/refresher.ts'
 import { RowList, type Rows, type RowListProps } from './RowList.tsx'
 
-/** Ages grow, and what changed before the server knew that somebody watches is found too. */
+/** The interval for a new read: ages change, and changes before the subscription must appear. */
 const readAgainMs = 10_000
 
-/** What a list is called and how its rows are shown. */
+/** The title of a list and its columns. */
 export type Watched<Row> = Pick<RowListProps<Row>, 'title' | 'noun' | 'columns'>
 
 /**
@@ -58,7 +58,7 @@ const propsOf = <Row>(out: Out, state: Omit<RowListProps<Row>, 'terminal'>): Row
   ...state,
   terminal: {
     ...out.terminal,
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     width: process.stdout.columns || out.terminal.width,
     height: process.stdout.rows || out.terminal.height,
   },

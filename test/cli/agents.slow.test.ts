@@ -168,7 +168,7 @@ describe('the lists of agents and sessions', () => {
     const { stderr } = await its.board(['agents', 'view', id])
     expect(stderr).toMatch(
       new RegExp(
-        `^It has said nothing since [\\d:]+, and its processes do nothing\\. It may go on by itself\\.\nTo see its work: .*${id}\\. To end its turn: board cards cancel ${id}\n$`,
+        `^It has said nothing since [\\d:]+, and its processes are idle\\. It might continue automatically\\.\nTo see its work: .*${id}\\. To end its turn: board cards cancel ${id}\n$`,
       ),
     )
     expect(await its.json(['projects', 'edit', '--on-silence', 'end'])).toMatchObject({ onSilence: 'end' })
@@ -382,7 +382,7 @@ describe('steering', () => {
     const which = await cli.board(['agents', 'approve', id])
     expect(which).toMatchObject({
       code: 5,
-      stderr: `board: the agent asks 2 things; say which with --request\n${first}: Write first.txt; ${second}: Write second.txt\nsee: board agents view ${id}\n`,
+      stderr: `board: the agent has 2 open questions; select one with --request\n${first}: Write first.txt; ${second}: Write second.txt\nsee: board agents view ${id}\n`,
     })
     expect((await cli.board(['agents', 'view', id])).stdout).not.toContain('undefined')
     await cli.ok(['agents', 'approve', id, '--request', second])

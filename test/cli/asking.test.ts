@@ -113,7 +113,7 @@ describe('before it deletes', () => {
 
   test('it requires the typed name of a project', async () => {
     const { id } = await board.client.projects.create({ name: 'doomed', path: board.folder('doomed') })
-    const question = 'Type "doomed" to go on: '
+    const question = 'Type "doomed" to confirm: '
     expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'y\r']] })).toMatchObject({
       code: 1,
       text: expect.stringContaining('that is not the name'),
@@ -136,7 +136,7 @@ describe('before it deletes', () => {
 
 describe('for a new password', () => {
   const register = ['auth', 'register', '--email', 'new@example.com']
-  const [first, second] = ['Password (at least 8 characters): ', 'The same again: ']
+  const [first, second] = ['Password (at least 8 characters): ', 'Repeat the password: ']
 
   test('it rejects a short one, asks twice, and hides the input', async () => {
     const short = await onTerminal(register, { answers: [[first, 'short\r']] })

@@ -51,7 +51,7 @@ describe('board backups', () => {
     expect(statSync(join(cli.home, 'latest.tar.gz')).mode & 0o777).toBe(0o600)
     expect(await cli.board(['backups', 'download', '--latest', '-o', 'missing/latest.tar.gz'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/there is no folder missing\n.*mkdir -p missing/),
+      stderr: expect.stringMatching(/folder missing does not exist\n.*mkdir -p missing/),
     })
     expect(await cli.json(['backups', 'verify', '--latest'], { env: { BOARD_DATA_DIR: board.dataDir } })).toMatchObject(
       {
@@ -79,7 +79,7 @@ describe('board backups', () => {
     expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'board: there is no folder missing\nmake it first: mkdir -p missing\n',
+      stderr: 'board: folder missing does not exist\ncreate it first: mkdir -p missing\n',
     })
     expect(await list()).toEqual(before)
   })
@@ -129,7 +129,7 @@ describe('board backups', () => {
       stderr: expect.stringContaining('give --yes'),
     })
     expect(await cli.ok(['backups', 'restore', filename, '--dry-run'])).toMatch(
-      new RegExp(`^would restore ${filename} from .* on ${board.url}, and keep what is there as a backup\n$`),
+      new RegExp(`^would restore ${filename} from .* on ${board.url}, and keep the current data as a backup\n$`),
     )
     expect(await titles()).toContain('after')
     const restored = await cli.json(['backups', 'restore', filename, '--yes'])
@@ -192,7 +192,7 @@ it('on a terminal a restore requires the typed name', async () => {
     onTerminal(['backups', 'restore', filename], {
       cwd: cli.home,
       env: cli.env,
-      answers: [['to go on:', `${typed}\r`]],
+      answers: [['to confirm:', `${typed}\r`]],
     })
   expect(await attempt('yes')).toMatchObject({
     code: 1,

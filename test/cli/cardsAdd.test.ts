@@ -117,7 +117,7 @@ test('a card with files whose agent cannot start keeps them and waits, and its i
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toContain('no agent is installed on the server')
   const id = (await cli.ok(['cards', 'list', '--search', 'Has a file', '-q'])).trim()
-  expect(refused.stderr).toContain(`card ${id} was added all the same`)
+  expect(refused.stderr).toContain(`card ${id} was still added`)
   expect(await card(id)).toMatchObject({ columnName: 'Backlog', deferred: true, status: 'idle' })
   expect(await server.client.attachments.list({ projectId, cardId: id })).toHaveLength(1)
 })

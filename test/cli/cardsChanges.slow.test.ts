@@ -213,7 +213,7 @@ test('a card is pushed and updated; a card for which that is impossible reports 
   git(board.path, 'add', 'news.txt')
   git(board.path, 'commit', '-q', '-m', 'News')
   expect(await cli.json(['cards', 'update', id, '--rebase'])).toMatchObject({ updated: true, branch: gitBranch })
-  expect((await cli.board(['cards', 'update', id])).stderr).toBe(`${gitBranch} has the newest of its base already.\n`)
+  expect((await cli.board(['cards', 'update', id])).stderr).toBe(`${gitBranch} is up to date with its base.\n`)
   expect(await cli.board(['cards', 'push', id])).toMatchObject({ code: 5, stderr: expect.stringContaining('force') })
   await cli.ok(['cards', 'push', id, '--force'])
   expect((await cli.board(['cards', 'push', '999'])).code).toBe(3)
@@ -222,7 +222,7 @@ test('a card is pushed and updated; a card for which that is impossible reports 
   git(board.path, 'commit', '-q', '-m', 'All of it')
   const { stderr } = await cli.board(['cards', 'update', id])
   expect(stderr).toContain('Its work is in main already')
-  expect(stderr).toContain(`${gitBranch} stays as it is.\n`)
+  expect(stderr).toContain(`${gitBranch} is unchanged.\n`)
   expect(stderr).not.toContain('newest of its base')
 })
 
@@ -275,7 +275,7 @@ test('a project has several repositories, and a card has its work in each', asyn
   await cli.ok(['cards', 'review', id, '--repository', 'lib', '--file', 'mine', '--line', '1', '-m', 'Why?', '--send'])
   expect(await cli.ok(['cards', 'review', id])).toContain('lib: mine:1')
   expect((await cli.board(['cards', 'update', id, '--repository', 'lib'])).stderr).toContain(
-    'newest of its base already',
+    'is up to date with its base',
   )
   expect((await cli.board(['cards', 'merge', id])).stderr).toBe(`Merged card ${id} into main in lib.\n`)
   expect(existsSync(join(lib, 'mine'))).toBe(true)

@@ -44,7 +44,7 @@ describe('cards that wait for others', () => {
     const b = await add('b', '--blocked-by', a)
     expect(await cli.board(['cards', 'run', b])).toMatchObject({
       code: 5,
-      stderr: `board: the card waits for card ${a}\nto start it nevertheless: --force\nsee: board cards ready\n`,
+      stderr: `board: the card waits for card ${a}\nto start it anyway: --force\nsee: board cards ready\n`,
     })
     for (const words of [
       ['cards', 'run', b, '--force'],

@@ -162,7 +162,7 @@ describe('board cards pr', () => {
     expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({ stopped: 'It asks which colour.' })
     expect(await cli.board(['cards', 'pr', 'continue', cardId])).toMatchObject({
       code: 0,
-      stderr: 'Going on with #2: its agent is told what is still open there, if anything is.\n',
+      stderr: 'Resumed #2. Its agent receives the open feedback, if any.\n',
     })
     expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({ stopped: null, rounds: 0 })
     expect(await cli.board(['cards', 'pr', 'continue', '999'])).toMatchObject({ code: 3 })

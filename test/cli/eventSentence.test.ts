@@ -22,7 +22,11 @@ test.each([
     { ...ofCard, role: 'agent', content: 'Done.\nMore.' },
     'Card 12 "Fix the login": agent writes: Done.',
   ],
-  ['agent.permission', { ...ofCard, title: 'Run npm test' }, 'Card 12 "Fix the login": the agent asks: Run npm test'],
+  [
+    'agent.permission',
+    { ...ofCard, title: 'Run npm test' },
+    'Card 12 "Fix the login": question of the agent: Run npm test',
+  ],
   [
     'comment.created',
     { id: '3', cardId: '12', author: { displayName: 'Ada' }, body: 'Good.' },

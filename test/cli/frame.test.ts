@@ -207,7 +207,7 @@ describe('a mistake', () => {
       ['server', 'start', '--port', '1'],
       [
         "board: unknown option '--port'",
-        'what board serve takes stands behind --: board server start -- --port',
+        'put the options of board serve after --: board server start -- --port',
         'see: board server start --help',
       ],
     ],
@@ -268,7 +268,7 @@ describe('a mistake', () => {
       await cli.board(['profile', 'set', 'x', '--url', 'http://127.0.0.1:1'])
       const { code, stdout, stderr } = await cli.board(args)
       expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
-      expect(stderr).toMatch(/^board: nobody can be asked: .*\ngive --(yes|email|password-stdin)\n$/)
+      expect(stderr).toMatch(/^board: this command cannot prompt: .*\ngive --(yes|email|password-stdin)\n$/)
     }
     await cli.ok(['profile', 'delete', 'x', '--yes'])
   })

@@ -103,7 +103,7 @@ describe('board fs cat', () => {
     const { code, stderr } = await cli.board(['fs', 'cat', join(root, 'bytes.bin')], onTerminal)
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/is no text \(application\/octet-stream\)\nto save it: -o FILE/),
+      expect.stringMatching(/is not a text file \(application\/octet-stream\)\nto save it: -o FILE/),
     ])
   })
 

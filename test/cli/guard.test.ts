@@ -63,7 +63,7 @@ describe('a card of another project', () => {
         expect(await cli.board([...command, ...flags], surroundings), `${command.join(' ')} by ${from}`).toMatchObject({
           code: 3,
           stdout: '',
-          stderr: expect.stringContaining(`card ${foreign} belongs to project "web"\nif it is meant: -P web\n`),
+          stderr: expect.stringContaining(`card ${foreign} belongs to project "web"\nto use that project: -P web\n`),
         })
     await cli.ok(['profile', 'delete', 'ours', '--yes'])
     expect(await columnOf(foreign)).toBe('Backlog')
@@ -100,7 +100,7 @@ describe('a card of another project', () => {
       expect(await cli.board([...command, ...flags], surroundings), command.join(' ')).toMatchObject({
         code: 3,
         stdout: '',
-        stderr: expect.stringContaining(`${what} belongs to project "web"\nif it is meant: -P web\n`),
+        stderr: expect.stringContaining(`${what} belongs to project "web"\nto use that project: -P web\n`),
       })
     }
     expect(await cli.board(['scripts', 'run', '999999'], { cwd: here })).toMatchObject({
@@ -193,7 +193,7 @@ describe('ids from stdin', () => {
       expect(await cli.board(['cards', 'move', '-', '--to', 'Done'], { cwd: here, input })).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('which is no id; nothing was done'),
+        stderr: expect.stringContaining('which is not an ID; nothing was changed'),
       })
     expect(await cli.board(['cards', 'archive', first!, 'login'], { cwd: here })).toMatchObject({ code: 3, stdout: '' })
     expect(await columnOf(first!)).toBe('Backlog')

@@ -37,7 +37,9 @@ test('a link is printed once, alone with -q, and its recipient registers with it
   const { id } = await newProject('registered')
   const member = (...args: string[]) => ada.board(['projects', 'member', 'add', 'new@example.org', '-P', id, ...args])
   const invited = await member('--role', 'viewer')
-  expect(invited.stderr).toMatch(/^Invited new@example\.org\. Pass the link on now, .*\nThey .*: board auth accept\n$/)
+  expect(invited.stderr).toMatch(
+    /^Invited new@example\.org\. Share the link now, .*\nAfter they .*: board auth accept\n$/,
+  )
   expect(invited.stdout).toContain('#invitation=svc_in_')
   expect(await member()).toMatchObject({ code: 5 })
   const link = (await member('--renew', '-q')).stdout
@@ -131,7 +133,7 @@ test('adding a card names its project if the folder is in projects of several ow
   const { stderr } = await added()
   expect(stderr).toMatch(
     new RegExp(
-      `^In project ${below.id} "inner"\\. This folder is also in ${id} "outer" of somebody else: -P names it\\.\n`,
+      `^In project ${below.id} "inner"\\. This folder is also in ${id} "outer" of another owner: use -P to select it\\.\n`,
     ),
   )
 })

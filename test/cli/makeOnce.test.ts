@@ -44,7 +44,7 @@ test('a script whose response with a new key was lost learns that the key might 
   lost = 1
   const { code, stdout, stderr } = await cli.board(create('scripted'))
   expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-  expect(stderr).toMatch(/\nit may be done already: look before you try again\nsee: board keys list\n$/)
+  expect(stderr).toMatch(/\nthe request might have succeeded: check before you retry\nsee: board keys list\n$/)
   expect(await named('scripted')).toBe(1)
 })
 
@@ -58,7 +58,7 @@ test('a user at a terminal is asked before a key is created a second time', asyn
   lost = 1
   const refused = await answering('n')
   expect([refused.code, await named('answered n')]).toEqual([7, 1])
-  expect(refused.text).toContain('it may be done already; to look: board keys list')
+  expect(refused.text).toContain('the request might have succeeded; to check: board keys list')
   lost = 1
   const again = await answering('y')
   expect([again.code, await named('answered y')]).toEqual([0, 2])

@@ -99,7 +99,7 @@ describe('invalid input is rejected with the reason', () => {
       'no leave to run unsandboxed',
       ['true', '--every', '60'],
       2,
-      /server's own permissions.*\nif it may: --allow-unsandboxed/,
+      /server's own permissions.*\nto allow this: --allow-unsandboxed/,
     ],
     ['no interval', ['true', '--allow-unsandboxed'], 2, /--every/],
     ['no time', ['true', '--every', 'often', '--allow-unsandboxed'], 2, /must be a length of time/],

@@ -75,7 +75,7 @@ test('the address is printed for a browser that the program does not open', asyn
   expect(existsSync(opened)).toBe(false)
   expect({ code, last: stderr.trim().split('\n').slice(-2) }).toEqual({
     code: 8,
-    last: ['board: nobody signed in within 1 s', 'start again with: board auth login --oidc'],
+    last: ['board: the sign-in did not finish within 1 s', 'start again with: board auth login --oidc'],
   })
 })
 

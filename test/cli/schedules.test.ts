@@ -120,5 +120,5 @@ test('a start time can be set and removed on cards', async () => {
   await cli.ok(['cards', 'edit', id, '--no-start-at'])
   expect(await board.client.cards.get({ projectId, cardId: id })).toMatchObject({ startAt: null, ready: true })
   const { stderr: told } = await cli.board(['cards', 'add', 'back', '--start-at', '2030-01-31'])
-  expect(told).toContain('starts by itself only in an active column')
+  expect(told).toContain('starts automatically only in an active column')
 })

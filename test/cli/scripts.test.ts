@@ -166,7 +166,7 @@ describe('run', () => {
     await eventually('the end of the waiting', () => going.code !== undefined)
     expect(going).toMatchObject({
       code: 130,
-      stderr: `board: script ${place.scriptId} was not waited for any longer\nit goes on; end it with: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n`,
+      stderr: `board: script ${place.scriptId} was not waited for any longer\nthe script continues; to cancel it: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n`,
     })
     expect((await status()).status).toBe('running')
     expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({

@@ -256,7 +256,7 @@ test('a service whose platform does not answer does not block the server: a plai
   expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
   expect(await cli.board(['server', 'uninstall', '--yes'], { env })).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('systemd cannot be asked here') as string,
+    stderr: expect.stringContaining('systemd is not reachable') as string,
   })
   expect(existsSync(unit)).toBe(false)
 })

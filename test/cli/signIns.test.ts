@@ -46,7 +46,7 @@ test('a password is changed from stdin, or with prompts for the current one and 
     answers: [
       ['Current password: ', 'next password 1\r'],
       ['Password (at least 8 characters): ', 'next password 2\r'],
-      ['The same again: ', 'next password 2\r'],
+      ['Repeat the password: ', 'next password 2\r'],
     ],
   })
   expect(told.code).toBe(0)

@@ -36,7 +36,7 @@ describe('cards wait --for completed', () => {
       const { code, stdout, stderr } = await wait(id, '--for', 'completed')
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
       expect(stderr).toContain(
-        `board: card ${id} is ${state}, and nothing is scheduled that could make it completed\nstart it with: board cards run ${id}\n`,
+        `board: card ${id} is ${state}, and nothing is scheduled that can change its status to completed\nstart it with: board cards run ${id}\n`,
       )
     }
     const several = await wait(failed, idle, '--for', 'completed,running')

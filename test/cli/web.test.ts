@@ -107,7 +107,7 @@ describe('the page of the board', () => {
     expect(opened).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('may be older than this command'),
+      stderr: expect.stringContaining('might be older than this command'),
     })
   })
 

@@ -28,7 +28,7 @@ describe('the comments of a card', () => {
     const id = await world.card('Silent')
     await open()
     terminal.press('enter', 'h')
-    await terminal.shows('Nobody has commented on this card yet.')
+    await terminal.shows('This card has no comments yet.')
     terminal.press('C')
     await terminal.shows(`Comment on card ${id}`)
     terminal.press('A word.')

@@ -38,7 +38,7 @@ type Changes =
   | 'userCommand'
 type ChangeTable<Types extends Changes> = { [Type in Types]: (job: JobOf<Type>) => Promise<Msg | void> }
 
-/** The commands that change something, and those that use the terminal or programs beside it. */
+/** The commands that change data, and those that use the terminal or external programs. */
 export const changesOf = (context: Context, shown: Shown, hooks: JobHooks): ChangeTable<Changes> => ({
   ...placingOf(context, shown),
   ...agentWorkOf(context, shown),
@@ -64,7 +64,7 @@ function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placi
       }
     },
     archive: async ({ move: { id, cardId } }) => done(id, (await client.cards.archive(place(cardId))).version),
-    // It is gone when the server has said so; no version of it comes afterwards.
+    // After the server has confirmed the deletion, no version of the card follows.
     delete: async ({ move: { id, cardId } }) => {
       await client.cards.delete(place(cardId))
       return done(id, Infinity)
@@ -158,7 +158,7 @@ function writingOf(context: Context, shown: Shown, { suspendWhile, write, copy }
   }
 }
 
-/** Adds and removes labels of a card; its other labels stay as they are on the server. */
+/** Adds and removes labels of a card. Its other labels on the server are unchanged. */
 async function label({ client }: Context, place: CardPlace, marks: Readonly<Record<string, boolean>>): Promise<void> {
   await changeFromPresent(client, place, ({ labels }) => {
     const kept = labels.filter(name => marks[name] !== false)
@@ -167,7 +167,7 @@ async function label({ client }: Context, place: CardPlace, marks: Readonly<Reco
   })
 }
 
-/** Starts a card's agent: for the first time, resumed, or anew. */
+/** Starts a card's agent: for the first time, resumed, or in a new session. */
 async function run(context: Context, place: CardPlace, force?: boolean): Promise<Msg> {
   const { client } = context
   const begun = await startCard(context, place, force)

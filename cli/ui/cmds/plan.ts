@@ -4,7 +4,7 @@ import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { dayEnd } from '../../parsing/arguments.ts'
 import type { Msg, PlanStep } from '../state/model.ts'
 
-/** Changes one field of a card's plan; its other assignees stay as they are on the server. */
+/** Changes one field of a card's plan. Its other assignees on the server are unchanged. */
 export async function changePlan(client: Client, place: CardPlace, step: PlanStep): Promise<Msg> {
   const said = (text: string): Msg => ({ type: 'said', text: `Card ${place.cardId} ${text}.` })
   switch (step.field) {

@@ -22,8 +22,8 @@ export interface CmdRunner {
 const retryMs = 1000
 
 /**
- * Runs the model's commands and dispatches their results. Changes are sent in their order, in the project that was
- * shown when they were made.
+ * Runs the model's commands and dispatches their results. Changes are sent in order, to the project that was visible
+ * when the user made the change.
  */
 export function createCmdRunner(context: Context, shown: () => Shown, hooks: CmdHooks): CmdRunner {
   let isClosed = false
@@ -51,7 +51,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       const held = usesTerminal(job) ? hooks.hold() : undefined
       const act = (changesOf(context, place, jobHooks(hooks, held)) as Table<Msg | void>)[job.type]
       if (!act) return
-      // Not queued: a background command may take long.
+      // Not queued, because a background command can take long.
       if (job.type === 'userCommand' && job.command.background)
         return void act(job).then(dispatch, error => refused(error, job))
       const typed = typedTextOfCmd(job)

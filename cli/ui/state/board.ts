@@ -88,7 +88,7 @@ export function settle(model: Model): Model {
   return view === settled.view ? settled : { ...settled, view }
 }
 
-/** Deselects cards that are gone. */
+/** Deselects deleted cards. */
 function withoutGone(view: Model['view'], { cards }: CardCache): Model['view'] {
   const selected = [...view.selected].filter(id => cards.has(id))
   return selected.length === view.selected.size ? view : { ...view, selected: new Set(selected) }

@@ -44,7 +44,7 @@ const isHidden = ({ role, tool }: Message, { agentReasoning, hiddenToolTypes }: 
   (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
 
 function transcriptLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
-  const lines: TextLine[] = opened.older === 'none' ? [] : [{ kind: 'dim', text: 'Reading what was said before ...' }]
+  const lines: TextLine[] = opened.older === 'none' ? [] : [{ kind: 'dim', text: 'Reading earlier messages ...' }]
   const shown = opened.messages.filter(message => !isHidden(message, settings))
   for (const [at, message] of shown.entries()) {
     const before = shown[at - 1]

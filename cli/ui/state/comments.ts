@@ -21,11 +21,11 @@ export const withCommentEvents = (opened: Opened, events: readonly LiveMessage[]
     ? { ...opened, areCommentsStale: true }
     : opened
 
-/** Oldest first, as they were written. `markdown` draws a text. */
+/** Returns the comments, oldest first. `markdown` draws a text. */
 export function commentLines({ comments, card }: Opened, markdown: (text: string) => readonly TextLine[]): TextLine[] {
   if (comments === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
   if (typeof comments === 'string') return [{ kind: 'dim', text: comments }]
-  if (comments.length === 0) return [{ kind: 'dim', text: 'Nobody has commented on this card yet.' }]
+  if (comments.length === 0) return [{ kind: 'dim', text: 'This card has no comments yet.' }]
   const older = card!.commentCount - comments.length
   return [
     ...(older > 0

@@ -75,7 +75,7 @@ function updateHelp(model: Model, dialog: Of<'help'>, key: Key): Update {
   return field ? showDialog(model, { ...dialog, field, top: 0 }) : updated(model)
 }
 
-/** Asks for the title, then for the prompt, which may stay empty or be written in the editor. */
+/** Asks for the title, then for the prompt, which is optional and can be written in the editor. */
 function updateAdd(model: Model, dialog: Of<'add'>, key: Key): Update {
   const title = textIn(dialog.title).trim()
   const prompt = textIn(dialog.prompt ?? emptyField)

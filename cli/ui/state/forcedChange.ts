@@ -7,13 +7,16 @@ type Refused = Extract<Msg, { type: 'refused' }>
 /** Which refusals force overcomes: a column that is full, a card that waits for others or for its time. */
 const forcibleCodes: ReadonlySet<string | undefined> = new Set(['COLUMN_FULL', 'CARD_BLOCKED'])
 
-/** A refused change as it would be forced; undefined where force is no help. */
+/** Returns a refused change with force. Returns undefined if force does not help. */
 export const forcedOf = (cmd: Cmd, code: string | undefined): Forcible | undefined =>
   forcibleCodes.has(code) && (cmd.type === 'move' || cmd.type === 'run') && !cmd.force
     ? { ...cmd, force: true }
     : undefined
 
-/** Reverts a refused move, with the cursor on the card. What force overcomes is asked about, and the rest is said. */
+/**
+ * Reverts a refused move, with the cursor on the card. Asks about changes that force can apply, and reports the other
+ * errors.
+ */
 export function onRefused(model: Model, { moveId, selects, text, forced }: Refused): Update {
   const move = model.moves.find(({ id }) => id === moveId)
   const opened = model.opened?.card ? model.opened : undefined
@@ -29,7 +32,7 @@ export function onRefused(model: Model, { moveId, selects, text, forced }: Refus
   return confirm(back, `${text} ${anyway(cmds)}`, { type: 'force', cmds })
 }
 
-/** What an open question is about already: cards that are moved together are refused one after the other. */
+/** Returns the changes of the open question. Cards that are moved together are refused one after the other. */
 const askedBefore = ({ dialog }: Model): readonly Forcible[] | undefined =>
   dialog?.kind === 'confirm' && dialog.action?.type === 'force' ? dialog.action.cmds : undefined
 

@@ -57,7 +57,8 @@ export function initialModel(
 }
 
 /**
- * When the frame next changes by itself: spinners of running agents each second, an expiring notice, ages by minutes.
+ * Returns the time until the frame changes without input: spinners of running agents each second, an expiring notice,
+ * ages by minutes.
  */
 export function nextTickMs(model: Model): number {
   const toSecond = 1000 - (model.nowMs % 1000)

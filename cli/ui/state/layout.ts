@@ -76,8 +76,8 @@ export interface Box {
 }
 
 /**
- * The frame of a dialog with so many lines: in the upper third, or with `isLow` at the bottom, so that it does not
- * cover the text above.
+ * Returns the frame of a dialog with `lines` lines: in the upper third, or with `isLow` at the bottom, so that it
+ * does not cover the text above.
  */
 export function dialogBox({ width, height }: Size, lines: number, isLow = false): Box {
   const outer = Math.min(maxDialogWidth, Math.max(20, width - 4))

@@ -42,7 +42,7 @@ export type Action =
   | { type: 'merge'; cardIds: readonly string[]; squash?: true }
   | { type: 'afterMerge'; steps: readonly MergeSteps[] }
   | { type: 'undo' | 'redo' }
-  /** What was refused, and force overcomes. */
+  /** Refused changes that force can apply. */
   | { type: 'force'; cmds: readonly Forcible[] }
 
 /** A drag of cards, and its drop target: a column and the card before which they are inserted. */
@@ -96,7 +96,7 @@ export interface PlanPurpose {
   cardIds: readonly string[]
   people: readonly Person[]
 }
-/** A field of a plan, and what it becomes. A due date is as people write it. */
+/** A field of a plan and its new value. A due date is in the format that people type. */
 export type PlanStep =
   | { field: 'priority'; value: Priority }
   | { field: 'due'; value: string }
@@ -195,7 +195,7 @@ type AnyCmd =
 export const cardOfCmd = (cmd: Cmd): string | undefined =>
   'move' in cmd ? cmd.move.cardId : 'cardId' in cmd ? cmd.cardId : undefined
 
-/** What may be done nevertheless, when it is asked for again with force. */
+/** The changes that can be repeated with force. */
 export type Forcible = Extract<Cmd, { type: 'move' | 'run' }>
 
 interface CardCmd<Type extends string> {

@@ -82,7 +82,7 @@ const hitItem = ({ id, title, projectName, columnName, ...match }: Of<'go'>['hit
   target: { type: 'card', id },
 })
 
-/** Actions that nobody searches by name. */
+/** Actions without an entry in the search by name. */
 const movements: ReadonlySet<ShortcutAction> = new Set([
   'left',
   'down',

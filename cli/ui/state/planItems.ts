@@ -8,7 +8,7 @@ const someDays = ['today', 'tomorrow', '7d']
 const writtenDay = /^(?:due )?(\d{4}-\d\d-\d\d|\d{1,5}[hd])$/
 const writtenEstimate = /^(?:estimate )?(\d{1,7}(?:\.\d{1,2})?)$/
 
-/** What a plan can become: who is assigned, how soon, by when, how much; a typed day or number, too. */
+/** Returns the choices for a plan: assignees, priorities, due dates and estimates, including a typed day or number. */
 export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPurpose, text: string): PickItem[] {
   const cards = cardIds.flatMap(id => cache.cards.get(id) ?? (opened?.card?.id === id ? opened.card : []))
   const marked = (has: (card: Card) => boolean): PickItem['mark'] => {

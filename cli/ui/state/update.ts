@@ -137,7 +137,7 @@ function onDialogRead(
   return msg.type === 'question' ? onQuestion(model, msg) : onSlashCommands(model, msg)
 }
 
-/** Applies found cards, unless the text has changed meanwhile. */
+/** Applies found cards, unless the text has changed since. */
 function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): Model {
   const { dialog } = model
   if (dialog?.kind !== 'pick' || dialog.purpose.type !== 'go' || textIn(dialog.field).trim() !== text) return model
@@ -160,7 +160,7 @@ function onKey(model: Model, key: Key): Update {
   return model.pressed.length > 0 ? onKey(idle, key) : updated(idle)
 }
 
-/** Applies the board's columns; those of another board when this one is gone. */
+/** Applies the board's columns. If the board was deleted, switches to another one. */
 function onColumns(model: Model, { projectId, boards, boardId, columns }: Extract<Msg, { type: 'columns' }>): Model {
   if (projectId !== undefined && projectId !== model.project.id) return model
   if (boardId !== model.boardId && boards.some(({ id }) => id === model.boardId)) return { ...model, boards }
@@ -208,7 +208,7 @@ function readNextPage(model: Model): Update {
   return updated(withRequest({ ...model, serial: request + 1 }, request), { type: 'page', request, ...page })
 }
 
-/** Applies an agent's question, unless it was answered meanwhile. */
+/** Applies an agent's question, unless it was answered since. */
 function onQuestion(
   model: Model,
   { cardId, requestId, lines, options, takesText }: Extract<Msg, { type: 'question' }>,

@@ -60,7 +60,7 @@ function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { 
     let width = 1
     while (graphemes[x + width] === '') width++
     pen.put(x, y, graphemes[x]!, width, styles[x]!)
-    // A terminal may draw a grapheme wider than it is: the following cells are drawn again.
+    // A terminal might draw a grapheme wider than its measured width: the following cells are drawn again.
     to = Math.min(graphemes.length, Math.max(to, x + width + overhang(graphemes[x]!, width)))
   }
   if (!isLast) return to - 1

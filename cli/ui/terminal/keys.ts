@@ -18,7 +18,7 @@ const named: Record<string, string> = {
   ',': 'comma',
 }
 /**
- * The final characters of sequences that begin with ESC [ or ESC O. `focus` is no key: the terminal regained the
+ * The final characters of sequences that start with ESC [ or ESC O. `focus` is not a key: the terminal regained the
  * focus.
  */
 const finals: Record<string, string> = {
@@ -67,7 +67,7 @@ export interface Decoder {
   push(piece: string): Key[]
   /** The number of bytes to read next: no byte behind a key or a paste is among them. */
   readonly wantedBytes: number
-  /** Whether an incomplete sequence may be buffered. */
+  /** Whether an incomplete sequence might be buffered. */
   readonly pending: boolean
   /** Called after a timeout: a lone ESC is the key. */
   flush(): Key[]
@@ -173,7 +173,7 @@ function typed(text: string): Taken {
   return { key: { name: character, text: character }, length: character.length }
 }
 
-/** The second parameter holds the modifiers: 1 plus shift 1, alt 2, ctrl 4. Reports of the terminal are no keys. */
+/** The second parameter holds the modifiers: 1 plus shift 1, alt 2, ctrl 4. Reports of the terminal are not keys. */
 function fromSequence(parameters: string, final: string): Key | undefined {
   const mouse = mouseOf(parameters, final)
   if (mouse) return { name: 'mouse', mouse }

@@ -7,7 +7,7 @@ export interface Mouse {
   ctrl: boolean
 }
 
-/** Buttons (1000), motion while one is pressed (1002), and decimal positions (1006), which may exceed 223 cells. */
+/** Enables buttons (1000), motion with a pressed button (1002), and decimal positions (1006), which can exceed 223 cells. */
 export const mouseOn = '\u001b[?1000h\u001b[?1002h\u001b[?1006h'
 export const mouseOff = '\u001b[?1006l\u001b[?1002l\u001b[?1000l'
 
