@@ -15,11 +15,11 @@ import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
 const preloadAfterMs = 1000
-/** Longer than what is in progress may take (`drainMs`), and within the 15 s that a signal may take. */
+/** Longer than in-progress work can take (`drainMs`), and within the 15 s that a signal can take. */
 const maxStopMs = 14_000
 /** After a failed start, the process ends after this time even if handles are still open. */
 const maxFailureMs = 2000
-/** The build puts it beside the server's program. */
+/** The path of the watchdog, which the build puts next to the server's program. */
 const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))
 
 const webRoot = fileURLToPath(new URL('web', import.meta.url))
@@ -30,10 +30,10 @@ const docsRoot = fileURLToPath(new URL('../docs', import.meta.url))
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
-  // The reader of stdout or stderr may close its end: the server keeps running.
+  // The reader of stdout or stderr can close the pipe: the server keeps running.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', () => {
-      /* There is nowhere to report it. */
+      /* Without the stream, the error cannot be reported. */
     })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
@@ -66,7 +66,7 @@ function tellSetupCode({ config, identity }: App): void {
   if (!setupCode) return
   // On this machine "board auth setup" sends the local token; other ways need the code.
   const who = isLocalOnly(config)
-    ? 'The first user, unless made with "board auth setup", needs'
+    ? 'The first user, unless created with "board auth setup", needs'
     : 'The first user needs'
   process.stderr.write(
     config.setupCode === undefined
@@ -107,7 +107,7 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
 function noteCrash(server: RunningServer): void {
   process.on('uncaughtExceptionMonitor', error => {
     const { logs } = server.app
-    logs.aside('error', 'The server ends: nobody caught an error.', { cause: causeOf(error) })
+    logs.aside('error', 'The server stops because of an uncaught error.', { cause: causeOf(error) })
     logs.flushSync()
   })
 }
@@ -148,21 +148,21 @@ async function nextSteps(server: RunningServer): Promise<string> {
     process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
   const mayBeMade = !hasUsers && isLoopbackHost(server.app.config.host)
   const firstSteps = [
-    [`${board} projects create my-app --path ${path}`, 'make a project of a folder'],
-    [`${board} cards add "My first card"${project}`, 'and a card on its board'],
+    [`${board} projects create my-app --path ${path}`, 'create a project for a folder'],
+    [`${board} cards add "My first card"${project}`, 'add a card to its board'],
     [`${board} cards list${project}`, ''],
   ]
   const beyond = !hasUsers && !isLoopbackHost(server.app.config.host)
   const setup = `${board} auth setup --email you@example.org`
   const steps = [
-    ...(beyond ? [[setup, 'first: make the first user, with the code below']] : []),
+    ...(beyond ? [[setup, 'first: create the first user, with the code below']] : []),
     ...(hasProjects
       ? [
-          [`${board} projects list`, 'what is there'],
+          [`${board} projects list`, 'list your projects'],
           [`${board} ui`, 'the board in the terminal'],
         ]
       : firstSteps),
-    ...(mayBeMade ? [[setup, 'make this server yours (optional here)']] : []),
+    ...(mayBeMade ? [[setup, 'create your account (optional on this machine)']] : []),
   ] as const
   const width = Math.max(...steps.map(([command]) => command!.length)) + 2
   return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command!.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`

@@ -1,7 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Listener } from '../limits/drainGate.ts'
 
-/** Requests wait for so many connections at most: a flood of them delays, and does not keep from an answer. */
+/**
+ * The maximum number of connections that requests wait for. A flood of connections delays answers but does not
+ * prevent them.
+ */
 const maxAccepted = 64
 
 /**
@@ -13,7 +16,7 @@ export function acceptFirst(answer: Listener): { listen: Listener; watch(server:
   let accepted = 0
   let acceptedBefore = 0
   const answerWaiting = (request: IncomingMessage, response: ServerResponse) => {
-    // Whoever answers waits for the 'close', which has been.
+    // The handler waits for 'close', which has already been emitted.
     if (!response.destroyed) answer(request, response)
   }
   const look = () => {

@@ -7,14 +7,14 @@ import type { Answered } from '../http/requestLog.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
 /**
- * Answers in the error envelope what node would answer with an empty body: heads that are too long, too slow or no
- * HTTP, and unsupported expectations. A request without Host is left to the host guard.
+ * Answers in the error envelope the requests that Node would answer with an empty body: heads that are too long, too
+ * slow or not HTTP, and unsupported expectations. A request without Host is left to the host guard.
  */
 export function handleMalformedRequests(server: Server, note: (answered: Answered) => void): void {
   Object.assign(server, { requireHostHeader: false })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse }
-    // Without TLS agreed on, there is nobody who could read an answer.
+    // Without a TLS session, the client could not read an answer.
     const isUnreadable = error.code === 'ECONNRESET' || /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
     if (!socket.writable || isUnreadable || begun?.headersSent) return void socket.destroy()
     const problem = problemOf(error)

@@ -4,7 +4,7 @@ import type { Problem } from '../../src/contract/errors.ts'
 import { commonHeaders, presentFailure } from '../http/response.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
-/** Answers a failure on a connection that has no response of its own, and closes it. Gives the answer's request id. */
+/** Answers a failure on a connection that has no response object, and closes the connection. Returns the request ID. */
 export function refuseConnection(socket: Duplex, problem: Problem): string {
   const requestId = nextRequestId()
   const answer = presentFailure(problem, requestId, commonHeaders(requestId))

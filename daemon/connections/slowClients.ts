@@ -79,7 +79,7 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
   }
 }
 
-/** Told without loading `node:https`, which a start takes long for. */
+/** Detects HTTPS without `node:https`, which would slow down a start. */
 const isHttps = (server: Server | HttpsServer): server is HttpsServer => 'setSecureContext' in server
 
 /** Times TLS handshakes out: Node allows two minutes. */

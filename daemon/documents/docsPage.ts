@@ -3,7 +3,7 @@ import { errors } from '../../src/contract/errors.ts'
 import type { DocumentedAnswer, OpenApiDocument, Operation, Parameter, Schema } from './openapiTypes.ts'
 import { page } from './htmlPage.ts'
 
-/** The API's document as a page: routes by resource, with who may call them, parameters, bodies and answers. */
+/** Renders the API's document as a page: routes by resource, with permitted callers, parameters, bodies and answers. */
 export function docsPage(document: OpenApiDocument): Response {
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),

@@ -10,7 +10,10 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[] | undefined
 
-/** HTML from a template; every value in it that is no HTML is escaped. The template itself is ASCII, for the built program is read as such. */
+/**
+ * HTML from a template. Values that are not HTML are escaped. Templates must be ASCII, because the built program is read as
+ * Latin-1.
+ */
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(texts.reduce((whole, text, index) => whole + render(parts[index - 1]) + text))
 

@@ -16,7 +16,7 @@ table { display: block; overflow-x: auto; border-collapse: collapse }
 th, td { padding: .3rem 1.25rem .3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 `
 
-/** A whole page that needs nothing from elsewhere and may run nothing. */
+/** Returns a complete page that loads nothing and cannot run scripts. */
 export function page(title: string, body: Html, { formAction = "'none'" }: { formAction?: string } = {}): Response {
   const { text } =
     html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${new Html(style)}</style><body>${body}</body></html>\n`

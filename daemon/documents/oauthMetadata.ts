@@ -6,8 +6,8 @@ import { appAccess, resourcePath } from '../../src/contract/oauth.ts'
 import { serverUrl } from './serverUrl.ts'
 
 /**
- * The board's address as the app that asks knows it. An app compares what it is told with where it asked, so without a public
- * address it is the Host of the request, one of the names that this server answers to.
+ * The board's address as the app sees it. An app compares the answer with the address of its request, so without a public
+ * address it is the Host of the request, which is one of the server's accepted names.
  */
 export function issuerOf(app: Pick<App, 'config'>, request: IncomingMessage): string {
   const { host } = request.headers
@@ -16,7 +16,7 @@ export function issuerOf(app: Pick<App, 'config'>, request: IncomingMessage): st
     : serverUrl(app, { request })
 }
 
-/** What a request without a valid token is told (RFC 9728, 5.1). */
+/** The challenge for a request without a valid token (RFC 9728, 5.1). */
 export const oauthChallenge = (app: Pick<App, 'config'>, request: IncomingMessage): string =>
   `Bearer resource_metadata="${issuerOf(app, request)}${contract.oauth.resourceOfMcp.path}"`
 
@@ -29,7 +29,7 @@ export const resourceMetadata = (issuer: string) => ({
   bearer_methods_supported: ['header'],
 })
 
-/** How apps get tokens (RFC 8414). There are no secrets of apps: PKCE binds each code to whoever asked for it. */
+/** The metadata of token requests (RFC 8414). Apps have no secrets: PKCE binds each code to the app that requested it. */
 export const serverMetadata = (issuer: string) => ({
   issuer,
   authorization_endpoint: issuer + contract.oauth.authorize.path,

@@ -8,7 +8,7 @@ import type { OpenApiDocument, Schema } from './openapiTypes.ts'
 
 let made: OpenApiDocument | undefined
 
-/** The API as an OpenAPI 3.1 document, derived from the contract. It is made when it is first asked for. */
+/** The API as an OpenAPI 3.1 document, derived from the contract. Created on the first request. */
 export const openApiDocument = (): OpenApiDocument => (made ??= makeDocument())
 
 function makeDocument(): OpenApiDocument {

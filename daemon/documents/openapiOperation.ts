@@ -34,7 +34,7 @@ function whoText(who: Who): string {
     : whoTexts[who.kind]
 }
 const whoTexts = {
-  public: 'Open to everybody.',
+  public: 'Public.',
   user: 'Needs a sign-in.',
   admin: 'Needs the role admin or super_admin.',
   super: 'Needs the role super_admin.',
@@ -58,14 +58,14 @@ const ifMatch: Parameter = {
   in: 'header',
   required: false,
   schema: { type: 'string' },
-  description: 'The ETag of the version that may be changed.',
+  description: 'The ETag of the version to change.',
 }
 const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
   schema: { type: 'string', maxLength: 255 },
-  description: 'The same key and request within 24 hours get the same answer.',
+  description: 'A repeated request with the same key returns the first answer for 24 hours.',
 }
 
 function parameters(route: Route): Parameter[] {
@@ -86,7 +86,7 @@ function parameters(route: Route): Parameter[] {
   ]
 }
 
-/** What a parameter of the path looks like. */
+/** The schema of a path parameter. */
 export function paramSchema({ integerIds }: Route, name: string): Schema {
   if ((textParams as readonly string[]).includes(name)) return { type: 'string' }
   return integerIds ? { type: 'integer', minimum: 1 } : { type: 'string', pattern: '^[1-9]\\d{0,15}$' }
@@ -100,7 +100,10 @@ const queryParameters = ({ properties = {}, required = [] }: Schema): Parameter[
     schema: plainInQuery(schema as Schema),
   }))
 
-/** A query string holds texts: a number or a boolean that also comes as text is described as what it means. */
+/**
+ * Returns the schema of a query parameter. Query strings hold text, so numbers and booleans with a text alternative
+ * are described by their value type.
+ */
 export function plainInQuery({ anyOf, ...schema }: Schema): Schema {
   const types = (anyOf ?? []).map(each => (each as Schema).type)
   if (types.includes('boolean')) return { ...schema, type: 'boolean' }

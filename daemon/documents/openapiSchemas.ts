@@ -47,11 +47,11 @@ const outputs = {
 
 export const recordSchemas = (): Record<string, Schema> => toJsonSchemaDefs(records, outputs)
 
-/** What a client sends. */
+/** The schema of client input. */
 export const inputSchema = (schema: GenericSchema): Schema =>
   withoutDialect(toJsonSchema(schema, { ...conversion, typeMode: 'input' }))
 
-/** What the server answers. */
+/** The schema of server output. */
 export const outputSchema = (schema: GenericSchema): Schema =>
   withoutDialect(toJsonSchema(schema, { ...outputs, definitions: records }))
 

@@ -2,7 +2,7 @@ import { html } from './html.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { page } from './htmlPage.ts'
 
-/** What a browser sees that has signed in while no program waits for it. `origin` is the server's address. */
+/** The page that a browser shows after a sign-in if no program waits for it. `origin` is the server's address. */
 export const signedInPage = (email: string, origin: string): Response =>
   page(
     'Signed in',
@@ -36,7 +36,7 @@ const notSignedInPage = (message: string) =>
 <p>Go back to the board, or to the terminal, and start again (<code>board auth login --oidc</code>).</p>`,
   )
 
-/** What a browser sees that an app has sent here with a request that is not answered. */
+/** The page that a browser shows for an app's invalid authorization request. */
 export const askedWronglyPage = (message: string): Response =>
   page(
     'Not connected',

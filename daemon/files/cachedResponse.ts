@@ -12,7 +12,9 @@ interface CachedBody {
   tag: string
 }
 
-/** Answers what is the same for everybody while the server runs: it is made for the first who asks, and who has it already is told so. */
+/**
+ * Serves a response that is constant while the server runs. The first request creates it. A client with a current copy gets 304.
+ */
 export function cachedResponse(make: () => Promise<Response>): (request: IncomingMessage) => Promise<Response> {
   let made: Promise<CachedBody> | undefined
   return async ({ headers: asked }) => {
@@ -32,7 +34,7 @@ export function cachedResponse(make: () => Promise<Response>): (request: Incomin
 async function keep(response: Response): Promise<CachedBody> {
   const bytes = Buffer.from(await response.arrayBuffer())
   const tag = hash('sha256', bytes, 'base64url')
-  // It may change with the next version of the server.
+  // The content can change with the next server version.
   return {
     bytes,
     tag,

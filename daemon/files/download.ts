@@ -15,8 +15,8 @@ export interface SentFile {
 }
 
 /**
- * Answers a file as a download that no browser opens or runs, whole or the one range that the request asks for.
- * Undefined when there is no such file on disk, or one of another size.
+ * Answers a file as a download that browsers neither open nor run, complete or the one requested range. Returns
+ * undefined if the file is missing on disk or has another size.
  */
 export async function sendFile(request: IncomingMessage, file: SentFile): Promise<Response | undefined> {
   const headers = new Headers({
@@ -63,7 +63,10 @@ async function openExact({ path, size }: SentFile): Promise<FileHandle | undefin
   return undefined
 }
 
-/** One range of bytes; several of them, another unit or nonsense are no range (RFC 9110, section 14.2). */
+/**
+ * Parses one byte range. Several ranges, another unit or an invalid value count as no range header (RFC 9110, section
+ * 14.2).
+ */
 function readRange(
   { headers, method }: IncomingMessage,
   { size, sha256 }: SentFile,

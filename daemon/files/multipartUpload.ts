@@ -4,17 +4,17 @@ import { invalid, Problem } from '../../src/contract/errors.ts'
 
 export interface UploadOptions<T> {
   maxBytes: number
-  /** How long it may take until the next 16 KiB, or the end, have arrived. */
+  /** The maximum time until the next 16 KiB, or the end, arrives. */
   idleMs?: number
-  /** Takes the file's bytes. What it throws fails the upload. */
+  /** Saves the file's bytes. A thrown error fails the upload. */
   save(bytes: AsyncIterable<Buffer>, sentName: string | undefined): Promise<T>
-  /** Undoes `save` when the rest of the body turns out to be wrong. */
+  /** Undoes `save` if the rest of the body is invalid. */
   discard(saved: T): Promise<void>
 }
 
 const usualIdleMs = 30_000
 const minBytesPerPause = 16_384
-/** How long the parser may stand still over what it has: some broken bodies it never takes further. */
+/** The maximum time without parser progress. Some invalid bodies never finish. */
 const stuckMs = 1000
 const maxOverheadBytes = 65_536
 const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
@@ -24,7 +24,7 @@ const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 3
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, VALIDATION_FAILED, or what `save` throws
  */
 export async function receiveFile<T>(request: IncomingMessage, options: UploadOptions<T>): Promise<T> {
-  const tooLarge = () => new Problem('BODY_TOO_LARGE', `The file may have at most ${options.maxBytes} bytes.`)
+  const tooLarge = () => new Problem('BODY_TOO_LARGE', `The maximum file size is ${options.maxBytes} bytes.`)
   try {
     if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be multipart/form-data.')
@@ -99,7 +99,7 @@ function parse(
       file = stream.on('error', error => {
         if (error.name !== 'AbortError') fail(error)
       })
-      // The chunk that made the body fail may hold a file too.
+      // The invalid chunk can also contain a file.
       if (failed) file.destroy()
       else if (name === 'file') onFile(stream, filename, fail)
       else fail(invalid(String(name).slice(0, 100), 'is not a known field; the file goes into file'))
@@ -130,8 +130,8 @@ function parse(
 }
 
 /**
- * Fails an upload that makes no progress: no bytes come for `idleMs`, or the parser is stuck.
- * @returns stops watching
+ * Fails a stalled upload: no bytes arrive for `idleMs`, or the parser is stuck.
+ * @returns a function that stops the watch
  */
 function watchProgress(request: IncomingMessage, idleMs: number, isStuck: () => boolean, fail: Fail): () => void {
   const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)

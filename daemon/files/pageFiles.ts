@@ -6,7 +6,10 @@ import { FastResponse } from 'srvx'
 import { Problem } from '../../src/contract/errors.ts'
 import { matchesEtag } from './cachedResponse.ts'
 
-/** What the page may do: load what this server has, talk to this server, and never make script of text. */
+/**
+ * The page's content security policy: it loads only from this server, connects only to this server, and never
+ * evaluates text as script.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +44,7 @@ const types: Record<string, string> = {
 }
 const encodings = { br: '.br', gzip: '.gz' } as const
 
-/** A file in the forms in which the build has made it. */
+/** A file in the encodings that the build created. */
 interface PageFile {
   type: string
   plain: Buffer
@@ -54,7 +57,7 @@ interface PageFile {
 export interface PageFiles {
   /** @throws Problem NOT_FOUND where no page was built */
   page(request: IncomingMessage): Promise<Response>
-  /** A file whose name changes with what is in it, so that it is kept for ever. @throws Problem NOT_FOUND */
+  /** Returns a file with a content hash in its name, cacheable without expiry. @throws Problem NOT_FOUND */
   asset(request: IncomingMessage, name: string): Promise<Response>
 }
 

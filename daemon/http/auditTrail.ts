@@ -28,7 +28,7 @@ const maxDetailLength = 500
 const refusals = new Set([401, 403, 429])
 
 /**
- * The entry of one call in the audit log. It is written in the transaction of the change that is made through `db` or `wrap`;
+ * The entry of one call in the audit log. It is written in the transaction of a change through `db` or `wrap`;
  * without one, after the handler and before the answer. Failed calls leave no entry, except sign-ins.
  */
 export class AuditTrail {
@@ -40,7 +40,7 @@ export class AuditTrail {
   #noted: Fields = {}
   #isWritten = false
 
-  /** @param caller undefined on a route that is open to everybody */
+  /** @param caller undefined on a public route */
   constructor(app: App, described: Described, caller: Caller | undefined, address: string) {
     this.#app = app
     this.#described = described

@@ -15,7 +15,7 @@ export const isOpenTo = ({ who }: Route, peer: Peer): boolean | Promise<boolean>
 
 /**
  * Enforces a row's `who`, for every route in this one place, and returns the caller's role in the project or organization.
- * What the caller may not see is answered exactly like what does not exist.
+ * An invisible resource is answered exactly like a missing one.
  */
 export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {
   const { who } = route
@@ -58,7 +58,7 @@ function requirePermission(permission: Permission, { key }: Caller): ProjectRole
   return 'viewer'
 }
 
-/** Server administration that a key may do: one of server scope, of somebody who is a super_admin now. */
+/** Requires a key of server scope whose owner is currently a super_admin. */
 function requireServerKey(permission: Permission, caller: Caller): ProjectRole {
   requirePermission(permission, caller)
   const { key, role } = caller
@@ -104,7 +104,7 @@ async function requireOrganizationRole(
 export const projectOf = async (db: Reader, { who }: Route, input: Params): Promise<number | undefined> =>
   who.kind === 'member' ? paths[who.through].find(db, input) : (input.projectId as number | undefined)
 
-/** How an input leads to its project, and what is said when it leads nowhere. */
+/** How an input leads to its project, and the error code if it does not. */
 const paths: Record<
   (Who & { kind: 'member' })['through'],
   { find: (db: Reader, input: Params) => number | undefined | Promise<number | undefined>; code: ErrorCode }

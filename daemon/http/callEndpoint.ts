@@ -40,20 +40,20 @@ export function endpointOf(route: Route, handler: AnyHandler, audited: Described
   }
 }
 
-/** What a call asks for. */
+/** The input of a call. */
 export interface Asked {
   /** The path's parameters. */
   params: Fields
   /** Whether the row is open to the caller without a token. */
   isOpen: boolean
-  /** Reads and validates the input, parameters included, once the caller may ask for it. */
+  /** Reads and validates the input, including parameters, after the caller is authorized. */
   read(): Promise<{ input: Fields; claim?: Claim }>
   /** The call's entry in the audit log. */
   audit: AuditTrail | undefined
-  /** What another machine gets instead of the input, if it has been read: the message that the call came in. */
+  /** The message of the call, if it has been read. Another machine receives it in place of the input. */
   message?: unknown
 }
-/** What came of it: what a handler answered, what it answered before to the same Idempotency-Key, or another machine's answer. */
+/** The result of a call: the handler's answer, the stored answer for the Idempotency-Key, or another machine's answer. */
 export interface Outcome {
   passed?: Response
   claim?: Claim
@@ -61,7 +61,7 @@ export interface Outcome {
 }
 
 /**
- * Calls a row's handler, whatever the call came in: authorize, forward, read, audit, call. A request and a tool go through the same.
+ * Calls a route's handler: authorize, forward, read, audit, call. Requests and tools use the same path.
  */
 export async function callEndpoint(
   app: App,
@@ -88,7 +88,7 @@ export async function callEndpoint(
   return { claim, result }
 }
 
-/** A write that failed because a row was deleted meanwhile is answered as if that row had been gone before. */
+/** Explains a write that failed because a row was deleted concurrently, as if the row had been deleted before. */
 export const explain = async (
   { db }: App,
   { caller, route, input }: { caller?: Caller; route?: Route; input: Fields },

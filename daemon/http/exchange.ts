@@ -13,7 +13,7 @@ import { commonHeaders, presentFailure, send, toProblem, type Answer, type Heade
 /** Logs and counts an answered request. */
 export type Note = (answered: Answered) => void
 
-/** A request and what is known of it so far. */
+/** A request and its state so far. */
 export interface Exchange {
   req: IncomingMessage
   res: ServerResponse
@@ -23,7 +23,7 @@ export interface Exchange {
   headers: Headers
   startedAtMs: number
   caller: Caller | undefined
-  /** What the request names, as far as it was read. */
+  /** The input of the request that has been read so far. */
   input: Record<string, unknown>
   audit: AuditTrail | undefined
 }

@@ -18,7 +18,7 @@ import { RequestCall } from './requestCall.ts'
 import { readInput, type BodyBudgets } from './requestInput.ts'
 import { present, type Answer } from './response.ts'
 
-/** What all requests share. */
+/** The dependencies that all requests share. */
 export interface Server {
   app: App
   note: Note
@@ -27,7 +27,7 @@ export interface Server {
   bodies: BodyBudgets
 }
 
-/** Answers requests to one row of the contract. Whatever fails on the way is answered in the error envelope. */
+/** Answers requests to one row of the contract. All failures are answered in the error envelope. */
 export const requestHandler = (server: Server, endpoint: Endpoint) => async (event: H3Event) => {
   const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
   const exchange = begin(req, res, endpoint.route)
@@ -98,7 +98,7 @@ async function answer(
   return present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
 }
 
-/** The router resolves dots and backslashes in a path, a proxy in front may not: they would disagree on the path. */
+/** The router resolves dots and backslashes in a path, but a proxy in front might not. They would then disagree on the path. */
 const dotSegments = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
 
 /** The caller of an open route. Its token is not checked. */

@@ -5,9 +5,9 @@ import type { Caller } from '../../src/domain/caller.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
 
-/** What a handler knows of the request beside its input. */
+/** The properties of a request that a handler receives in addition to its input. */
 export interface Call {
-  /** Who calls. On a public route this is nobody. */
+  /** The caller. On a public route, the caller is `nobody`. */
   caller: Caller
   /** The caller's role in the project or organization that the route is about. */
   role: ProjectRole
@@ -19,12 +19,12 @@ export interface Call {
   /** The header, on a row that honours it. */
   idempotencyKey: string | undefined
   request: IncomingMessage
-  /** The body, on a row that leaves it as it came. */
+  /** The verbatim body, on a row that requires it. */
   bytes: Buffer | undefined
   response: ServerResponse
   /** Aborted when the client goes away. */
   signal: AbortSignal
-  /** What the audit log will say of the call, on a row that is audited. */
+  /** The call's entry in the audit log, on a row that is audited. */
   audit: AuditTrail | undefined
   /** The database for a change that does not go through `write`: its entry in the audit log goes along. */
   db: Database
@@ -38,7 +38,7 @@ export interface Call {
 /** The default of `present`: the answer has no body. */
 export const presentNothing = (() => undefined) as () => never
 
-/** A handler's answer that is JSON already, made by the database, and the version that it has of what it shows. */
+/** A handler's answer as JSON text from the database, with its version. */
 export class Json {
   readonly text: string
   readonly version: number | undefined

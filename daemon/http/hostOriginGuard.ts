@@ -3,11 +3,11 @@ import type { ServerConfig } from '../../src/config/server.ts'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { Problem } from '../../src/contract/errors.ts'
 
-/** The hosts and origins that a server accepts, made once per server. `accepted` caches Host headers that have passed. */
+/** The hosts and origins that a server accepts, created once per server. `accepted` caches Host headers that have passed. */
 interface Rules {
   names: ReadonlySet<string>
   publicOrigin: string | undefined
-  /** The schemes of its own pages. A server without TLS may have a proxy with TLS in front of it, hence both. */
+  /** The schemes of the server's pages. A server without TLS might be behind a proxy with TLS, so both are accepted. */
   schemes: readonly string[]
   accepted: Set<string>
 }
@@ -16,8 +16,8 @@ const rulesOf = new WeakMap<ServerConfig, Rules>()
 const maxCachedHosts = 100
 
 /**
- * Refuses requests that a foreign page may have caused: by DNS rebinding (Host) or from another origin (Origin). The port of
- * Host is ignored, since proxies and containers change it.
+ * Rejects requests that a foreign page might have caused: by DNS rebinding (Host) or from another origin (Origin). The port
+ * of Host is ignored, because proxies and containers change it.
  * @param anyHost whether the route also answers requests with another Host, or in HTTP/1.0 without one
  * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
@@ -30,7 +30,10 @@ export function hostOriginGuard({ config }: { config: ServerConfig }, request: I
   if (headers.origin !== undefined && !isOwnOrigin(rules, headers.origin, host)) throw new Problem('ORIGIN_NOT_ALLOWED')
 }
 
-/** Requires exactly one Host (RFC 9112, 3.2): of two, a proxy may read the second, while Node keeps the first and hides the second in `rawHeaders`. */
+/**
+ * Requires exactly one Host (RFC 9112, 3.2). If there are two, a proxy might read the second, while Node keeps the first and
+ * lists the second only in `rawHeaders`.
+ */
 function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -86,7 +89,7 @@ function isOwnOrigin({ publicOrigin, schemes }: Rules, origin: string, host: str
   )
 }
 
-/** Splits `name:port`, `[address]:port` or a bare one; undefined for what is neither. */
+/** Splits `name:port`, `[address]:port` or a name or address without a port. Returns undefined for other text. */
 function splitHostPort(host: string): { name: string; port: string | undefined } | undefined {
   const [, name, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i.exec(host) ?? []
   return name === undefined ? undefined : { name: name.toLowerCase(), port }

@@ -2,12 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../../src/contract/errors.ts'
 import { fieldsOnce } from './validate.ts'
 
-/** A body may take so long, and from then on as long as so much of it comes in each second. */
+/** The maximum time for a body, and the minimum rate after that time. */
 const [graceMs, minBytesPerSec] = [10_000, 16_384]
-/** So much of each body is not counted: its connection costs more, and a sign-in gets through while strangers hold all the rest. */
+/**
+ * The uncounted bytes of each body. Its connection costs more, and a sign-in succeeds while anonymous clients use the rest of the
+ * budget.
+ */
 const uncountedBytes = 1024
 
-/** What the bodies of requests hold in memory together, from their first byte until they are answered. */
+/** The memory that bodies of requests use together, from their first byte until the request is answered. */
 export class BodyMemory {
   readonly #maxBytes: number
   #heldBytes = 0
@@ -34,8 +37,8 @@ export interface BodyLimits {
 }
 
 /**
- * Reads a body as it comes.
- * @throws Problem BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, INVALID_JSON where it breaks off
+ * Reads a body as its bytes arrive.
+ * @throws Problem BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, INVALID_JSON if the body is incomplete
  */
 export async function readBody(
   request: IncomingMessage,
@@ -73,7 +76,7 @@ export async function readJson(
 }
 
 /**
- * Reads a form as a standard has it. Each field may occur once.
+ * Reads a form of a standard. Each field can occur once.
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, VALIDATION_FAILED
  */
 export async function readForm(
@@ -88,7 +91,7 @@ export async function readForm(
 }
 
 const tooLarge = ({ maxBytes }: BodyLimits) =>
-  new Problem('BODY_TOO_LARGE', `The body may have at most ${maxBytes} bytes.`)
+  new Problem('BODY_TOO_LARGE', `The maximum body size is ${maxBytes} bytes.`)
 
 /** The bytes of a body so far, in one piece: pieces of a byte each would take two hundred times as much memory. */
 class BodyBuffer {

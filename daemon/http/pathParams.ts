@@ -19,7 +19,7 @@ export function paramReader({
   }
 }
 
-/** The id in a path's parameter, before anything is refused; undefined for what is no id. */
+/** Returns the ID in a path parameter before validation. Returns undefined for other text. */
 export const peekId = (raw: string | undefined): number | undefined => (raw === undefined ? undefined : parseId(raw))
 
 function parseId(text: string): number | undefined {

@@ -12,7 +12,7 @@ type Fields = Record<string, unknown>
 
 const Nothing = v.strictObject({})
 
-/** What the bodies of callers hold in memory together, and what those of strangers do. */
+/** The memory budgets for the bodies of authenticated and of anonymous requests. */
 export interface BodyBudgets {
   known: BodyMemory
   strangers: BodyMemory
@@ -57,6 +57,6 @@ export async function readInput(
 export function takeFields(route: Route, given: unknown, params: Fields): Fields {
   const fields = validate(route.checkedBy === 'rules' ? AnyObject : (route.input ?? Nothing), given) as Fields
   const twice = Object.keys(params).find(name => Object.hasOwn(fields, name))
-  if (twice) throw invalid(twice, 'stands in the path already')
+  if (twice) throw invalid(twice, 'is already set in the path')
   return Object.assign(fields, params)
 }

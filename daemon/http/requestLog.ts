@@ -3,7 +3,9 @@ import type { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Logs } from '../../src/logs/logs.ts'
 
-/** A request that has been answered. `route` is its row's path, for the raw one may hold anything; null where no row has it. */
+/**
+ * An answered request. `route` is the path of its row, because the raw path can contain anything. It is null if no row matches.
+ */
 export interface Answered {
   method: string
   route: string | null
@@ -17,7 +19,10 @@ export interface Answered {
 }
 
 const slowMs = 1000
-/** How many failures of people who have not said who they are get noted in so long a time: nobody can push everything else out of the log. */
+/**
+ * The maximum number of logged failures of anonymous clients per time window, so that they cannot push other entries out of the
+ * log.
+ */
 const [maxAnonymousFailures, anonymousWindowMs] = [100, 10_000]
 
 /**
@@ -58,7 +63,10 @@ export function createRequestLog(
   }
 }
 
-/** Tells whether one more may be noted, and notes how many were not once there is room again. */
+/**
+ * Returns a function that checks whether another failure can be logged, and logs the number of omitted ones after the
+ * window.
+ */
 function anonymousFailureLimit(log: Log): () => boolean {
   let [endsAtMs, left, unnoted] = [0, 0, 0]
   return () => {

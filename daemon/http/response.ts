@@ -6,7 +6,7 @@ import { Json } from './handlers.ts'
 
 export type Headers = Record<string, string>
 
-/** What every answer carries. */
+/** The headers of every answer. */
 export const commonHeaders = (requestId: string): Headers => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',
@@ -16,7 +16,7 @@ export const commonHeaders = (requestId: string): Headers => ({
 /** An answer that is not sent yet: text, or a response of the handler's own. */
 export type Answer = { status: number; headers: Headers; text: string } | Response
 
-/** A handler's result in its envelope: `{"data": ...}`, 204 without one, or a Response as it is. */
+/** Wraps a handler's result in its envelope: `{"data": ...}`, 204 without a result, or an unchanged Response. */
 export function present(result: unknown, status: number, headers: Headers): Answer {
   if (result instanceof Response) {
     for (const [name, value] of Object.entries(headers)) if (!result.headers.has(name)) result.headers.set(name, value)
@@ -30,8 +30,8 @@ export function present(result: unknown, status: number, headers: Headers): Answ
 }
 
 /**
- * A failure in its envelope (specification "Errors"), or in the words of the standard that a row follows. What is no Problem is a
- * 500 with nothing but the request's id.
+ * Returns a failure in its envelope (specification "Errors"), or in the format of the standard that a row follows. An error that
+ * is not a Problem is a 500 with only the request ID.
  */
 export function presentFailure(
   error: unknown,
@@ -50,12 +50,15 @@ export function presentFailure(
 
 const enveloped = (problem: Problem) => ({ error: problem })
 
-/** The framework ends what has been written: it does so in any case, and a second end makes an error each time. */
+/**
+ * The response for the framework after a direct write. The framework always ends a response, and a second end would
+ * create an error each time.
+ */
 const written = new FastResponse(null)
 
 /**
- * Writes an answer that is text by itself, and gives the response that the framework gets. A text with nothing beyond ASCII is
- * the same bytes in Latin-1, which Node writes at less than half the cost of UTF-8: a page of 50 cards is 30 KB.
+ * Writes a text answer and returns the response for the framework. ASCII text has the same bytes in Latin-1, which Node writes
+ * at less than half the cost of UTF-8: a page of 50 cards is 30 KB.
  */
 export function send(response: ServerResponse, answer: Answer): Response {
   if (answer instanceof Response) return answer

@@ -3,12 +3,12 @@ import { invalid, Problem, type Detail } from '../../src/contract/errors.ts'
 import { issueText } from '../../src/contract/issueText.ts'
 
 /**
- * Reads a query string. Each name may occur once.
+ * Reads a query string. Each name can occur once.
  * @throws Problem VALIDATION_FAILED
  */
 export function readQuery(url: string): Record<string, string> {
   const at = url.indexOf('?')
-  return at < 0 ? {} : fieldsOnce(url.slice(at + 1), 'A query parameter stands more than once.')
+  return at < 0 ? {} : fieldsOnce(url.slice(at + 1), 'A query parameter occurs more than once.')
 }
 
 /** @throws Problem VALIDATION_FAILED with the message where a name occurs more than once */
@@ -20,8 +20,8 @@ export function fieldsOnce(text: string, message: string): Record<string, string
 }
 
 /**
- * Checks a value against a schema and returns what the schema makes of it.
- * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
+ * Validates a value against a schema and returns the parsed value. @throws Problem VALIDATION_FAILED with each field
+ * and its rule, but never its value
  */
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
   const isList = Array.isArray(value)
@@ -54,7 +54,10 @@ function optionFor(schema: v.GenericSchema, isList: boolean): v.GenericSchema {
 
 const maxItems = 10_000
 
-/** Runs before the schema, which would make an issue for each item before it counts them: half a million items block the server for seconds. */
+/**
+ * Checks list lengths before the schema. The schema would create an issue per item before it counts them: half a million items
+ * block the server for seconds.
+ */
 function requireBounds(value: unknown): void {
   if (value === null || typeof value !== 'object') return
   for (const [name, field] of Object.entries(value)) {

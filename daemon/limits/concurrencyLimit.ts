@@ -1,7 +1,7 @@
 import { createSemaphore } from '../../src/async/semaphore.ts'
 import { Problem } from '../../src/contract/errors.ts'
 
-/** A semaphore that also bounds how many may wait for it. */
+/** A semaphore that also limits the queue. */
 export interface ConcurrencyLimit {
   /** Counts a request until it leaves. @throws Problem RATE_LIMITED when there are too many already */
   enter(): () => void
@@ -11,9 +11,9 @@ export interface ConcurrencyLimit {
 
 /**
  * Limits requests that take memory and time.
- * @param what what is limited, in the plural
- * @param maxUnderWay how many may be under way, with those that wait and those whose clients are slow
- * @param maxAtWork how many may work at once
+ * @param what the limited work, in the plural
+ * @param maxUnderWay the maximum number of open requests, including queued ones and those with slow clients
+ * @param maxAtWork the maximum number of concurrently running requests
  */
 export function createConcurrencyLimit(
   what: string,

@@ -58,7 +58,7 @@ export function createDrainGate(answer: () => Listener): DrainGate {
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse): void {
-  const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', {
+  const problem = new Problem('SHUTTING_DOWN', 'The server is reopening its database. Try again in a few seconds.', {
     retryAfterSecs: 2,
   })
   request.resume()

@@ -6,7 +6,7 @@ const listBudgets = defineTool({
   name: 'list_budgets',
   entries: {},
   description:
-    "List the budgets that bound the project's agents, you among them: what is spent of which limit in which unit (usd, tokens, runs, hours), and when it begins anew. Over one of them your work waits.",
+    "List the budgets that limit the project's agents, including you: the amount spent, the limit, the unit (usd, tokens, runs, hours), and when the budget resets. If a budget is exhausted, your work is paused.",
   run: async (app, { projectId }) =>
     json((await budgets.listProject(app.db, projectId, app.config.clock().toISOString())).map(budget)),
 })

@@ -13,8 +13,8 @@ import { visible, visibleJson } from './visible.ts'
 import { isToTell, whatToDo } from './whatToDo.ts'
 
 /**
- * Calls a tool. Failures that a model is to be told of are results, with what to do about them; others are thrown.
- * @param message the message that the call came in
+ * Calls a tool. Failures that a model must see are results with a recovery hint. Others are thrown.
+ * @param message the message of the call
  * @returns the result, or the answer of another machine to the message
  */
 export async function callTool(
@@ -34,7 +34,7 @@ export async function callTool(
   }
 }
 
-/** What a model reads is text; a program may take the value. In both every character can be seen. */
+/** The result as text for models, and as a value for programs. Invisible characters are escaped in both. */
 const resultOf = (answer: Record<string, unknown>): CallToolResult => ({
   content: [{ type: 'text', text: visibleJson(answer) }],
   structuredContent: visible(answer),
@@ -57,8 +57,9 @@ async function callByHand(app: App, { caller, address, signal }: Call, tool: Too
 }
 
 /**
- * The machine that must answer a message, and the project it is about: any machine, unless it calls a tool made by hand that needs the
- * project's folder or processes and the caller may use it. Invalid messages are refused by the machine that answers; rows say it themselves.
+ * Returns the machine that must answer a message, and its project. Returns undefined (any machine) unless the message calls a
+ * custom tool that needs the project's folder or processes and that the caller can use. The answering machine rejects invalid
+ * messages. Tools of rows are forwarded by their route.
  */
 export async function placeOf(
   { app, call: { caller }, rows, choice }: Session,

@@ -5,7 +5,7 @@ import { paramSchema, plainInQuery } from '../documents/openapiOperation.ts'
 import { inputSchema } from '../documents/openapiSchemas.ts'
 import type { Schema } from '../documents/openapiTypes.ts'
 
-/** What a tool takes. */
+/** The input schema of a tool. */
 export interface ToolInput {
   type: 'object'
   properties: Record<string, Schema>
@@ -13,11 +13,11 @@ export interface ToolInput {
   additionalProperties: false
 }
 
-/** What a parameter of a row's path is called as an argument: the id of a project is that everywhere. */
+/** The argument name of a path parameter. The ID of a project is always `projectId`. */
 export const argumentOf = ({ who }: Route, param: string): string =>
   param === 'id' && who.kind === 'member' && who.through === 'id' ? 'projectId' : param
 
-/** What a row takes as a tool: the parameters of its path, and the fields of its query or body. */
+/** The input of a row as a tool: its path parameters, and the fields of its query or body. */
 export function inputOf(route: Route): ToolInput {
   const fields = route.input ? objectOf(route.input) : { properties: {}, required: [] }
   const params = paramsOf(route.path).map(param => [argumentOf(route, param), paramSchema(route, param)] as const)
@@ -46,8 +46,8 @@ export function objectOf(schema: GenericSchema): { properties: Record<string, Sc
 const idPattern = '^[1-9]\\d{0,15}$'
 
 /**
- * Ids are described as text only, and numbers as numbers, though a query takes either. A single value is a choice of one, with its
- * type: some model services know no `const`, and refuse what has no type.
+ * Describes IDs as text only and numbers as numbers, although a query accepts both. A constant becomes a choice with one typed
+ * value, because some model services don't support `const` and reject values without a type.
  */
 function plain(field: Schema): Schema {
   const { anyOf, const: only, ...rest } = field

@@ -9,7 +9,7 @@ const listMonitors = defineTool({
   name: 'list_monitors',
   card: 'own',
   entries: {},
-  description: "List the card's monitors with how their latest runs ended, and the last of what they printed.",
+  description: "List the card's monitors with the results of their latest runs and the end of their output.",
   run: async (app, ref) => json((await monitors.list(app.db, ref)).map(monitor)),
 })
 
@@ -25,7 +25,7 @@ const addMonitor = defineTool({
       integer(limits.minIntervalSecs, limits.maxIntervalSecs),
       v.description('How often, in seconds.'),
     ),
-    description: v.optional(v.pipe(text(0, limits.maxDescriptionLength), v.description('What it watches.'))),
+    description: v.optional(v.pipe(text(0, limits.maxDescriptionLength), v.description('The purpose of the monitor.'))),
     cwd: v.optional(
       v.pipe(
         text(1, 4096),

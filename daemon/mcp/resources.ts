@@ -9,7 +9,7 @@ const mimeType = 'application/json'
 /** How many projects are listed; the others are found by list_projects and search. */
 const maxListed = 100
 
-/** What can be read by an address: by the tool that reads it, with the same rights. */
+/** A resource that can be read by URI, with the tool that reads it and the same permissions. */
 interface Kind {
   tool: string
   name: string
@@ -39,7 +39,7 @@ const kinds: readonly Kind[] = [
     tool: 'read_diff',
     name: 'diff',
     title: 'The changes of a card',
-    description: 'What a card has changed since its base commit.',
+    description: 'The changes of a card since its base commit.',
     path: '{projectId}/cards/{cardId}/diff',
     given: { full: true },
   },
@@ -58,10 +58,10 @@ export const cardUri = (projectId: string, cardId: string): string => `${scheme}
 export const diffUri = (projectId: string, cardId: string): string => `${cardUri(projectId, cardId)}/diff`
 export const cardsUri = (projectId: string): string => `${scheme}/${projectId}/cards`
 
-/** The text of what was read, as data; or the answer of another machine to the message. */
+/** The text of a resource, as data; or the answer of another machine to the message. */
 export type Read = { contents: { uri: string; mimeType: string; text: string } } | { passed: Response }
 
-/** The templates of addresses that lead somewhere with these tools. */
+/** Returns the URI templates that these tools can read. */
 export const templatesFor = (tools: ReadonlySet<string>): ResourceTemplate[] =>
   kinds
     .filter(({ tool }) => tools.has(tool))
@@ -87,9 +87,9 @@ export async function listResources(session: Session, message: unknown): Promise
 }
 
 /**
- * Reads what an address leads to. It is read as its tool reads it: with the same rights, bounds and escapes.
- * @param tools those that the caller may use
- * @throws McpError for an address that leads nowhere, or nowhere that the caller may see
+ * Reads the resource of a URI with its tool: with the same permissions, limits and escapes.
+ * @param tools the tools that the caller can use @throws McpError if the URI is unknown, or if the caller cannot read
+ * it
  */
 export async function readResource(
   { app, call, rows }: Session,

@@ -6,8 +6,8 @@ import { strongestRole } from '../../src/domain/projects.ts'
 import type { Reader } from '../../src/store/database.ts'
 
 /**
- * Whether there is a project in which the caller may use a row. Which one it is, each call says: it is authorized by itself.
- * A key needs the permission, and its owner the role within the key's scope.
+ * Returns whether the caller can use a row in at least one project. Each call is then authorized for its project. A key
+ * needs the permission, and its owner needs the role within the key's scope.
  */
 export async function rightsOf(db: Reader, caller: Caller): Promise<(who: Who) => boolean> {
   const role = await strongestRole(db, caller)

@@ -19,7 +19,7 @@ export interface RowTool {
   tool: Tool
   endpoint: Endpoint
 }
-/** What a tool is to a client. */
+/** A tool's description for clients. */
 export interface Description {
   name: string
   title: string
@@ -37,7 +37,7 @@ export const rowToolsOf = (endpoints: Iterable<Endpoint>): ReadonlyMap<string, R
     }),
   )
 
-/** Describes a tool by its row alone: nothing that anybody wrote on the board is in it. */
+/** Describes a tool from its row only, without any text that users wrote on the board. */
 export function describeRow({ tool, endpoint: { route } }: RowTool): Description {
   const { name, title, does, note, openWorld = false } = tool
   return {
@@ -51,8 +51,8 @@ export function describeRow({ tool, endpoint: { route } }: RowTool): Description
 
 /**
  * Calls a tool as its row would be called by a request.
- * @param message the message that the call came in, for the machine that has to answer it
- * @returns what the tool answers, or the answer of another machine to the message
+ * @param message the message of the call, for the machine that must answer it
+ * @returns the answer of the tool, or the answer of another machine to the message
  * @throws Problem
  */
 export async function callRow(
@@ -64,7 +64,7 @@ export async function callRow(
 ): Promise<{ answer: Fields } | { passed: Response }> {
   const { route, audited } = endpoint
   const { params, fields, full } = split(endpoint, { ...tool.usual, ...given })
-  // Headers of the message are about the message: each call says by its arguments what it is.
+  // Headers belong to the message. The arguments of each call describe the call.
   const call = new RequestCall(app.db, {}, request, response, caller, peer, address)
   let input: Fields = params
   try {

@@ -2,7 +2,7 @@ import type { Tool } from '../../src/contract/tool.ts'
 
 type Fields = Record<string, unknown>
 
-/** How long a text of a short answer may be, and how long any answer. */
+/** The maximum lengths of a text in a short answer, and of a complete answer. */
 const [maxText, maxAnswer] = [2000, 200_000]
 
 /** A list with what to ask for next, if there is more. */
@@ -14,8 +14,9 @@ interface List {
 }
 
 /**
- * What a tool answers: without `full` the fields of `brief` alone, without those that are null, and the beginnings of long texts. No
- * answer is longer than a model's patience: a list ends early and says what to ask for next, and a text ends with how much is missing.
+ * Shortens a tool's answer. Without `full`, it includes only the non-null fields of `brief` and the beginnings of long texts.
+ * Answers have a maximum length for models: a truncated list includes the arguments of the next page, and a truncated text ends
+ * with the number of omitted characters.
  * @param input the call's fields after validation
  */
 export function shorten(tool: Tool, input: Fields, value: unknown): Fields {
@@ -35,13 +36,16 @@ function listOf(value: unknown): { items: unknown[]; nextCursor?: unknown } | un
   return Array.isArray(items) ? { items: items as unknown[], nextCursor } : undefined
 }
 
-/** A page that is full may have another one behind it. */
+/** Returns the next page of a full page, because there can be more items. */
 function nextOf(tool: Tool, input: Fields, items: readonly unknown[]): Fields | undefined {
   if (typeof input.limit !== 'number' || items.length < input.limit || items.length === 0) return undefined
   return pageAfter(tool, input, items, items.length)
 }
 
-/** What asks for the page behind the first `kept` items, or before the last ones where the end comes first. */
+/**
+ * Returns the arguments of the page after the first `kept` items, or before the last items if the list ends with the
+ * newest.
+ */
 function pageAfter({ pages }: Tool, input: Fields, items: readonly unknown[], kept: number): Fields | undefined {
   if (!pages) return undefined
   if (pages.offsetWith?.some(field => input[field] !== undefined && input[field] !== false))

@@ -1,7 +1,7 @@
 import { find, type CardRef } from '../../src/domain/cards.ts'
 import type { Reader } from '../../src/store/database.ts'
 
-/** What a model is told after a card's agent was to start: whether it did, and what to do where it did not. */
+/** Returns the answer for a model after a card's agent was to start: whether it started, and the next step if it did not. */
 export async function tellOfStart(db: Reader, ref: CardRef): Promise<Record<string, unknown>> {
   const { columnType, archivedAt, status } = await find(db, ref)
   const isActive = columnType === 'active' && archivedAt === null

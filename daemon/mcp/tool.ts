@@ -13,9 +13,9 @@ import { objectOf } from './inputSchema.ts'
 import type { Description } from './rowTools.ts'
 import { visibleJson } from './visible.ts'
 
-/** What a tool answers, in the protocol's terms. */
+/** The content of a tool's answer, as the protocol defines it. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
-/** Which project and card a call is about. `cardId` is 0 for tools that are about no card. */
+/** The project and card of a call. `cardId` is 0 for tools without a card. */
 export interface Place {
   projectId: number
   cardId: number
@@ -42,15 +42,15 @@ interface Spec<Entries extends v.ObjectEntries> {
 export interface Tool {
   /** For people and keys: whose right it needs, and its group. */
   forPeople: { who: Who; group: ToolGroup } | undefined
-  /** What the audit log says of a call. */
+  /** The audit log entry of a call. */
   audited: Described | undefined
   at: Route['at']
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readOnly: boolean
   /** Checks a call. Returns the project and card it is about. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
-  /** `signal`: aborted when nobody waits for the result any more. @throws Problem */
+  /** @param signal aborted when the caller no longer waits for the result @throws Problem */
   call(app: App, caller: Caller, input: unknown, signal: AbortSignal, audit?: AuditTrail): Promise<Content[]>
 }
 

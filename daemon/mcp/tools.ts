@@ -34,7 +34,7 @@ const getCard = defineTool({
   card: 'any',
   entries: {},
   description:
-    'Read a card: title, prompt, labels, status, column, and the list of its attachments. What was said on it: list_comments.',
+    'Read a card: title, prompt, labels, status, column, and the list of its attachments. For its comments, use list_comments.',
   run: async (app, ref) => {
     const { locks: _, sessions: _sessions, ...card } = cardDetail(await cards.find(app.db, ref))
     return json({ ...card, attachments: (await attachments.list(app.db, ref)).map(attachment) })
@@ -92,7 +92,7 @@ const listSchedules = defineTool({
   name: 'list_schedules',
   entries: {},
   description:
-    'List what makes cards of the project at set times: when it ran last and runs next, and what its cards are made from.',
+    'List the schedules of the project, which create cards at set times: their last and next runs, and the templates of their cards.',
   run: async (app, { projectId }) => json((await schedules.list(app.db, projectId)).map(schedule)),
 })
 
@@ -110,7 +110,7 @@ const answerComment = defineTool({
   name: 'answer_comment',
   card: 'own',
   description:
-    'Answer a comment of a review of the card: in a few words what you did about it, or why not. resolved: you did what it asks for.',
+    'Answer a comment of a review of the card: describe briefly what you changed, or why you did not. resolved: the requested change is complete.',
   entries: {
     commentId: refTo('REVIEW_COMMENT_NOT_FOUND'),
     answer: text(1, 16_384),
@@ -122,7 +122,7 @@ const answerComment = defineTool({
 const createCard = defineTool({
   name: 'create_card',
   description:
-    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of; startAt: a time before which it does not start. It says by itself that it was found on your card.',
+    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of; startAt: a time before which it does not start. The new card automatically refers to your card.',
   entries: {
     title: Title,
     prompt: v.optional(Prompt, ''),
@@ -226,7 +226,7 @@ function bytesOf({ text, base64 }: { text?: string; base64?: string }): Buffer {
   if (base64 !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw invalid('base64', 'must be base64')
   const bytes = text === undefined ? Buffer.from(base64!, 'base64') : Buffer.from(text)
   if (bytes.length > maxFileBytes)
-    throw new Problem('BODY_TOO_LARGE', `The file may have at most ${maxFileBytes} bytes.`)
+    throw new Problem('BODY_TOO_LARGE', `The maximum file size is ${maxFileBytes} bytes.`)
   return bytes
 }
 

@@ -6,21 +6,21 @@ import { describeRow, type Description, type RowTool } from './rowTools.ts'
 import type { Tool } from './tool.ts'
 import { tools as agentTools } from './tools.ts'
 
-/** A tool by its name: made by hand, or of a row of the contract. */
+/** A tool found by name: a custom tool, or one of a row of the contract. */
 export type Found = { byHand: Tool } | { ofRow: RowTool }
 
-/** Which tools a client asks for. */
+/** The tools that a client requests. */
 export interface Choice {
-  /** Undefined: those of all groups. */
+  /** The requested groups. Undefined: all groups. */
   groups: readonly ToolGroup[] | undefined
-  /** Those alone that change nothing. */
+  /** Only tools that change nothing. */
   readOnly: boolean
 }
 /** The tools of a caller. */
 export interface Toolset {
-  /** Those that the caller may use in some project. */
+  /** Returns the tools that the caller can use in at least one project. */
   list(): Promise<Description[]>
-  /** The tool of that name, whether or not the caller may use it: calls are authorized by themselves. */
+  /** Returns the tool of that name, even if the caller cannot use it: each call is authorized separately. */
   find(name: string): Found | undefined
 }
 

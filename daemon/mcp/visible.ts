@@ -1,6 +1,7 @@
 /**
- * Characters that nobody sees and a model reads: tags, which spell whole sentences, controls, those that turn the direction of writing,
- * fillers and joiners. A joiner within an emoji or between letters that are written joined, and a variant of an emoji, are no secret.
+ * Characters that are invisible to people but readable for models: tags, which can spell complete sentences, controls, direction
+ * overrides, fillers and joiners. A joiner within an emoji or between joined letters, and a variant selector of an emoji, are
+ * harmless.
  */
 const written = 'Arab Syrc Deva Beng Guru Gujr Taml Telu Knda Mlym Sinh Khmr Mymr'
   .split(' ')
@@ -20,7 +21,7 @@ export const visibleJson = (value: unknown): string =>
       .join(''),
   )
 
-/** The value with what nobody sees spelled out as text, for who does not read JSON. */
+/** Returns the value with invisible characters escaped as text, for readers that don't parse JSON. */
 export const visible = <T>(value: T): T =>
   JSON.parse(
     JSON.stringify(value).replace(hidden, character => `\\\\u{${character.codePointAt(0)!.toString(16)}}`),

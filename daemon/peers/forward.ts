@@ -41,9 +41,9 @@ const writeMs = 2500
 
 /**
  * Forwards a request to the daemon of the machine that has the project's folder, if the route needs that machine and
- * it is not this one. Undefined where the request is answered here.
+ * it is not this one. Returns undefined if this daemon answers the request.
  * @param body the fields of the body, if they have been read already
- * @param message what is sent in place of them: the message that the call came in
+ * @param message the message of the call, which is sent in place of the fields
  * @throws Problem MACHINE_UNAVAILABLE when no daemon runs there at present
  */
 export async function forward(
@@ -54,7 +54,7 @@ export async function forward(
   { body, message = body }: { body?: unknown; message?: unknown } = {},
 ): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
-  // Any daemon can make a card that starts no agent, which saves the forwarding.
+  // Any daemon can create a card that starts no agent, which avoids forwarding.
   const card = route.at === 'machine or here, if it starts' ? (body as NewCard) : undefined
   if (card?.deferred) return undefined
   const projectId = await projectOf(app.db, route, input)

@@ -16,8 +16,8 @@ const [maxWaitMs, pollMs, aliveMs] = [2500, 200, 10_000]
 const [fileHeadersTimeoutMs, fileBodyTimeoutMs, tokenMs] = [10_000, 60_000, 10_000]
 
 /**
- * The machine with a project's folder, and the daemon there. With `waits`, it waits for a daemon that was there a moment
- * ago, or for its successor.
+ * Finds the machine with a project's folder, and its daemon. With `waits`, waits for a daemon that disappeared recently,
+ * or for its successor.
  */
 export async function findLeaseHolder(
   { db, membership }: App,
@@ -103,7 +103,7 @@ async function fetchFile(
   }).catch(gone)
   if (statusCode !== 200) {
     await body.dump().catch(() => {
-      /* Nobody needs it. */
+      /* The body is not needed. */
     })
     return statusCode >= 500 ? gone(statusCode) : false
   }

@@ -20,7 +20,7 @@ import { createSocketServer, type SocketServer } from '../socket/socketServer.ts
 import { closeCodes } from '../socket/connection.ts'
 import { startTimetable } from './timetable.ts'
 
-/** How long what is being answered may take when the board is taken down. */
+/** The maximum time for in-progress answers when the board is closed. */
 export const drainMs = 10_000
 const drainOnLossMs = 2000
 
@@ -83,7 +83,7 @@ export class BoardHost implements Host {
       this.#replacing = undefined
     })
     this.#replacing = replaced.catch(() => {
-      /* Who asked is told. */
+      /* The caller receives the error. */
     })
     return replaced
   }
@@ -91,7 +91,7 @@ export class BoardHost implements Host {
   /** Ends background work: periodic jobs, agents, sockets, and a restore under way. */
   async stopBackground(): Promise<void> {
     this.#reach = undefined
-    // What makes a backup is ended rather than waited for.
+    // A running backup is aborted, not awaited.
     await this.#now.app.backups.close()
     await this.#replacing
     const { app, socket, timetable } = this.#now
@@ -129,10 +129,10 @@ export class BoardHost implements Host {
     this.#gate.reopen()
   }
 
-  /** Another daemon does what this one has done: it begins anew, and waits for its turn. */
+  /** Another daemon has taken over the duties of this one. This daemon reopens the board and waits for its turn. */
   #relieve(): void {
     if (this.#replacing || this.#reach === undefined) return
-    this.#logs.log('warn', 'Another daemon has taken over what this one did. It begins anew.')
+    this.#logs.log('warn', 'Another daemon has taken over the duties of this one. This daemon reopens the board.')
     this.#replacing = this.#reopen()
       .catch(() => {
         /* It is in the log. */
@@ -178,7 +178,7 @@ async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: s
     await retryWhileBusy(() => requireSafeAuthSettings(app))
     if (await retryWhileBusy(() => isOpen(app))) logs.log('warn', await authenticationOffWarning(config))
     await readAgents(config.dataDir).catch((error: Error) =>
-      logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
+      logs.log('warn', `${error.message} Until this is fixed, no agent starts.`, {
         file: join(config.dataDir, 'config.json'),
       }),
     )

@@ -3,7 +3,7 @@ import type { Log } from './stderrLog.ts'
 
 const stderr = 2
 const maxBytes = 4 * 1024 * 1024
-/** The first lines say how the server came up, and perhaps hold a setup code. */
+/** The size of the first lines, which show the startup and sometimes contain a setup code. */
 const firstBytes = 16 * 1024
 
 /**
@@ -19,7 +19,7 @@ export function boundedStderr(log: Log, file: string): Log {
   }
 }
 
-/** A file that somebody else lets the server print to is theirs to keep small. */
+/** Returns whether stderr is this file. A file of another program is that program's responsibility. */
 function isStderr(file: string): boolean {
   const own = fstatSync(stderr)
   if (!own.isFile()) return false
@@ -34,8 +34,8 @@ function isStderr(file: string): boolean {
 function truncate(): void {
   try {
     ftruncateSync(stderr, firstBytes)
-    process.stderr.write('\nWhat stood here was cut off. The log is in the files beside this one.\n')
+    process.stderr.write('\nEarlier output was truncated. The log is in the files next to this one.\n')
   } catch {
-    /* A platform that does not let a file be cut that is appended to. */
+    /* The platform cannot truncate a file that is open for appending. */
   }
 }

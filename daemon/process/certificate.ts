@@ -48,13 +48,16 @@ const readPem = (what: string, path: string): Promise<string> =>
     throw new Problem('BAD_REQUEST', `The ${what} ${path} cannot be read (${error.code}).`)
   })
 
-/** @param isClosed whether the key wants a passphrase and has none: now and then what it is decrypted to without one looks right at first */
+/**
+ * @param isClosed whether the key requires a passphrase and has none. Decryption without one occasionally appears to succeed at
+ * first
+ */
 function reasonOf(error: unknown, isClosed: boolean): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'they do not belong together'
-  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'one of them is no PEM file'
+  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'one of them is not a PEM file'
   if (isClosed || code === 'ERR_OSSL_BAD_DECRYPT' || /passphrase|password/i.test(message))
-    return 'the key wants its passphrase in BOARD_TLS_PASSPHRASE'
+    return 'the key requires its passphrase in BOARD_TLS_PASSPHRASE'
   return message
 }
 
@@ -97,10 +100,10 @@ export function followCertificate(
       onChange(certificate)
       log('info', 'A new certificate is served.', { cert: files.cert })
     } catch (error) {
-      // The second of two files may still be written: a failure is retried once.
+      // The second of two files might still be in progress: a failure is retried once.
       if (failed === seen) {
         known = seen
-        log('warn', 'The new certificate cannot be used: the former one is still served.', { cause: causeOf(error) })
+        log('warn', 'The new certificate cannot be used: the previous one is still in use.', { cause: causeOf(error) })
       }
       failed = seen
     }
@@ -116,7 +119,7 @@ export function followCertificate(
   server.once('close', () => clearInterval(timer))
 }
 
-/** What changes when one of the files is written or replaced; empty while one of them is missing. */
+/** A stamp that changes when one of the files is written or replaced. Empty while one of them is missing. */
 const stampOf = ({ cert, key }: CertificateFiles): Promise<string> =>
   Promise.all([cert, key].map(path => stat(path, { bigint: true }))).then(
     stats => stats.map(({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`).join(', '),

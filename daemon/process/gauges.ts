@@ -11,7 +11,7 @@ import { countOpenSessions } from '../../src/store/sessions.ts'
 
 const sessionStatuses = ['queued', 'running', 'waiting'] as const
 
-/** Names the figures of a server that are read when somebody asks for them. */
+/** Registers the metrics of a server that are read on demand. */
 export function registerGauges(app: App, sockets: () => number): void {
   const { metrics, config, db } = app
   metrics.gauge({
@@ -35,7 +35,7 @@ export function registerGauges(app: App, sockets: () => number): void {
   })
   metrics.gauge({
     name: 'board_events_total',
-    help: 'Events since the database was made.',
+    help: 'Events since the database was created.',
     counts: true,
     read: () => app.outbox.lastSeq(),
   })
@@ -65,7 +65,7 @@ export function registerGauges(app: App, sockets: () => number): void {
   if (db.isShared) registerDaemonGauges(app)
 }
 
-/** What agents do, and what bounds them. */
+/** Registers the metrics of agents and their limits. */
 function registerAgentGauges({ metrics, config, db }: App): void {
   metrics.gauge({
     name: 'board_agent_sessions',
@@ -79,14 +79,18 @@ function registerAgentGauges({ metrics, config, db }: App): void {
     label: 'state',
     read: async () => ({ ...(await countByState(db, config.clock().toISOString())) }),
   })
-  metrics.gauge({ name: 'board_agent_slots', help: 'How many agents may work at once.', read: () => config.agentSlots })
+  metrics.gauge({
+    name: 'board_agent_slots',
+    help: 'Maximum number of concurrent agents.',
+    read: () => config.agentSlots,
+  })
 }
 
-/** What is known of the daemons that share the database. */
+/** Registers the metrics of the daemons that share the database. */
 function registerDaemonGauges({ metrics, db, membership }: App): void {
   metrics.gauge({
     name: 'board_daemons',
-    help: 'Daemons on the database: those that are there, and those that went without a word in the last day.',
+    help: 'Daemons on the database: active ones, and those that disappeared without a shutdown in the last day.',
     label: 'state',
     read: async () => {
       const daemons = await listDaemons(db)
@@ -96,13 +100,13 @@ function registerDaemonGauges({ metrics, db, membership }: App): void {
   })
   metrics.gauge({
     name: 'board_duties',
-    help: 'Whether this daemon does what one daemon at a time does, for its machine and for the whole board.',
+    help: 'Whether this daemon holds the single-daemon duties of its machine and of the board.',
     label: 'duty',
     read: () => ({ machine: Number(membership.has('machine')), board: Number(membership.has('board')) }),
   })
   metrics.gauge({
     name: 'board_heartbeat_age_seconds',
-    help: 'How long ago it was last noted at the database that this daemon is there. Over 3, another one takes its duties over.',
+    help: 'Seconds since the last heartbeat of this daemon in the database. Over 3, another daemon takes over its duties.',
     read: () => membership.secsSinceHeartbeat(),
   })
 }

@@ -32,7 +32,7 @@ export interface Job {
   duty?: Duty
   /** The wait before its first run. */
   firstAfterSecs?: number
-  /** Does what is due by the clock of the configuration. */
+  /** Runs the due work by the configuration's clock. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -40,7 +40,7 @@ const hourSecs = 3600
 const daySecs = 24 * hourSecs
 const rareSecs = 600
 const logDays = 30
-/** What is deleted, or given back, by a step that takes about a millisecond. */
+/** The number of rows to delete and pages to return per step of about a millisecond. */
 const [stepRows, stepPages] = [100, 25]
 
 /** Every periodic job of the server. */
@@ -49,7 +49,7 @@ export const jobs = (app: App): Job[] => {
   return [...boardJobs(app, board), ...expiryJobs(app, board), ...machineJobs(app, machine), ...ownJobs(app)]
 }
 
-/** What one daemon does for the whole board. */
+/** The jobs that one daemon runs for the whole board. */
 const boardJobs = (app: App, board: Database): Job[] => [
   {
     name: 'delete events that need not be kept',
@@ -78,7 +78,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
     ? []
     : [
         {
-          name: 'make a backup and delete the oldest',
+          name: 'create a backup and delete the oldest',
           everySecs: 30,
           duty: 'board' as const,
           run: scheduledBackups(app),
@@ -119,7 +119,7 @@ const expiryJobs = (app: App, board: Database): Job[] => [
     run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
   },
   {
-    name: 'forget what apps were allowed a day after its end, and apps that nobody allowed within a day',
+    name: 'delete app grants a day after they expire, and apps without a grant within a day',
     everySecs: hourSecs,
     duty: 'board',
     run: () =>
@@ -144,12 +144,17 @@ const expiryJobs = (app: App, board: Database): Job[] => [
   forgetAudit(board),
 ]
 
-/** What one daemon does for its machine. */
+/** The jobs that one daemon runs for its machine. */
 const machineJobs = (app: App, machine: Database): Job[] => [
-  { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.reconcile() },
-  { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
   {
-    name: 'remove the worktrees of cards that were deleted over 30 days ago, and what their reviews keep',
+    name: 'reconcile monitors with their processes',
+    everySecs: 1,
+    duty: 'machine',
+    run: () => app.monitors.reconcile(),
+  },
+  { name: 'stop deleted scripts', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
+  {
+    name: 'remove the worktrees of cards that were deleted over 30 days ago, and the commits that their reviews keep',
     everySecs: hourSecs,
     duty: 'machine',
     run: async () => {
@@ -183,14 +188,14 @@ const machineJobs = (app: App, machine: Database): Job[] => [
     run: () => removeUnusedHomes(app.worktrees, machine, app.config.dataDir, app.supervisor.usesFolder),
   },
   {
-    name: 'delete what imports of a server that is gone left unfinished',
+    name: 'delete unfinished imports of a stopped server',
     everySecs: 60,
     duty: 'machine',
     run: () => removeUnfinished(machine, app.membership.id),
   },
 ]
 
-/** What each daemon does for itself. */
+/** The jobs that each daemon runs for itself. */
 const ownJobs = (app: App): Job[] => [
   ...(app.db.isShared
     ? []

@@ -27,7 +27,7 @@ import { handleMalformedRequests } from '../connections/malformedRequests.ts'
 import { createRequestLog } from '../http/requestLog.ts'
 import { drainMs, BoardHost } from './boardHost.ts'
 
-/** Without this the listener would try other ports. Its types want pairs where its code takes nothing. */
+/** Prevents the listener from trying other ports. Its types require pairs where its code accepts an empty list. */
 const noOtherPorts = {
   ports: [],
   portRange: [] as unknown as [number, number],
@@ -41,16 +41,16 @@ export interface RunningServer {
   readonly app: App
   /** How many clients listen for live events. */
   sockets(): number
-  /** Takes a connection that was made inside a sandbox: from a stranger, wherever it seems to come from. */
+  /** Accepts a connection from inside a sandbox. It is untrusted, regardless of its apparent address. */
   acceptFromSandbox(socket: Socket): void
-  /** Accepts no new work, waits up to 10 s for what is in progress, and releases the data folder. */
+  /** Accepts no new work, waits up to 10 s for work in progress, and releases the data folder. */
   stop(): Promise<void>
 }
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
- * @param terminal where the log goes beside the data folder
- * @param onReplaced told of each board that a restore puts in place
+ * @param terminal the log output in addition to the data folder @param onReplaced called with each board after a
+ * restore
  * @throws Problem SERVER_ALREADY_RUNNING, VALIDATION_FAILED for the folder of worktrees, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(
@@ -145,13 +145,13 @@ async function openPort(
   const listener = await listen(connections.listen, {
     hostname: config.host,
     port: { port: config.port, random: config.port === 0, ...noOtherPorts },
-    // Without files the listener would make a certificate of its own.
+    // Without files, the listener would generate a certificate.
     https: config.tls ?? false,
     public: !isLoopbackHost(config.host),
-    // Its banner goes to stdout and names every address of the machine, of which the board answers to none that it was not told.
+    // Its banner goes to stdout and lists every address of the machine. The board answers only to configured addresses.
     showURL: false,
     qr: false,
-    // It runs the program /tmp/xdg-open, which anybody may have put there: cli/browser opens pages.
+    // It would run the program /tmp/xdg-open, which any account can create. cli/browser opens pages instead.
     open: false,
     autoClose: false,
     isProd: true,
@@ -164,7 +164,7 @@ async function openPort(
   connections.watch(server)
   requests.watch(server)
   handleMalformedRequests(server, createRequestLog(logs, false))
-  // A large backup may take hours to arrive. What reads a body has an idle timeout of its own.
+  // A large backup can take hours to arrive. Body readers have a separate idle timeout.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
   // By default Node drops headers after the thousandth, Origin and X-Forwarded-For too. Their size is limited to 16 KiB.
@@ -195,11 +195,11 @@ const runtimeOf = ({ worktreeRoot }: ServerConfig, own: Pick<Runtime, 'url' | 'c
   worktreeRoot,
 })
 
-/** What stands behind `serve` on the command line. */
+/** The arguments after `serve` on the command line. */
 const servedWith = (argv: readonly string[]): string[] =>
   argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
 
-/** The file appears whole: written beside, then renamed. */
+/** Writes the file atomically: to a temporary file, which is then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {
   const file = runtimeFile(config.dataDir)
   rmSync(`${file}.new`, { force: true })

@@ -6,18 +6,18 @@ export type { Log } from '../../src/config/log.ts'
 const rank: Record<LogLevel, number> = { error: 0, warn: 1, info: 2 }
 const colours: Record<LogLevel, string> = { error: '31', warn: '33', info: '36' }
 
-/** What the message of a request says itself. */
+/** The fields that the message of a request already includes. */
 const inMessage = new Set(['method', 'route', 'status', 'code'])
 
-/** How the log stands on stderr: a line of JSON each, or for people to read. */
+/** The format of the log on stderr: one JSON object per line, or text for people. */
 export type LogFormat = 'json' | 'pretty'
 
-/** With so many bytes that nobody has read, nothing is added. */
+/** The maximum number of unread bytes. Beyond that, messages are dropped. */
 const maxBufferedBytes = 1024 * 1024
 
 /**
- * Writes one line to stderr for each message at or above the level. The field `at` is when it happened, if that was not now.
- * What stderr's reader does not take in time is dropped and counted: a server waits for nobody there.
+ * Writes one line to stderr for each message at or above the level. The field `at` is the time of the event, if it was not
+ * now. Messages that the reader of stderr does not accept in time are dropped and counted, so that the server never waits.
  */
 export function createStderrLog(least: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
   let dropped = 0
@@ -62,6 +62,6 @@ function pretty(
   return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(escapeControls(String(source ?? 'server')), '2')} ${escapeControls(message)}${rest}${paint(below, '2')}\n`
 }
 
-/** No character of what is logged steers the terminal. */
+/** Escapes control characters, so that log messages cannot control the terminal. */
 const escapeControls = (text: string) =>
   text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')

@@ -10,7 +10,10 @@ const slowMs = 1000
 /** How often a daemon checks whether it holds a job's lease by now. */
 const dutySecs = 1
 
-/** Runs every job now or after its first wait, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
+/**
+ * Runs every job now or after its first wait, and again `everySecs` after it has ended. A job never overlaps itself, and no job
+ * blocks another.
+ */
 export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping

@@ -96,7 +96,7 @@ export const agentReads = ({
   },
 })
 
-/** A card's latest session, and what its agent and its monitors ask. */
+/** Returns a card's latest session, and the questions of its agent and monitors. */
 async function stateOf(db: Reader, cardId: number) {
   const [session, monitors] = [await readLatestSession(db, cardId), await listAskedMonitors(db, cardId)]
   const state = session ? agentState(session) : { ...noSession(cardId), questions: [] }

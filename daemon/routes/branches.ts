@@ -11,7 +11,7 @@ import type { Handlers } from '../http/handlers.ts'
 import { gitCredentialOf } from '../../src/forge/forgeAccess.ts'
 import { startingWrite } from './startingWrite.ts'
 
-/** How long a push may take. */
+/** The maximum time for a push. */
 export const pushTimeoutMs = 5 * 60_000
 
 export function branchesRoutes(app: App): Handlers<Contract['branches']> {

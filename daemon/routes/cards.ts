@@ -103,11 +103,11 @@ async function list(app: App, input: ListInput): Promise<string> {
 
 type ListInput = CardFilter & { sort?: Sort; offset?: number }
 
-/** Whether a list is one column as it stands, of which the order is known without sorting. */
+/** Returns whether a list is one unfiltered column, whose order is known without sorting. */
 const isColumnInOrder = (input: ListInput): boolean =>
   input.sort === 'position' && input.columnId !== undefined && filteredBy(input) === undefined
 
-/** What a list is narrowed by beside a column. */
+/** Returns the name of a filter other than the column, if there is one. */
 const filteredBy = ({
   projectId: _,
   columnId: _column,
@@ -122,7 +122,10 @@ async function listColumnJson(app: App, filter: ListInput, offset: number): Prom
   const { projectId, columnId, limit } = filter
   const beside = filteredBy(filter)
   if (columnId === undefined || beside)
-    throw invalid('offset', `goes with sort, or with columnId and limit only${beside ? `, not with ${beside}` : ''}`)
+    throw invalid(
+      'offset',
+      `is valid with sort, or with columnId and limit only${beside ? `, not with ${beside}` : ''}`,
+    )
   const { id } = await cards.columnOfProject(app.reads, { projectId }, columnId)
   for (let reading = 1; ; reading++) {
     const ids = await orderedIds(app.reads, id, offset, limit)
@@ -133,7 +136,7 @@ async function listColumnJson(app: App, filter: ListInput, offset: number): Prom
   }
 }
 
-/** How often a page is read again when cards were moved meanwhile. */
+/** The maximum number of reads of a page if cards are moved concurrently. */
 const maxReads = 5
 
 const findFlat = async (app: App, cardId: number) =>

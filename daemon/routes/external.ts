@@ -16,7 +16,7 @@ import { Json, type Handlers } from '../http/handlers.ts'
 export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>
     externalBoards(await listBoards(app.reads, projectId), await listProjectColumns(app.reads, projectId)),
-  // Not through the cache: to keep a page of 45 kB costs the board an eighth of its time where nobody asks for the same one again.
+  // Not cached: caching a page of 45 kB costs an eighth of the board's time, and repeated requests for the same page are rare.
   list: async filter => {
     await app.merges.ofProject(filter.projectId)
     return new Json(await listExternalJson(app.db, filter))

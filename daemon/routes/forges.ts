@@ -9,7 +9,7 @@ import { forgeOf } from '../../src/store/projects.ts'
 import { serverUrl } from '../documents/serverUrl.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-/** How many deliveries a minute an address may send. */
+/** The maximum number of deliveries per minute and address. */
 const maxDeliveries = 600
 
 export const forgesRoutes = (app: App): Handlers<Contract['forges']> => ({

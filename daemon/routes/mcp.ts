@@ -13,7 +13,7 @@ type Message = InferOutput<typeof McpMessage>
 
 /**
  * The protocol's package is loaded on demand.
- * @param endpoints all rows of the contract, once they are there
+ * @param endpoints all rows of the contract, after they are registered
  */
 export function mcpRoutes(app: App, endpoints: readonly Endpoint[]): Handlers<Contract['mcp']> {
   const load = async () => {

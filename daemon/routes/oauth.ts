@@ -9,7 +9,7 @@ import { issuerOf, resourceMetadata, serverMetadata } from '../documents/oauthMe
 import { answerPage, askedWronglyPage } from '../documents/signInPage.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 
-/** What is made for an app bypasses `call.write`: it holds secrets. */
+/** Credentials for an app bypass `call.write`, which would store the secrets. */
 export const oauthRoutes = (app: App): Handlers<Contract['oauth']> => {
   const resource = async (_: unknown, { request }: Call) => Response.json(resourceMetadata(issuerOf(app, request)))
   return {

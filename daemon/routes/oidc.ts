@@ -11,7 +11,7 @@ import type { Call, Handlers } from '../http/handlers.ts'
 import { serverUrl } from '../documents/serverUrl.ts'
 import { answerPage, signedInPage } from '../documents/signInPage.ts'
 
-/** The server's only cookie: the state of a pending sign-in. It authenticates nobody. */
+/** The server's only cookie: the state of a pending sign-in. It does not authenticate users. */
 const cookieName = 'board_oidc'
 
 /**
@@ -80,7 +80,7 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
   return page
 }
 
-/** Records a failure that is shown as a page in the audit log, too. */
+/** Also records a failure that is shown as a page in the audit log. */
 async function noteRefusal(call: Call, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()

@@ -99,7 +99,7 @@ async function findSeen(db: Reader, { repository, ...ref }: Ref): Promise<PullRe
 
 const taken = ({ row, notTaken }: Changed) => Object.assign(pullRequest(row), { notTaken: [...notTaken] })
 
-/** What a forge did not do becomes what the caller is told. */
+/** Converts a forge's failure to an error for the caller. */
 async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -13,7 +13,7 @@ export const scriptsRoutes = ({ db, scripts: runner }: App): Handlers<Contract['
       rows => rows.map(script),
     ),
   status: async ({ projectId, scriptId, since }) => {
-    // The outputs in memory are taken first: the row of a run that ends meanwhile has its whole output.
+    // Outputs in memory are read first: if a run ends in between, its row has the complete output.
     const running = runner.outputs()
     return (await scripts.statuses(db, projectId, scriptId)).map(row =>
       scriptStatus(row.status === 'running' ? { ...row, ...running.get(row.scriptId)?.() } : row, since),

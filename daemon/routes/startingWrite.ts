@@ -2,7 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import type { Call } from '../http/handlers.ts'
 
-/** A write that may start an agent, for which the catalogue is refreshed first. */
+/** Runs a write that can start an agent, after a refresh of the catalogue. */
 export async function startingWrite<T, O = undefined>(
   { supervisor }: Pick<App, 'supervisor'>,
   call: Call,

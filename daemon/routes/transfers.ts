@@ -81,7 +81,7 @@ async function take(app: App, input: ImportOptions, { storedAs, sha256, filename
   )
 }
 
-/** An error after the client has disconnected is no failure. */
+/** Ignores an error after the client has disconnected. */
 async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

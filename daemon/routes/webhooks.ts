@@ -34,11 +34,11 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
     ),
 })
 
-/** A delivery; without the body for callers who may not read its event. */
+/** Returns a delivery, without the body for callers who cannot read its event. */
 const readable = (row: DeliveryRow, audience: Audience) =>
   delivery(row.type === 'webhook.test' || audience.seesWhole(row.type as EventType) ? row : { ...row, body: '' })
 
-/** A page of deliveries with the cursor of the next one, if there may be one. */
+/** Returns a page of deliveries, with the cursor of the next page if there can be one. */
 const deliveryPage = (rows: readonly DeliveryRow[], limit: number, audience: Audience) => ({
   items: rows.map(row => readable(row, audience)),
   nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,

@@ -55,8 +55,8 @@ export class Connection {
   }
 
   /**
-   * Changes whenever the rights of the caller may have been reduced. A check made before the change is no longer valid:
-   * nothing of a project is sent until its access is checked again.
+   * Changes whenever the caller's permissions might have been reduced. Checks before the change are no longer valid: no
+   * event of a project is sent until its access is checked again.
    */
   get rightsVersion(): number {
     return this.#rightsVersion
@@ -98,7 +98,7 @@ export class Connection {
     )
   }
 
-  /** Counts a client's message or ping, and closes the socket over the limit. @returns whether it may be answered */
+  /** Counts a client's message or ping, and closes the socket over the limit. @returns whether it can be answered */
   countMessage(): boolean {
     const now = performance.now()
     if (now - this.#messages.since > messageWindowMs) this.#messages = { since: now, count: 0 }

@@ -6,11 +6,11 @@ import { eventFrame, type Frame } from './frame.ts'
 /** A subscriber to a project's events. */
 export interface Follower {
   readonly projectId: number
-  /** Receives an event of the project. Its frame is made once per audience. */
+  /** Receives an event of the project. Its frame is created once per audience. */
   offer(event: StoredEvent, frameFor: FrameFor): void
 }
 
-/** An event's frame for an audience; undefined when it may not see the event. */
+/** Returns an event's frame for an audience. Returns undefined if the audience cannot see the event. */
 export type FrameFor = (audience: Audience) => Frame | undefined
 
 /** Receives every notification, for any recipient. */
@@ -26,7 +26,7 @@ export interface FanOut {
 }
 
 /**
- * @param onProjectChanged called when a project changed or was deleted, which may change who can see it
+ * @param onProjectChanged called when a project changed or was deleted, which can change who can see it
  * @param onPublished called with the time at which a delivered event was written
  * @param onFailure called when notifications cannot be delivered before the first project is followed
  */

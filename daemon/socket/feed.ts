@@ -34,7 +34,10 @@ interface Cursor extends Follower {
   announce: boolean
 }
 
-/** The projects that one socket follows. It gets every event that its audience may see, in order and exactly once. */
+/**
+ * The projects that one socket follows. The socket receives every event that its audience can see, in order and
+ * exactly once.
+ */
 export class Feed {
   readonly #connection: Connection
   readonly #dependencies: FeedDependencies

@@ -1,7 +1,7 @@
 import type { Problem } from '../../src/contract/errors.ts'
 import type { StoredEvent } from '../../src/events/outbox.ts'
 
-/** A message on the wire (RFC 6455, 5.2: text, unmasked), made once for any number of sockets. */
+/** A message on the wire (RFC 6455, 5.2: text, unmasked), created once for all sockets. */
 export type Frame = Buffer
 
 /** An event's frame. Its data is JSON text already. */

@@ -25,11 +25,11 @@ export async function handleMessage(
     projectId = Number(message.payload.projectId)
     if (message.type === 'unsubscribe') return feed.unsubscribe(projectId)
     const { rightsVersion } = connection
-    // The token may have been revoked while the socket was opening.
+    // The token might have been revoked while the socket was opening.
     connection.caller = await connection.renew()
     await requireReadAccess(db, connection.caller, projectId)
     if (feed.projects.length >= maxProjects && !feed.projects.includes(projectId))
-      throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${maxProjects} projects.`)
+      throw new Problem('VALIDATION_FAILED', `A socket can follow up to ${maxProjects} projects.`)
     await feed.subscribe(projectId, rightsVersion, message.payload.since)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -52,7 +52,7 @@ function parse(raw: unknown): ClientMessage {
 }
 
 /**
- * Requires that a caller may see a project and some of its events.
+ * Requires that a caller can see a project and some of its events.
  * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
  */
 export async function requireReadAccess(db: Reader, caller: Caller, projectId: number): Promise<void> {

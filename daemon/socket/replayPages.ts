@@ -17,7 +17,7 @@ interface Part {
   seq: number
 }
 /**
- * Events of a project in order, read up to `seq`. `isFull`: more may follow. `hasLost`: some were pruned before they
+ * Events of a project in order, read up to `seq`. `isFull`: more can follow. `hasLost`: some were pruned before they
  * were read. `last` is the outbox's newest seq before the read.
  */
 interface Page {

@@ -95,7 +95,7 @@ export class SocketSessions implements Iterable<SocketSession> {
     this.drop(peer)
   }
 
-  /** Drops a failed socket: a close frame may still be on its way, but nothing more is read. */
+  /** Drops a failed socket: a close frame can still be in transit, but no more messages are read. */
   drop(peer: Peer): void {
     this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.')
   }

@@ -44,7 +44,7 @@ export function createSocketServer(app: App, log: Log): SocketServer {
     app.outbox,
     () => watch.check(),
     lagObserver(app),
-    error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
+    error => log('error', 'Notifications cannot be delivered.', { cause: String(error) }),
   )
   const sessions = new SocketSessions(cachedReader(app.db), {
     outbox: app.outbox,
@@ -73,7 +73,7 @@ export function createSocketServer(app: App, log: Log): SocketServer {
     handleUpgrade: (request, socket, head) => {
       if (request.headers.upgrade?.toLowerCase() !== 'websocket') return declineUpgrade(request, socket, head)
       socket.on('error', () => {
-        /* The client is gone; 'close' follows. */
+        /* The client has disconnected. 'close' follows. */
       })
       upgrade(request, socket, head).catch((error: unknown) => {
         if (!(error instanceof Problem)) logFailure(log, 'A socket could not be opened.', error)

@@ -9,7 +9,7 @@ import type { SocketSession, SocketSessions } from './sessions.ts'
 
 const roundMs = 500
 
-/** Checks twice a second whether open sockets may stay open and follow their projects. */
+/** Checks twice a second whether open sockets can stay open and follow their projects. */
 export interface Watch {
   /** Checks now as well. */
   check(): void

@@ -44,7 +44,7 @@ it('a public route accepts bodies of 16 KiB, and any other one of 1 MiB', async 
   const long = (bytes: number) => JSON.stringify({ ...ada, more: 'x'.repeat(bytes) })
   expect((await logIn(undefined, long(15_000))).status).toBe(400)
   const refused = await logIn(undefined, long(16_384))
-  expect([refused.status, refused.body.error.message]).toEqual([413, 'The body may have at most 16384 bytes.'])
+  expect([refused.status, refused.body.error.message]).toEqual([413, 'The maximum body size is 16384 bytes.'])
   expect((await board.request('POST', '/api/organizations', { raw: long(1_000_000) })).status).toBe(400)
   expect((await board.request('POST', '/api/organizations', { raw: long(1_048_576) })).status).toBe(413)
 })

@@ -105,10 +105,10 @@ test('on a terminal it shows the next steps, in the form for a user of npx', asy
     15_000,
   )
   expect(linked.stderr).toContain(
-    '\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n',
+    '\n  board projects create my-app --path .     create a project for a folder\n  board cards add "My first card"           add a card to its board\n',
   )
   expect(byNpx.stderr).toContain(
-    '\n  npx board projects create my-app --path ~/my-app  make a project of a folder\n  npx board cards add "My first card" -P my-app     and a card on its board\n',
+    '\n  npx board projects create my-app --path ~/my-app  create a project for a folder\n  npx board cards add "My first card" -P my-app     add a card to its board\n',
   )
   for (const server of [linked, byNpx]) server.interrupt()
   await eventually('the end', () => linked.code !== undefined && byNpx.code !== undefined, 15_000)
@@ -175,7 +175,7 @@ test('the server reports errors in its configuration of agents at startup', asyn
     level: 'warn',
     file: join(dataDir, 'config.json'),
     message:
-      'config.json in the data folder is not valid: agents.mine.command must name a program. Until that is mended, no agent starts.',
+      'config.json in the data folder is not valid: agents.mine.command must name a program. Until this is fixed, no agent starts.',
   })
 })
 

@@ -191,7 +191,7 @@ describe.skipIf(noOpenssl !== undefined)('the output of board serve', () => {
     expect(await fails('--cert', join(cli.home, 'none.pem'), '--key', one.key)).toMatch(
       /^board: the certificate \S+none.pem cannot be read \(ENOENT\)\n$/,
     )
-    expect(await fails('--cert', one.key, '--key', one.key)).toContain('no PEM file')
+    expect(await fails('--cert', one.key, '--key', one.key)).toContain('not a PEM file')
     expect(await fails('--cert', one.cert, '--key', two.key)).toContain('BOARD_TLS_PASSPHRASE')
     expect(await fails('--cert', two.cert, '--key', one.key)).toContain('they do not belong together')
     const server = cli.start(['serve', '--port', '0', '--https', '--cert', two.cert, '--key', two.key], {

@@ -72,7 +72,7 @@ test('the output of a background server does not fill the disk, and its first pa
     isPrintedAfter('templates', () => readFileSync(printed, 'utf8').includes('GET /api/board-templates')),
   )
   expect(size()).toBeLessThan(2 ** 15)
-  expect(readFileSync(printed, 'utf8')).toMatch(/^Listening on [^]*\nWhat stood here was cut off\..*\n(\{.*\}\n)+$/m)
+  expect(readFileSync(printed, 'utf8')).toMatch(/^Listening on [^]*\nEarlier output was truncated\..*\n(\{.*\}\n)+$/m)
 })
 
 test('a server that cannot start reports the reason, and leaves no process', async () => {

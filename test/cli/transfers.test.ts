@@ -143,7 +143,7 @@ test('--path creates the folder of a new project if the folder above it exists, 
         '-y',
         ...dryRun,
       ]),
-    ).toMatchObject({ code: 2, stderr: expect.stringContaining('does not exist') })
+    ).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no folder') })
 })
 
 test('issues are imported from stdin into a new project here, and tasks from a file', async () => {

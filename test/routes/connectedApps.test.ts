@@ -88,7 +88,7 @@ describe('a registered app', () => {
     const [unused, used] = [await connectedApp(board), await connectedApp(board)]
     await used.connect(ada)
     aheadMs += 25 * hourMs
-    await runJob('forget what apps were allowed')
+    await runJob('delete app grants')
     expect((await unused.ask()).body.error.code).toBe('APP_UNKNOWN')
     expect((await used.ask()).status).toBe(302)
     ada = (await board.as().auth.login({ email: 'ada@example.org', password })).token
