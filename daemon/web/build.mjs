@@ -1,6 +1,6 @@
 /**
- * Makes the page of the board in the browser: what is large and not needed for the board is loaded when it is opened, each file has
- * a name that changes with what is in it, and is packed for who takes that (`daemon/files/pageFiles.ts` serves them).
+ * Builds the page of the board. Large parts that the board does not need are loaded on demand. Each file has a content hash in
+ * its name and is stored in every supported encoding (`daemon/files/pageFiles.ts` serves them).
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
@@ -9,9 +9,9 @@ import { build } from 'vite'
 import project from '../../package.json' with { type: 'json' }
 import { browserVariant, rowsOfContract, statusesOfErrors } from '../../src/client/contractRows.mjs'
 
-/** Returns the sources that the page is made of, and the paths of what was written. */
+/** Returns the source files of the page and the paths of the built files. */
 export async function buildPage(outDir) {
-  // Vite takes React's development build where this says anything else, as it does below a test run.
+  // For any other value, which test runs set, Vite would use React's development build.
   process.env.NODE_ENV = 'production'
   const { output } = await build({
     ...pageOptions,
@@ -33,7 +33,7 @@ export async function buildPage(outDir) {
       // On a busy machine it would tell how long each plugin took.
       rolldownOptions: {
         checks: { bundlerTimings: false },
-        // What each page begins with is one file, not 15 of which lazy parts share some: 108 kB packed instead of 112.
+        // The initial code of each page is one file instead of 15 with shared chunks: 108 kB compressed instead of 112.
         output: { codeSplitting: { groups: [{ name: 'index', tags: ['$initial'] }] } },
       },
     },
@@ -61,7 +61,7 @@ const forBrowsers = {
   },
 }
 
-/** What a board asks for before it is drawn, and when a card is moved. All other rows come with the first call of one. */
+/** The rows that a board requests before it renders, and when a card is moved. All other rows load on the first call. */
 const firstRows = {
   auth: ['me', 'status', 'redeemTicket'],
   boards: ['list'],

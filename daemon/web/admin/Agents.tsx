@@ -13,7 +13,7 @@ type Check = NonNullable<Provider['check']>
 const installedFirst = async () =>
   (await client.agents.providers()).toSorted((a, b) => Number(b.installed) - Number(a.installed))
 
-/** The agents that the server knows: installed, signed in, and a check of each when one wants it. */
+/** The agents that the server supports: installed, signed in, and a check of each on request. */
 export function Agents() {
   const loaded = useLoad(installedFirst, [])
   const isChecking = loaded.value?.some(({ check }) => check?.status === 'running') ?? false

@@ -5,7 +5,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Check } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 
-/** Whether one signs in here at all, and who may make an account. */
+/** The settings of authentication and registration. */
 export function Authentication() {
   const loaded = useLoad(() => client.auth.getSettings(), [])
   const change = async (settings: { enabled: boolean; registrationEnabled: boolean }) =>
@@ -16,21 +16,21 @@ export function Authentication() {
         <>
           <Check
             label="Authentication"
-            hint="Without it everybody who reaches the server is asked nothing and may do all."
+            hint="Without authentication, all people who reach the server have full access."
             value={settings.enabled}
             onChange={enabled => {
               if (enabled) return void change({ ...settings, enabled }).catch(showError)
               confirm({
-                title: 'Switch authentication off',
-                text: 'Everybody who reaches this server can then read and change everything, and start agents on its machine.',
-                submit: 'Switch it off',
+                title: 'Disable authentication',
+                text: 'All people who reach this server can then read and change all data, and start agents on its machine.',
+                submit: 'Disable',
                 run: () => change({ ...settings, enabled }),
               })
             }}
           />
           <Check
             label="Registration"
-            hint="Everybody who reaches the server may make an account. Without it administrators make them, and invitations do."
+            hint="All people who reach the server can create an account. Otherwise, accounts are created by admins and invitations."
             value={settings.registrationEnabled}
             onChange={registrationEnabled => void change({ ...settings, registrationEnabled }).catch(showError)}
           />

@@ -25,7 +25,7 @@ export function Backups() {
   const make = () =>
     withProgress('Backing up the database and the attachments…', async () => {
       const { filename } = await client.backups.create({ withKey })
-      showMessage(`${filename} was made and verified.`)
+      showMessage(`Created and verified ${filename}.`)
     })
   const upload = (file: File) =>
     withProgress(`Uploading ${file.name}…`, async () => {
@@ -38,7 +38,7 @@ export function Backups() {
     <>
       <Check
         label="With the key"
-        hint="The key that opens sealed secrets. Without it a restore on another machine cannot read them; with it the file is as secret as they are."
+        hint="The key decrypts stored secrets. Without the key, a restore on another machine cannot read them. With the key, keep the file as secret as the secrets."
         value={withKey}
         onChange={setWithKey}
       />
@@ -71,7 +71,7 @@ export function Backups() {
   )
 }
 
-/** What is under way, and how far it is. */
+/** The running operation and its progress. */
 function useProgress(reload: () => Promise<void>) {
   const [progress, setProgress] = useState<{ text: string; value?: number }>()
   const withProgress = async (text: string, run: () => Promise<unknown>) => {
@@ -120,19 +120,19 @@ function BackupRow({
   const restore = () =>
     confirm({
       title: `Restore ${filename}`,
-      text: `All projects, cards, accounts and settings become what they were on ${dated(createdAt)}. What is there now is kept as a backup of its own. Agents at work are stopped, and everybody else has to sign in again.`,
-      submit: 'Restore it',
+      text: `This restores all projects, cards, accounts and settings from ${dated(createdAt)}. The current data is kept as a separate backup. Running agents are stopped, and all other people must sign in again.`,
+      submit: 'Restore',
       typed: filename,
       run: async () => {
         const { keptAs } = await client.backups.restore({ filename })
-        showMessage(`Restored. What was there before is in ${keptAs}.`)
+        showMessage(`Restored the backup. The previous data is in ${keptAs}.`)
         reloadAll()
       },
     })
   const remove = () =>
     confirm({
       title: `Delete ${filename}`,
-      text: 'Nothing else holds what is in it.',
+      text: 'This permanently deletes the backup. The current data is unchanged.',
       submit: 'Delete the backup',
       run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
     })

@@ -25,7 +25,7 @@ function RelayForm({ relay }: { relay: Relay }) {
     <Form submit="Save" onSubmit={save}>
       <Check
         label="Hand over when the context fills up"
-        hint="The agent sums up what it knows, and a fresh session goes on with that."
+        hint="The agent summarizes its context, and a new session continues with the summary."
         {...bind('enabled')}
       />
       <NumberInput label="From how much of the context (%)" min={1} max={99} {...bind('thresholdPercent')} />

@@ -45,7 +45,7 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
       lines.map(line => [line.split(':')[0]!.trim(), line.slice(line.indexOf(':') + 1).trim()]),
     )
     const endpoint = values.endpoint.trim() || null
-    // Left empty, the headers stay as they are: their values are never read back.
+    // An empty field keeps the headers, because their values are never returned.
     onSaved(
       await client.logs.setExport({ enabled, endpoint, minLevel, compression, ...(lines.length > 0 && { headers }) }),
     )
@@ -71,12 +71,12 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
           placeholder="authorization: Bearer …"
           hint={
             names.length === 0
-              ? 'One a line, name: value. Values are sealed.'
-              : `Kept: ${names.join(', ')}. What is written here replaces them all; left empty they stay.`
+              ? 'One per line, name: value. Values are stored encrypted.'
+              : `Kept: ${names.join(', ')}. New headers replace all of them. Leave empty to keep them.`
           }
           {...bind('headers')}
         />
-        <Choice label="What is sent" options={levels} {...bind('minLevel')} />
+        <Choice label="Minimum level" options={levels} {...bind('minLevel')} />
         <Choice label="Compression" options={compressions} {...bind('compression')} />
       </Form>
       <div className="tools">

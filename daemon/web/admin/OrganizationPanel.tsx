@@ -34,7 +34,7 @@ interface OrganizationProps {
   reload: () => Promise<void>
 }
 
-/** An organization with its members and projects, and what may be done with it. */
+/** An organization with its members, projects and actions. */
 export function OrganizationPanel({ organization, label, reload }: OrganizationProps) {
   const { id, role } = organization
   const me = useStore(session, now => (now.name === 'in' ? now.me : undefined))
@@ -62,7 +62,7 @@ export function OrganizationPanel({ organization, label, reload }: OrganizationP
   )
 }
 
-/** What bounds the agents of its projects, and what they have used. */
+/** The budgets of the agents in an organization's projects, and the amounts used. */
 function OrganizationBudgets({ id, mayManage }: { id: string; mayManage: boolean }) {
   const list = useLoad(() => client.budgets.list({ organizationId: Number(id) }), [id])
   return (
@@ -110,7 +110,11 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
       orgId: id,
       credentialId: value || null,
     })
-    showMessage(chosen === null ? 'Its projects use none of its own now.' : 'Its projects use that credential now.')
+    showMessage(
+      chosen === null
+        ? 'The organization no longer has a credential.'
+        : 'The organization’s projects now use that credential.',
+    )
     await reload()
   }
   const credentials = own.value ?? []
@@ -123,7 +127,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
       value={defaultCredentialId ?? ''}
       options={[
         ['', 'none'],
-        ...(isSomebodyElses ? [[defaultCredentialId, 'one of somebody else'] as const] : []),
+        ...(isSomebodyElses ? [[defaultCredentialId, 'a credential of another person'] as const] : []),
         ...credentials.map(each => [each.id, each.name] as const),
       ]}
       onChange={value => void choose(value).catch(showError)}

@@ -10,14 +10,14 @@ import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
 
 type Profile = Output<Contract['agentProfiles']['list']>[number]
 
-/** Named configurations of agents. */
+/** The named configurations of agents. */
 export function Profiles() {
   const loaded = useLoad(() => client.agentProfiles.list(), [])
   const editing = useEditing<Profile>(loaded)
   const remove = ({ id, name }: Profile) =>
     confirm({
       title: `Delete the profile ${name}`,
-      text: 'What names it starts no agent until it names another.',
+      text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
       submit: 'Delete the profile',
       run: async () => {
         await client.agentProfiles.delete({ id })
@@ -60,7 +60,7 @@ export function Profiles() {
   )
 }
 
-/** `NAME=value` a line; a name of its own takes the variable away. */
+/** Parses one `NAME=value` per line. A name without a value removes the variable. */
 const environmentOf = (text: string): Record<string, string | null> =>
   Object.fromEntries(
     linesOf(text).map(line => {
@@ -118,13 +118,13 @@ function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Pr
       )}
       <TextArea
         label="Command"
-        hint="The program and what comes before its arguments, one a line. Empty: the agent's usual one."
+        hint="The program and its leading arguments, one per line. Empty: the agent's default command."
         {...bind('command')}
       />
       <TextArea label="Arguments" hint="One a line." {...bind('args')} />
       <TextArea
         label="Environment"
-        hint={`NAME=value, one a line; sealed, and never shown.${profile && profile.environment.length > 0 ? ` Set: ${profile.environment.join(', ')}; they stay. A name without a value is removed.` : ''}`}
+        hint={`NAME=value, one per line. Values are stored encrypted and never shown.${profile && profile.environment.length > 0 ? ` Set: ${profile.environment.join(', ')}. These variables are kept. A name without a value removes the variable.` : ''}`}
         {...bind('environment')}
       />
       <TextInput label="Model" placeholder="the agent's own" {...bind('model')} />

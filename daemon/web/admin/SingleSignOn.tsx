@@ -14,7 +14,7 @@ import { Outcome, type Tested } from './Outcome.tsx'
 
 type Settings = Output<Contract['oidc']['get']>
 
-/** The identity provider by which one may sign in. */
+/** The identity provider for single sign-on. */
 export function SingleSignOn() {
   const loaded = useLoad(() => client.oidc.get(), [])
   const [outcome, setOutcome] = useState<Tested>()
@@ -25,8 +25,8 @@ export function SingleSignOn() {
   const remove = () =>
     confirm({
       title: 'Remove single sign-on',
-      text: 'Nobody can sign in by the identity provider any more. Accounts that have no password are shut out.',
-      submit: 'Remove it',
+      text: 'People can no longer sign in with the identity provider. Accounts without a password lose access.',
+      submit: 'Remove',
       run: async () => {
         await client.oidc.delete()
         await loaded.reload()
@@ -95,11 +95,11 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
         {...bind('clientSecret')}
       />
       <TextArea
-        label="Domains that may sign in"
-        hint="One a line, such as example.org. None: everybody whom the provider knows."
+        label="Allowed domains"
+        hint="One per line, for example example.org. Empty: all accounts of the provider."
         {...bind('allowedDomains')}
       />
-      <TextArea label="Groups that may sign in" hint="One a line." {...bind('allowedGroups')} />
+      <TextArea label="Allowed groups" hint="One per line." {...bind('allowedGroups')} />
       <TextInput label="Claim that names the groups" {...bind('groupsClaim')} />
       <Check
         label="Trust addresses if the provider sends no email_verified"

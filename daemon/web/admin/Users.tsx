@@ -117,7 +117,7 @@ interface UserRowProps {
 function UserRow({ user, reload, onPassword }: UserRowProps) {
   const me = useStore(session, now => (now.name === 'in' ? now.me : undefined))
   const isSuper = me?.role === 'super_admin'
-  // Nobody but a super administrator changes one.
+  // Only super admins can change a super admin.
   const mayChange = isSuper || user.role !== 'super_admin'
   const update = async (change: { role?: Role; addressVerified?: true }) => {
     await client.users.update({ id: user.id, ...change })
@@ -190,7 +190,7 @@ function itemsOf({
     const owned = count === 0 ? 'It owns no projects.' : `${count} of its projects pass to a super administrator.`
     confirm({
       title: `Delete ${email}`,
-      text: `The account, its sign-ins and its API keys are gone at once. ${owned}`,
+      text: `This permanently deletes the account, its sign-ins and its API keys. ${owned}`,
       submit: 'Delete the account',
       typed: email,
       run: async () => {

@@ -93,10 +93,10 @@ function useNarrow(): boolean {
   return isNarrow
 }
 
-/** Says when what is shown may be old. */
+/** Shows when the displayed data might be outdated. */
 function ConnectionStatus() {
   const state = useStore(liveState)
-  // A page that follows no project is connected, too: what is for the person alone comes then.
+  // A page without a followed project also connects, to receive the person's own notifications.
   useEffect(() => followMine(() => undefined), [])
   if (state === 'open') return <span className="connection">live</span>
   return (

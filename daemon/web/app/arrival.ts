@@ -1,10 +1,13 @@
 import { client, type Arrival } from './session.ts'
 
 const verifierKey = 'board verifier'
-/** Where somebody was who went to the identity provider. */
+/** The storage key of the page that the person left for the identity provider. */
 const placeKey = 'board place'
 
-/** With what somebody comes back here: a ticket of the command line's, or the outcome of single sign-on; then where to go on. */
+/**
+ * The addresses that return a person to the page: a ticket of the command line, or the outcome of single sign-on, and then the
+ * target page.
+ */
 const arriving = /^#\/(ticket|code|refused)\/([^/]+)(\/.*)?$/
 /** The server's own address, to which single sign-on has moved the browser. */
 const beginning = '#/sign-on'
@@ -26,13 +29,13 @@ export async function takeArrival(): Promise<Arrival | undefined> {
   history.replaceState(null, '', `#${rest}`)
   dispatchEvent(new HashChangeEvent('hashchange'))
   if (kind === 'ticket') return client.auth.redeemTicket({ ticket: text! })
-  // Anybody can write a link with a code or a text in it.
-  if (verifier === '') throw new Error('That sign-in was not begun in this tab. Sign in here.')
+  // Any website can link here with a code or a text.
+  if (verifier === '') throw new Error('The sign-in was not started in this tab. Sign in here.')
   if (kind === 'refused') throw new Error(decodeURIComponent(text!))
   return (await client.oidc.exchange({ code: text!, verifier })) as Arrival
 }
 
-/** Begins anew when an address with something to trade is put into a tab that is open already, which loads no page. */
+/** Reloads when such an address is entered in an open tab, because the browser then loads no page. */
 export const startOverOnArrival = (): void =>
   addEventListener('hashchange', () => {
     if (arriving.test(location.hash)) location.reload()

@@ -1,11 +1,11 @@
-/** Parts of the page from which a person goes on by Tab. */
+/** The parts of the page that receive the focus of a removed element. */
 const parts = 'section, aside, main, .panel, .opened-head'
-/** A board gives the focus to the neighbour of a card that is gone, a message to what had it before. */
+/** Elements that manage the focus: a board moves it to the neighbour of a removed card, and a message returns it. */
 const keptByItself = 'main.board, .toasts'
 
-/** What has the focus, what is around it, and what had it before a dialog around it was opened. */
+/** The focused element and its ancestors, with the element that had the focus before each dialog. */
 type Path = readonly Element[]
-/** What had the focus when a dialog was opened. */
+/** The focused path when a dialog was opened. */
 const before = new WeakMap<Element, Path>()
 
 const pathOf = (element: Element | null): Path =>
@@ -25,9 +25,8 @@ function focusOn(path: Path): void {
 }
 
 /**
- * Remembers what has the focus, or had it.
- * @param dialog - what is opened above that
- * @returns gives it back, or to the part of the page around it where it is gone
+ * Remembers the focused element. @param dialog - the dialog that opens above the element @returns a function that
+ * restores the focus, or focuses the surrounding part if the element was removed
  */
 export function rememberFocus(element: Element | null = document.activeElement, dialog?: Element): () => void {
   const path = pathOf(element)
@@ -35,12 +34,12 @@ export function rememberFocus(element: Element | null = document.activeElement, 
   return () => focusOn(path)
 }
 
-/** Where what has the focus is taken away, the part of the page around it gets it: otherwise Tab would begin at the top again. */
+/** Moves the focus of a removed element to the part around it. Otherwise, Tab would start at the top of the page. */
 export function keepFocus(): void {
   let path: Path = []
   document.addEventListener('focusin', ({ target }) => (path = pathOf(target as Element)))
   document.addEventListener('focusout', () =>
-    // By then what was taken away is away: what is still there was left by the person.
+    // By then, removed elements are disconnected: for connected ones, the person moved the focus.
     queueMicrotask(() => {
       if (document.activeElement === document.body && path[0]?.isConnected) path = []
     }),

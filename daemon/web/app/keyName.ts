@@ -6,5 +6,5 @@ export function keyName({ key, ctrlKey, altKey }: Pick<KeyboardEvent, 'key' | 'c
   return `${ctrlKey ? 'ctrl+' : ''}${altKey ? 'alt+' : ''}${name}`
 }
 
-/** What every browser does with these keys stays so. */
+/** Keys whose browser function is never overridden. */
 export const browserKeys: ReadonlySet<string> = new Set(['ctrl+r', 'ctrl+l', 'ctrl+t', 'ctrl+w', 'ctrl+n'])

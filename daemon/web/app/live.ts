@@ -11,7 +11,7 @@ export const liveState = new Store<LiveState>('connecting')
 type Listener = (events: readonly LiveMessage[]) => void
 interface Followed {
   listeners: Set<Listener>
-  /** Called each time that the events begin, for what is read before them is whole then. */
+  /** Called each time the events start, because data that is read afterwards is complete. */
   starts: Set<() => void>
   isFollowed: boolean
 }
@@ -59,7 +59,7 @@ function open(): Live {
     },
   })
   for (const projectId of followed.keys()) made.subscribe(projectId)
-  // It ends by itself only where it never was open, or the token is refused for good.
+  // The connection ends only if it never opened, or if the token was rejected permanently.
   made.done.catch((error: unknown) => {
     if (live !== made) return
     live = undefined
@@ -72,9 +72,9 @@ function open(): Live {
 }
 
 /**
- * Tells of a project's events from now on. What broke off is caught up with; where that is not possible comes `resync`.
- * @param onStart the events have begun: what is read from here on misses none of them
- * @returns ends it
+ * Follows a project's events. After a break, missed events are replayed. If that is impossible, `resync` follows.
+ * @param onStart called when the events have started: data that is read afterwards misses no event @returns a function
+ * that stops
  */
 export function follow(projectId: string, listener: Listener, onStart: () => void): () => void {
   live ??= open()
@@ -94,7 +94,7 @@ export function follow(projectId: string, listener: Listener, onStart: () => voi
   }
 }
 
-/** Tells of what is for this person alone, and of their notifications. */
+/** Follows the person's own events and notifications. */
 export function followMine(listener: Listener): () => void {
   live ??= open()
   personal.add(listener)

@@ -6,13 +6,13 @@ export interface Loaded<T> {
   value: T | undefined
   error: unknown
   isLoading: boolean
-  /** Reads it again. What is there stays until the new one comes. */
+  /** Reads the value again. The current one stays until the new one arrives. */
   reload: () => Promise<void>
-  /** Puts in what the server has just answered to a change. */
+  /** Sets the value that the server returned for a change. */
   set: (value: T) => void
 }
 
-/** Reads something now, whenever one of `of` changes, and when all is read anew; an answer that comes too late is dropped. */
+/** Reads a value now, whenever one of `of` changes, and after `reloadAll`. Outdated answers are dropped. */
 export function useLoad<T>(read: () => Promise<T>, of: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: unknown; isLoading: boolean }>({ isLoading: true })
   const turn = useRef(0)
@@ -35,7 +35,7 @@ export function useLoad<T>(read: () => Promise<T>, of: readonly unknown[]): Load
     return () => {
       turn.current++
     }
-    // The caller says of what it depends.
+    // The caller lists the dependencies.
   }, of)
   const set = useCallback((value: T) => setState({ value, isLoading: false }), [])
   return { value: state.value, error: state.error, isLoading: state.isLoading, reload, set }

@@ -1,7 +1,7 @@
 import { reasonOf } from './reasons.ts'
 import { Store } from './store.ts'
 
-/** A short message at the edge, with what may be done about it. */
+/** A short message at the edge of the page, with an optional action. */
 interface Toast {
   id: number
   text: string
@@ -10,21 +10,21 @@ interface Toast {
 }
 
 export const toasts = new Store<readonly Toast[]>([])
-/** What screen readers say next. */
+/** The next announcement for screen readers. */
 export const liveText = new Store('')
 const shownMs = 7000
 let lastId = 0
 
 /** Tells screen readers something that is seen on the screen anyway. */
 export function announce(text: string): void {
-  // The same text again is news only when it differs.
+  // Screen readers announce a repeated text only if it differs.
   liveText.set(liveText.get() === text ? `${text} ` : text)
 }
 
-/** Says that something was done, perhaps with a way to undo it. */
+/** Shows a completed action, with an optional action such as undo. */
 export const showMessage = (text: string, action?: Toast['action']): void => add({ text, isFailure: false, action })
 
-/** Says why something was not done. It stays until it is closed. */
+/** Shows an error until the person closes it. */
 export const showError = (error: unknown): void => add({ text: reasonOf(error), isFailure: true })
 
 function add(toast: Omit<Toast, 'id'>): void {

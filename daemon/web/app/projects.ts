@@ -5,7 +5,7 @@ import { Store, useStore } from './store.ts'
 
 export type Project = Output<Contract['projects']['list']>[number]
 
-/** The projects that the person may see, in their order; undefined until they are read. */
+/** The projects that the person can see, in order. Undefined until they are loaded. */
 export const projects = new Store<readonly Project[] | undefined>(undefined)
 
 export async function loadProjects(): Promise<void> {

@@ -1,16 +1,16 @@
 import { ApiFailure, Unreachable } from '../../../src/client/failures.ts'
 
-/** What went wrong, in a sentence for people, with the fields that are wrong. */
+/** Returns an error as a sentence for people, with the invalid fields. */
 export function reasonOf(error: unknown): string {
   if (error instanceof ApiFailure) {
     const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
     const wait = error.retryAfterSecs === undefined ? '' : ` Try again in ${error.retryAfterSecs} s.`
     return `${error.message}${details === '' ? '' : ` (${details})`}${wait}`
   }
-  if (error instanceof Unreachable) return 'The server does not answer. What you typed is kept; try again in a moment.'
+  if (error instanceof Unreachable) return 'The server does not answer. Your text is kept. Try again in a few seconds.'
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What is wrong with a field of a form, by the server's own words. */
+/** Returns the server's error for a field of a form. */
 export const fieldReason = (error: unknown, field: string): string | undefined =>
   error instanceof ApiFailure ? error.details.find(each => each.path === field)?.message : undefined

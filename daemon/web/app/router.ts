@@ -1,6 +1,6 @@
 import { Store, useStore } from './store.ts'
 
-/** A place in the page. Everything that somebody may want to share, reload or come back to has one. */
+/** A location in the page. Every view that a person can share, reload or return to has one. */
 export type Route =
   | { name: 'home' }
   | { name: 'board'; projectId: string; boardId?: string; cardId?: string }

@@ -11,7 +11,9 @@ export type Me = Output<Contract['auth']['me']>
 export type Arrival = Output<Contract['auth']['redeemTicket']>
 export type AuthStatus = Output<Contract['auth']['status']>
 
-/** Whether somebody is signed in. Once it has ended the page stays as it is behind a sign-in, so that nothing typed is lost. */
+/**
+ * The sign-in state. After the sign-in has expired, the page stays behind the sign-in dialog, so that no typed text is lost.
+ */
 export type Session =
   | { name: 'starting' }
   | { name: 'unreachable'; reason: string }
@@ -21,12 +23,12 @@ export type Session =
 
 export const session = new Store<Session>({ name: 'starting' })
 
-/** Grows when what the page knows may be of another time: after a new sign-in, and after a restore. */
+/** Increases when loaded data can be outdated: after a new sign-in, and after a restore. */
 export const reloadCount = new Store(0)
-/** Reads all that is shown anew. */
+/** Reloads all displayed data. */
 export const reloadAll = (): void => reloadCount.update(before => before + 1)
 
-/** Where the page comes from, without a slash at its end: a proxy may serve it below a path. */
+/** The base URL of the page without a trailing slash, because a proxy might serve it below a path. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '')
 const tokenKey = `board token ${new URL(baseUrl).pathname}`
 
@@ -44,14 +46,14 @@ const connection: Connection = {
   },
 }
 
-/** The server, as whoever is signed in. */
+/** The client of the signed-in person. */
 export const client = createClient(connection)
-/** What live events are read with. */
+/** The connection for live events. */
 export const liveConnection: Connection = connection
 
 /**
- * Finds out who is signed in: by what the address brings, by the token that is kept, or by none where the server asks nobody.
- * @param arrive trades what the address brings for a token
+ * Determines the signed-in person: by the address, by the stored token, or without a token if authentication is off. @param
+ * arrive exchanges the code in the address for a token
  */
 export async function begin(arrive: () => Promise<Arrival | undefined>): Promise<void> {
   let reason: string | undefined
@@ -63,7 +65,7 @@ export async function begin(arrive: () => Promise<Arrival | undefined>): Promise
     })
     const me = await client.auth.me().catch(signedOut)
     if (other && !me) return await signInWith(other.token, false)
-    // A link of somebody else's must not make one work in their account unawares.
+    // Another person's link must not silently switch the account.
     if (other && me && other.user.id !== me.id) return session.set({ name: 'choosing', me, other })
     if (other) void drop(other)
     if (me) session.set({ name: 'in', me, hasEnded: false })
@@ -79,8 +81,8 @@ function signedOut(error: unknown): undefined {
 }
 
 /**
- * Goes on with a new token.
- * @param isKept whether it is kept when the tab is closed
+ * Continues with a new token.
+ * @param isKept whether the token is kept after the tab is closed
  */
 export async function signInWith(token: string, isKept: boolean): Promise<void> {
   for (const storage of [sessionStorage, localStorage]) storage.removeItem(tokenKey)
@@ -88,7 +90,7 @@ export async function signInWith(token: string, isKept: boolean): Promise<void> 
   connection.token = token
   const before = session.get()
   const me = await client.auth.me()
-  // What is on the screen is somebody else's.
+  // The page shows another person's data.
   if (before.name === 'in' && before.me.id !== me.id) return location.reload()
   session.set({ name: 'in', me, hasEnded: false })
   if (before.name === 'in') reloadAll()
@@ -97,7 +99,7 @@ export async function signInWith(token: string, isKept: boolean): Promise<void> 
   for (const resolve of waiting) resolve({ url: baseUrl, token })
 }
 
-/** Goes on as who one was, and ends the sign-in that the address brought. */
+/** Continues with the previous account, and ends the sign-in from the address. */
 export function keepAccount(me: Me, other: Arrival): void {
   void drop(other)
   session.set({ name: 'in', me, hasEnded: false })

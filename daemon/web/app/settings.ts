@@ -15,7 +15,7 @@ export const shortcuts = new Store<Partial<Shortcuts>>({})
 
 let changes = 0
 
-/** Reads both. Where that fails the usual ones hold; what is changed meanwhile holds in any case. */
+/** Reads the settings and the shortcuts. If that fails, the defaults apply. Changes during the read always win. */
 export async function loadSettings(): Promise<void> {
   const before = changes
   const [mine, keys] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])

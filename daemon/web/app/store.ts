@@ -1,6 +1,6 @@
 import { useCallback, useSyncExternalStore } from 'react'
 
-/** A value that changes, and those who are told of it. */
+/** An observable value. */
 export class Store<T> {
   #value: T
   readonly #listeners = new Set<() => void>()
@@ -26,8 +26,8 @@ export class Store<T> {
 }
 
 /**
- * What is selected of a store, drawn anew when it changes.
- * @param select must give the same object for the same value: a part of it, not a new one
+ * Returns the selected part of a store and renders again when it changes.
+ * @param select must return an identical object for an identical value: a part of it, not a new object
  */
 export function useStore<T>(store: Store<T>): T
 export function useStore<T, S>(store: Store<T>, select: (value: T) => S): S

@@ -4,9 +4,8 @@ const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, m
 const retryMs = 1000
 
 /**
- * Asks again while the server is not there, and after the time that a rate limit asks for.
- * @param isOver whether nobody waits for it any more
- * @throws what else it fails with
+ * Retries while the server is offline, and after the delay of a rate limit. @param isOver returns whether the result
+ * is no longer needed @throws all other errors
  */
 export async function untilReached<T>(work: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {

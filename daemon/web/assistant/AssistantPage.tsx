@@ -4,7 +4,7 @@ import { Icon } from '../ui/Icon.tsx'
 import { useTitle } from '../ui/Page.tsx'
 import { AssistantPanel } from './AssistantPanel.tsx'
 
-/** The project's assistant on a page of its own. */
+/** The project's assistant on a separate page. */
 export function AssistantPage({ projectId }: { projectId: string }) {
   const name = useProject(projectId)?.name
   useTitle(name === undefined ? 'Assistant' : `Assistant of ${name}`)

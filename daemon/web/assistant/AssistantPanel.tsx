@@ -10,9 +10,9 @@ import { Transcript } from '../transcript/Transcript.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Await } from '../ui/Page.tsx'
 
-const empty = 'Ask about the project and its cards, or have cards made.'
+const empty = 'Ask about the project and its cards, or let the assistant create cards.'
 
-/** The talk with a project's assistant. It is there from the first message on. */
+/** The conversation with a project's assistant. It exists from the first message. */
 export function AssistantPanel({ projectId }: { projectId: string }) {
   const assistant = useLoad(() => client.assistant.get({ projectId }), [projectId])
   return (

@@ -112,7 +112,7 @@ function LabelsOf({ session, cards }: CardsProps) {
   )
 }
 
-/** Puts labels on a card and takes others off. What it has beside those stays as it is by then. */
+/** Adds and removes labels of a card. Its other labels at that time are unchanged. */
 async function label(projectId: string, cardId: string, marks: Readonly<Record<string, boolean>>): Promise<void> {
   const { labels, version } = await client.cards.get({ projectId, cardId })
   const kept = labels.filter(name => marks[name] !== false)

@@ -61,12 +61,12 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
       <TextInput label="Name" required {...bind('name')} />
       <Choice
         label="Type"
-        hint={column && 'The type of a column stays as it was made.'}
+        hint={column && 'The type of an existing column cannot be changed.'}
         disabled={column !== undefined}
         options={types}
         {...bind('columnType')}
       />
-      <TextArea label="Prompt" hint="What each agent that works here is told, too." rows={4} {...bind('prompt')} />
+      <TextArea label="Prompt" hint="Additional prompt for each agent in this column." rows={4} {...bind('prompt')} />
       {values.columnType !== 'archive' && <ColumnLimit wipLimit={bind('wipLimit')} pull={bind('pull')} />}
       <Choice label="Agent" options={[['', "The project's agent"], ...choicesOf(providers.value)]} {...bind('agent')} />
       <AfterRequests columns={columns.filter(({ id }) => id !== columnId)} bind={bind} />

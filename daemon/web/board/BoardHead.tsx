@@ -76,7 +76,7 @@ function itemsOf(
   const making: MenuItem = { label: 'New board…', run: () => boardDialog.set({ kind: 'board' }) }
   const column: MenuItem = { label: 'New column…', run: () => boardDialog.set({ kind: 'column' }) }
   const density: MenuItem = {
-    label: settings.get().density === 'compact' ? 'Several lines a card' : 'One line a card',
+    label: settings.get().density === 'compact' ? 'Several lines per card' : 'One line per card',
     run: toggleDensity,
     keys: 'z',
   }

@@ -32,7 +32,7 @@ interface BoardProps {
   cardId?: string
 }
 
-/** A project's board, with a card beside it. */
+/** A project's board, with a card next to it. */
 export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
 
 function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
@@ -105,7 +105,7 @@ function OpenDialog({ session }: { session: BoardSession }) {
   return open && <BoardDialogs session={session} open={open} />
 }
 
-/** Knows whether a card has the focus, so that it is given back where the card is drawn anew. */
+/** Tracks whether a card has the focus, so that the focus is restored when the card renders again. */
 function watchFocus(session: BoardSession): () => void {
   const onFocus = ({ target }: Event) => {
     if (!(target as HTMLElement).classList?.contains('card-title')) session.cursor.release()
@@ -130,7 +130,7 @@ const unlisted: ReadonlySet<ShortcutAction> = new Set([
   'copyBranch',
 ])
 
-/** What the palette offers on a board. */
+/** The palette commands of a board. */
 function commandsOf(session: BoardSession): Command[] {
   const { keysOf } = keymapOf(shortcuts.get())
   const { projectId } = session

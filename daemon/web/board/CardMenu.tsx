@@ -9,13 +9,13 @@ import { boardDialog, canChange, cancel, copy, linkOf, moveWithin, openCard, run
 import { removeCards } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 
-/** The first keys of an action, as they are pressed. */
+/** Returns the first key sequence of an action in display form. */
 function keysOf(action: ShortcutAction): string | undefined {
   const keys = keymapOf(shortcuts.get()).keysOf[action][0]
   return keys === undefined ? undefined : shownKeys(keys)
 }
 
-/** What can be done with a card. */
+/** The menu of a card's actions. */
 export const CardMenu = ({ session, card, isCurrent }: { session: BoardSession; card: Card; isCurrent: boolean }) => (
   <Menu label={`Actions of ${card.title}`} items={() => itemsOf(session, card)} tabIndex={isCurrent ? 0 : -1} />
 )
@@ -25,7 +25,7 @@ function itemsOf(session: BoardSession, card: Card): MenuItem[] {
   const { projectId, id: cardId } = card
   const reading: MenuItem[] = [
     { label: 'Open', run: () => openCard(session, cardId), keys: keysOf('open') },
-    { label: 'Open on a page of its own', run: () => navigate({ name: 'card', projectId, cardId }) },
+    { label: 'Open on a separate page', run: () => navigate({ name: 'card', projectId, cardId }) },
     { label: 'Copy the link', run: () => copy(linkOf(card)) },
   ]
   if (!canChange(projectId)) return reading

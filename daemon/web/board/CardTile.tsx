@@ -22,7 +22,7 @@ interface TileProps {
   isCurrent: boolean
 }
 
-/** A card on the board. Each draws itself anew when its own card changes, and no other. */
+/** A card on the board. It renders again only when the card changes. */
 export const CardTile = memo(function CardTile({ session, columnId, cardId, isCurrent }: TileProps) {
   const card = useStore(session.state, ({ cache }) => cache.cards.get(cardId))
   const isSelected = useStore(session.state, ({ selected }) => selected.has(cardId))
@@ -142,7 +142,7 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
   )
 }
 
-/** Its own agent, its parts, its comments and attachments, and who is to do it or made it. */
+/** The card's own agent, its parts, comments and attachments, and its assignees or creator. */
 function More({ card }: { card: Card }) {
   const { agent, attachmentCount, children, commentCount } = card
   return (
@@ -176,7 +176,7 @@ function More({ card }: { card: Card }) {
   )
 }
 
-/** What the agent does this second. It alone is drawn anew as the agent goes on. */
+/** The current activity of the agent. Only this component renders again when the activity changes. */
 function Doing({ session, cardId }: { session: BoardSession; cardId: string }) {
   const doing = useStore(session.doings.state, all => all.get(cardId))
   if (!doing) return null

@@ -15,13 +15,13 @@ export function countOf({ found, ids, total, wipLimit }: ShownColumn): string {
 
 const isFull = ({ total, wipLimit }: ShownColumn): boolean => wipLimit !== null && total >= wipLimit
 
-/** What the count says of a limit, in words. */
+/** Describes the card count and the limit. */
 const limitOf = (column: ShownColumn): string | undefined =>
   column.wipLimit === null
     ? undefined
     : `${column.total} of at most ${column.wipLimit} cards${isFull(column) ? ': the column is full' : ''}`
 
-/** A column's name, what it does with its cards, how many there are, and what can be done with it. */
+/** The name of a column, its settings, its card count and its menu. */
 export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
   <header className="column-head">
     <h2>{column.name}</h2>
@@ -34,7 +34,10 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
       </span>
     )}
     {column.pull && (
-      <span className="hint" title="It takes the next ready card of the column before by itself when it has room">
+      <span
+        className="hint"
+        title="Pulls the next ready card from the previous column automatically when there is capacity"
+      >
         pulls
       </span>
     )}

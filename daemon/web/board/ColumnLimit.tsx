@@ -6,7 +6,7 @@ interface Bound<T> {
   field?: string
 }
 
-/** How many cards a column takes, and whether it takes them by itself. `of` names the column where there are several. */
+/** The limit of a column, and whether it pulls cards. `of` names the column if there are several. */
 export const ColumnLimit = ({
   wipLimit,
   pull,
@@ -26,9 +26,7 @@ export const ColumnLimit = ({
     />
     <Check
       label={`Pull cards${of}`}
-      hint={
-        of === '' && 'When it has room, it takes the next ready card of the column before by itself. Needs a limit.'
-      }
+      hint={of === '' && 'Pulls the next ready card from the previous column when there is capacity. Requires a limit.'}
       disabled={wipLimit.value === null}
       {...pull}
       value={pull.value && wipLimit.value !== null}

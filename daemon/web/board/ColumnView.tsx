@@ -89,7 +89,7 @@ const includeCurrent = (indexes: number[], current: number, count: number): numb
 type Lists = Virtualizer<HTMLDivElement, Element>
 type Ref<T> = { current: T | null }
 
-/** Measures the cards again when the density setting changes. The column is not mounted anew: it keeps what is typed in it. */
+/** Measures the cards again when the density setting changes. The column is not remounted and keeps typed text. */
 function useRemeasureOnDensity(virtualizer: Lists, list: Ref<HTMLUListElement>): void {
   const density = useStore(settings, mine => mine.density)
   const measured = useRef(density)

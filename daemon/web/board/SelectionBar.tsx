@@ -15,7 +15,7 @@ const offered: readonly [ShortcutAction, string, IconName][] = [
   ['delete', 'Delete…', 'trash'],
 ]
 
-/** What can be done with several cards at once. */
+/** The actions for several cards. */
 export function SelectionBar({ session }: { session: BoardSession }) {
   const count = useStore(session.state, ({ selected }) => selected.size)
   if (count === 0) return null

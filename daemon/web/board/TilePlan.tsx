@@ -54,11 +54,11 @@ function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnTyp
 
 const maxShown = 3
 
-/** Those who are to do a card; else who made it. */
+/** The assignees of a card, or its creator if there are none. */
 export function TilePeople({ card }: { card: Card }) {
   const names = assigneeNames(card)
   if (names.length === 0)
-    return card.creatorName ? <Person name={card.creatorName} about={`made by ${card.creatorName}`} /> : null
+    return card.creatorName ? <Person name={card.creatorName} about={`created by ${card.creatorName}`} /> : null
   return (
     <span
       className="people"

@@ -23,11 +23,11 @@ export const adding = new Store<string | undefined>(undefined)
 
 const isEditable = (project: Project | undefined): boolean => project !== undefined && project.role !== 'viewer'
 
-/** Whether the person may change what is on the board; a viewer is offered nothing that does. */
+/** Returns whether the person can change the board. Viewers see no change actions. */
 export const canChange = (projectId: string): boolean => isEditable(projects.get()?.find(({ id }) => id === projectId))
 export const useCanChange = (projectId: string): boolean => isEditable(useProject(projectId))
 
-/** The selected cards in the order in which they stand; else the one under the cursor. */
+/** Returns the selected cards in board order, or the card under the cursor. */
 export function chosenCards(session: BoardSession): Card[] {
   const { selected } = session.state.get()
   const board = session.shown()
@@ -38,7 +38,7 @@ export function chosenCards(session: BoardSession): Card[] {
   return ids.flatMap(id => (id === undefined ? [] : (board.cards.get(id) ?? [])))
 }
 
-/** Opens a card: beside the board, on a narrow window on a page of its own. */
+/** Opens a card next to the board, or on a separate page in narrow windows. */
 export function openCard(session: BoardSession, cardId: string, tab?: string): void {
   const { projectId } = session
   const { boardId } = session.state.get()
@@ -82,7 +82,7 @@ export function moveWithin(session: BoardSession, card: Card, step: number): voi
   if (to !== at) moveBefore(session, [card], column, column.found[to < at ? to : to + 1])
 }
 
-/** Starts agents: for the first time, where they broke off, or anew. More than one is asked about. */
+/** Starts or resumes agents, or restarts them with a new session. Asks for confirmation for more than one. */
 export function run(session: BoardSession, cards: readonly Card[]): void {
   const idle = cards.filter(({ hasActiveAgent }) => !hasActiveAgent)
   const { columns } = session.state.get()
@@ -92,7 +92,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
       const column = active.find(({ id }) => id === card.columnId) ?? active[0]
       if (!column) throw new Error('This board has no active column, in which agents work. Add one.')
       await startIn(client, card, column)
-      const text = `The agent of card ${card.id} ${goesOn(card) ? 'goes on' : 'starts'}.`
+      const text = `The agent of card ${card.id} ${goesOn(card) ? 'resumes' : 'starts'}.`
       showMessage(text)
       announce(text)
       const { lastAgentAction } = await client.cards.get({ projectId: session.projectId, cardId: card.id })
@@ -102,7 +102,13 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
   if (idle.length === 0) return showMessage('Its agent is at work already.')
   if (idle.length === 1) return void start().catch(showError)
   const title = `Start ${idle.length} agents?`
-  confirm({ title, text: 'Each of them works, and may cost money.', submit: 'Start', isDanger: false, run: start })
+  confirm({
+    title,
+    text: 'Each agent works immediately, which can cost money.',
+    submit: 'Start',
+    isDanger: false,
+    run: start,
+  })
 }
 
 /** Cancels the agents that are at work. */

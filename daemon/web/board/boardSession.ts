@@ -31,7 +31,7 @@ export interface BoardState extends BoardFeed, Changing {
   /** Undefined until they are read. */
   boards?: readonly Board[]
   boardId?: string
-  /** The columns with what their agents are told. */
+  /** The columns with their prompts. */
   columns: readonly Column[]
   filter: string
   selected: ReadonlySet<string>
@@ -77,7 +77,7 @@ export class BoardSession {
       events => this.#onEvents(events),
       () => this.#readAll(),
     )
-    // What is seen first does not wait for the events.
+    // The initial columns do not wait for the events.
     void this.#readColumns()
     return () => {
       this.#isOver = true
@@ -106,7 +106,7 @@ export class BoardSession {
     void this.#readColumns()
   }
 
-  /** Changes what is shown. Moves that have arrived are over, cards that are gone are not selected, and what is needed is read. */
+  /** Changes the state. Removes completed moves, deselects deleted cards, and loads missing data. */
   set(change: (state: BoardState) => BoardState): void {
     const next = change(this.state.get())
     const moves = unarrived(next.cache, next.moves)
@@ -192,7 +192,7 @@ export class BoardSession {
     this.state.set(withRequest({ ...state, serial: request + 1 }, request))
     void this.#ask(() => client.cards.list({ projectId: this.projectId, ...page }))
       .then(cards => this.set(now => withAnswer(now, { request, ...page, cards })))
-      // A column that is gone, most likely: the columns are read again by its event.
+      // The column was probably deleted: its event reloads the columns.
       .catch((error: unknown) => {
         this.state.update(now => (now.reading?.request === request ? { ...now, reading: undefined } : now))
         showError(error)
@@ -204,7 +204,7 @@ export class BoardSession {
   }
 }
 
-/** The columns of a board; of all where none is named, or it is gone. */
+/** Reads the columns of a board, or of all boards if none is selected or the board was deleted. */
 const columnsOf = (projectId: string, boardId: string | undefined): Promise<Column[]> =>
   boardId === undefined
     ? client.columns.list({ projectId })

@@ -89,8 +89,8 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
   confirm({
     title: `Delete ${named(cards)}?`,
     text:
-      `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and what was said on ` +
-      `${cards.length === 1 ? 'it' : 'them'} can be restored for 30 days.` +
+      `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and the comments and messages of ` +
+      `${cards.length === 1 ? 'the card' : 'the cards'} can be restored for 30 days.` +
       (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} at work and will be ended.` : ''),
     submit: 'Delete',
     run: async () => run(),
@@ -147,7 +147,7 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
     void session.changes(() => send(session, type, move)).catch((error: unknown) => refused(session, move, error))
 }
 
-/** A card that could not move is where it was, and the reason is said; into a full column it may be forced. */
+/** Moves a refused card back and reports the reason. For a full column, offers to force the move. */
 function refused(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
   if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
@@ -156,7 +156,7 @@ function refused(session: BoardSession, move: Move, error: unknown): void {
   announce(text)
 }
 
-/** The moves that were refused for want of room while nobody was asked yet: one question is about all of them. */
+/** The moves into a full column since the last question. One question covers all of them. */
 let overfull: Move[] = []
 const gatherMs = 300
 
@@ -170,7 +170,7 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
     const waits = moves.some(({ cardId }) => session.state.get().cache.cards.get(cardId)?.blocked)
     confirm({
       title: 'The column is full',
-      text: `${many} where ${moves.length === 1 ? 'it was' : 'they were'}. ${reason}${waits ? ' What waits for other cards would start, too.' : ''}`,
+      text: `${many} where ${moves.length === 1 ? 'it was' : 'they were'}. ${reason}${waits ? ' Blocked cards would also start.' : ''}`,
       submit: 'Put it there anyway',
       isDanger: false,
       run: async () => {
@@ -188,7 +188,7 @@ async function send(session: BoardSession, type: Change['type'], move: Move): Pr
   const untilMs = Date.now() + giveUpMs
   const ask = <T>(work: () => Promise<T>) => untilReached(work, () => Date.now() > untilMs)
   const done = (version: number) => session.set(state => withMoveDone(state, move.id, version))
-  // It is gone when the server has said so; no version of it comes afterwards.
+  // After the server has confirmed the deletion, no version of the card follows.
   if (type === 'delete') {
     await ask(() => client.cards.delete(place))
     return done(Infinity)

@@ -5,7 +5,7 @@ interface CursorState {
   columnId?: string
   /** Column id -> the card in it that tab and the arrows come to. */
   cards: Readonly<Record<string, string>>
-  /** A card that gets the focus as soon as it is drawn. */
+  /** A card that receives the focus after it is rendered. */
   wanted?: string
 }
 

@@ -4,7 +4,7 @@ import { isMonitorRequest } from '../../../src/contract/monitors.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 
-/** What a card's agent does this second. */
+/** The current activity of a card's agent. */
 export interface Doing {
   agent: string | null
   text: string
@@ -15,7 +15,7 @@ type Message = EventData<'agent.message'>
 const atWork: ReadonlySet<string> = new Set(['queued', 'running', 'waiting'])
 const readAtMost = 40
 
-/** What the agents of a project do, card by card, as their events tell of it. */
+/** The current activities of a project's agents by card, from events. */
 export class Doings {
   readonly state = new Store<ReadonlyMap<string, Doing>>(new Map())
   readonly #projectId: string
@@ -79,7 +79,7 @@ export class Doings {
   }
 }
 
-/** What a message says of what is done: the tool at work, or the last words. */
+/** Returns the activity in a message: the running tool, or the last words. */
 function textOf({ role, content, tool }: Message): string | undefined {
   if (tool)
     return tool.status === 'completed' ? undefined : [tool.name, tool.locations[0]?.path].filter(Boolean).join(' ')

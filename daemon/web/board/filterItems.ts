@@ -6,7 +6,7 @@ import type { BoardSession } from './boardSession.ts'
 const priorities = ['urgent', 'high', 'normal', 'low']
 const dueLabels: Record<string, string> = { due: 'With a due date', overdue: 'Overdue' }
 
-/** What the board's cards can be filtered by, as far as they have been read. What is chosen is put to the filter's words, or taken out again. */
+/** Returns filter choices from the loaded cards. A choice adds its words to the filter, or removes them. */
 export function filterItems(session: BoardSession): MenuItem[] {
   const { cache, filter } = session.state.get()
   const doings = session.doings.state.get()

@@ -25,7 +25,7 @@ export function hearKeys(session: BoardSession, { filter }: { filter: () => void
     if (binding === undefined && pressed.length > 0) binding = bindingOf(keymap, [name])
     pressed = binding === 'more' ? [...pressed, name] : []
     if (binding === undefined) return
-    // A button or a link is pressed by enter, tab goes on, as everywhere.
+    // Enter presses a button or link, and Tab moves the focus, as in other pages.
     if (binding === 'nextTab' || (binding === 'open' && !isCard(event.target))) return
     if (binding === 'more' || act(session, binding, filter)) event.preventDefault()
   }

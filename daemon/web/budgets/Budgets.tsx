@@ -18,14 +18,14 @@ const shownAmount = (amount: number, unit: Budget['unit']): string =>
 
 interface BudgetsProps {
   of: Loaded<Budget[]>
-  /** What new ones are for. */
+  /** The scope of new budgets. */
   scope: Scope
   mayManage: boolean
-  /** Whether one that is in the list may be changed by whoever looks, if not all. */
+  /** Returns whether the person can change a budget in the list. Default: all of them. */
   isOwn?: (budget: Budget) => boolean
 }
 
-/** Budgets with what is spent of them; who manages them raises, makes and deletes them. */
+/** The budgets and the amounts spent. Managers can create, raise and delete budgets. */
 export function Budgets({ of, scope, mayManage, isOwn = () => true }: BudgetsProps) {
   const editing = useEditing<Budget>(of)
   return (
@@ -63,7 +63,7 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
   const remove = () =>
     confirm({
       title: `Delete the budget of ${what}`,
-      text: 'Nothing bounds that any more; what waits for it goes on.',
+      text: 'Agents in this scope are no longer limited. Paused agents continue.',
       submit: 'Delete the budget',
       run: async () => {
         await client.budgets.delete({ id })
@@ -77,9 +77,9 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
           <strong>{what}</strong>
           <Spent budget={budget} />
           <p className="dim">
-            {resetsAt === null ? 'It does not begin anew.' : `Begins anew at ${dated(resetsAt)}.`}
+            {resetsAt === null ? 'Does not reset.' : `Resets at ${dated(resetsAt)}.`}
             {unknownRuns > 0 &&
-              ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not in it: ${unit === 'usd' ? 'what they cost is unknown' : 'their tokens are unknown'}.`}
+              ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not included: ${unit === 'usd' ? 'the cost is unknown' : 'the tokens are unknown'}.`}
           </p>
         </div>
         {onEdit && (
@@ -97,7 +97,7 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
   )
 }
 
-/** How much is spent: a bar, and beside it the same in words. */
+/** The amount spent: a bar, and the same value as text. */
 export function Spent({ budget: { spent, limit, unit, period, state } }: { budget: Budget }) {
   const percent = Math.round((spent / limit) * 100)
   return (

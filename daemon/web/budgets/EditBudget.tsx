@@ -34,7 +34,9 @@ export function EditBudget({ scope, budget, onClose, onSaved }: EditProps & { sc
       ? await client.budgets.update({ id: budget.id, ...change })
       : await client.budgets.create({ scope: scope.scope, scopeId: scope.scopeId, unit: values.unit, ...change })
     showMessage(
-      state === 'exhausted' ? 'Saved. It is used up: what it bounds waits.' : 'Saved. What waited for it goes on.',
+      state === 'exhausted'
+        ? 'Saved the budget. It is used up, so its agents are paused.'
+        : 'Saved the budget. Paused agents continue.',
     )
     await onSaved()
   }
@@ -47,12 +49,7 @@ export function EditBudget({ scope, budget, onClose, onSaved }: EditProps & { sc
     >
       {!budget && <Choice label="In" options={units} {...bind('unit')} />}
       <TextInput label="Limit" type="number" min={0} step="any" required {...bind('limit')} />
-      <Choice
-        label="For"
-        hint="What has been used since the period began counts."
-        options={periods}
-        {...bind('period')}
-      />
+      <Choice label="For" hint="Includes usage since the start of the period." options={periods} {...bind('period')} />
     </FormDialog>
   )
 }

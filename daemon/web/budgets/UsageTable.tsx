@@ -30,7 +30,7 @@ const times = [
 const dayMs = 86_400_000
 const maxRows = 200
 
-/** What agents of a project, an organization or a card have used, in groups. */
+/** The usage of the agents of a project, an organization or a card, in groups. */
 export function UsageTable(of: { projectId?: number; organizationId?: number; cardId?: number }) {
   const [groupBy, setGroup] = useState<Group>(of.cardId === undefined ? 'card' : 'day')
   const [days, setDays] = useState<(typeof times)[number][0]>('30')
@@ -64,7 +64,7 @@ export function UsageTable(of: { projectId?: number; organizationId?: number; ca
   )
 }
 
-/** What is shown, and what did not fit, as the server writes it. */
+/** Saves all rows as CSV, including hidden ones, in the server's format. */
 const saveCsv = (groupBy: Group, rows: readonly Row[]): void =>
   saveFile({
     body: new Blob([toCsv(Object.keys(rows[0]!), rows)], { type: 'text/csv' }),

@@ -17,7 +17,7 @@ interface Offered {
   name: string
 }
 
-/** Which agent works on the card, and how. What is left open is decided by the column, the project, the server. */
+/** Selects the card's agent and its options. Open choices are decided by the column, the project or the server. */
 export function AgentChoice() {
   const opened = useOpened()
   const card = useCard()
@@ -69,14 +69,14 @@ export function AgentChoice() {
       </div>
       <Check
         label="Auto mode"
-        hint="It moves on through its pipeline by itself."
+        hint="The card moves through its pipeline automatically."
         value={card.autoMode}
         disabled={!canWork}
         onChange={enabled => void client.cards.setAutoMode({ ...place, enabled }).then(opened.setCard, showError)}
       />
       <Check
-        label="Worktree of its own"
-        hint="Without one the agent works in the project’s folder itself."
+        label="Separate worktree"
+        hint="Without a worktree, the agent works in the project’s folder."
         value={card.useWorktree}
         disabled={!canWork}
         onChange={useWorktree => change({ useWorktree })}
@@ -85,7 +85,10 @@ export function AgentChoice() {
   )
 }
 
-/** What is offered for the agent that counts: the card's own, else its profile's, else the project's, else all installed ones. */
+/**
+ * Returns the offers of the effective agent: the card's, else its profile's, else the project's, else those of all installed
+ * agents.
+ */
 function useOffers(projectId: string, card: { agent: string | null; profile: string | null }) {
   const read = useLoad(async () => {
     const [agents, profiles] = await Promise.all([client.agents.providers(), client.agentProfiles.list()])
@@ -142,7 +145,7 @@ function Choice({ label, value, offered, isDisabled, hint, onChange }: ChoicePro
   )
 }
 
-/** The server tells nobody which credential a card has: choosing says what it is from now on. */
+/** Selects a credential. The server never reveals the current credential of a card, so a choice only replaces it. */
 function CredentialChoice({
   place,
   offered,

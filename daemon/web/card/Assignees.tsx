@@ -55,7 +55,7 @@ interface AssignedProps {
   onRemove: (() => unknown) | undefined
 }
 
-/** Somebody who is assigned, and may be taken off. */
+/** An assigned person, with a button to remove the person. */
 export const AssignedPerson = ({ name, title, onRemove }: AssignedProps) => (
   <span className="label editable">
     <Person name={name} isAssigned />
@@ -86,7 +86,7 @@ export function AssignTo({ people, onAssign }: AssignToProps) {
   )
 }
 
-/** Whether one is told of what happens on the card. */
+/** Turns notifications about the card on or off. */
 function WatchButton({ userId }: { userId: string }) {
   const opened = useOpened()
   const { id: cardId, watcherIds } = useCard()

@@ -13,7 +13,7 @@ import { useCard, useOpened } from './openedCard.ts'
 
 const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
 
-/** What is done with a card: what most people want now as a button, all else in a menu. */
+/** The actions of a card: the most likely one as a button, the others in a menu. */
 export function CardActions({ onGone }: { onGone: () => void }) {
   const { projectId } = useOpened()
   const card = useCard()
@@ -27,7 +27,7 @@ export function CardActions({ onGone }: { onGone: () => void }) {
       {isHeldBack && (
         <Button
           icon="check"
-          title="Somebody who may not start agents made or changed it: from now on a column may pull it"
+          title="Someone without permission to start agents created or changed this card. Activate it to let columns pull it"
           onClick={() => client.cards.activate({ projectId, cardId: card.id })}
         >
           Activate
@@ -65,7 +65,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     label: 'Retry',
     icon: 'run',
     isMain: true,
-    title: 'Goes on with the latest session, which uses tokens',
+    title: 'Resumes the latest session, which uses tokens',
     run: () => client.agents.retry({ ...place, force: isHeld(card) }),
   }
   const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first
@@ -77,7 +77,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     run: () =>
       confirm({
         title: 'Start a new session?',
-        text: 'The agent begins anew with the card’s prompt, which uses tokens. What it said before stays in the transcript, and its files stay.',
+        text: 'The agent starts again with the card’s prompt, which uses tokens. Earlier messages stay in the transcript, and files are unchanged.',
         submit: 'Relaunch',
         isDanger: false,
         run: start,
@@ -88,15 +88,15 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     run: () =>
       confirm({
         title: 'Hand over to a fresh session?',
-        text: 'The running session ends, and a new one goes on with a condensed context. That uses tokens.',
+        text: 'The running session ends, and a new one continues with a condensed context, which uses tokens.',
         submit: 'Relay',
         isDanger: false,
         run: () => client.agents.relay(place),
       }),
   })
-  add(hasWorked, { label: 'Summarize what was done', run: () => summarize(place) })
+  add(hasWorked, { label: 'Summarize the work', run: () => summarize(place) })
   add(card.columnType !== 'done', { label: 'Complete: move to done', run: () => client.cards.complete(place) })
-  add(true, { label: 'Copy its address', run: () => copyAddress(place) })
+  add(true, { label: 'Copy the link', run: () => copyAddress(place) })
   add(archivedAt === null, { label: 'Archive', separator: true, run: () => archive(place) })
   add(archivedAt !== null, { label: 'Bring back', separator: true, run: () => client.cards.unarchive(place) })
   items.push({ label: 'Delete…', isDanger: true, run: () => askToDelete(place, card, onGone) })
@@ -135,7 +135,7 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
     run: () =>
       confirm({
         title: `Start ${what}?`,
-        text: `${waits}${where}${card.kind === 'terminal' ? ` It runs: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on it${card.useWorktree ? ' in a worktree of its own' : ' in the project’s folder itself'}, which uses tokens.`}`.trim(),
+        text: `${waits}${where}${card.kind === 'terminal' ? ` The command is: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on the card${card.useWorktree ? ' in a separate worktree' : ' in the project’s folder'}, which uses tokens.`}`.trim(),
         submit: held ? 'Start anyway' : 'Start',
         isDanger: false,
         run: start,

@@ -6,7 +6,7 @@ import { UsageTable } from '../budgets/UsageTable.tsx'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** What bounds the card's agents by itself, and what they have used. */
+/** The card's own budgets, and the amounts used. */
 export function CardBudgets() {
   const { projectId } = useOpened()
   const { id, sessions } = useCard()

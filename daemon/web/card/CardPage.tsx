@@ -1,7 +1,7 @@
 import { navigate, type Route } from '../app/router.ts'
 import { CardView } from './CardView.tsx'
 
-/** A card on a page of its own, with an address to share. */
+/** A card on a separate page, with a link to share. */
 export function CardPage({ projectId, cardId, tab, since }: Omit<Extract<Route, { name: 'card' }>, 'name'>) {
   return (
     <main className="page card-page" id="main" tabIndex={-1}>

@@ -13,7 +13,7 @@ const usualWidth = 560
 const minWidth = 340
 const stepPx = 24
 
-/** A card beside its board, as wide as the person wants it. */
+/** A card next to its board, with an adjustable width. */
 export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
   const panel = useRef<HTMLElement>(null)
   const width = useWidth(cardId) ?? usualWidth

@@ -15,7 +15,7 @@ import { Prompt } from './Prompt.tsx'
 import { Sessions } from './Sessions.tsx'
 import { Worktree } from './Worktree.tsx'
 
-/** What a card is: its prompt, and all that decides how it is worked on. */
+/** The card's prompt and its settings. */
 export function CardTab() {
   const card = useCard()
   return (

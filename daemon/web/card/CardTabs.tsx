@@ -19,13 +19,13 @@ const tabs = [
 
 type TabName = (typeof tabs)[number]['id']
 
-/** What of a card is shown. */
+/** The visible part of a card. */
 export interface CardPart {
-  /** The tab that the address names; without one it is the one that the person left. */
+  /** The tab in the address. Without it, the tab that the person opened last. */
   tab?: string
-  /** The review at which the address has the changes begin. */
+  /** The review in the address that the changes start at. */
   since?: string
-  /** Told when another part is chosen. */
+  /** Called when another part is selected. */
   onPart?: (tab: string, since?: string) => void
 }
 

@@ -23,7 +23,7 @@ interface CardViewProps extends CardPart {
   onClose: () => void
 }
 
-/** A card whole: what it is, what was said, and what was changed. */
+/** A complete card: its settings, its transcript and its changes. */
 export function CardView({ projectId, cardId, isPage = false, onClose, ...part }: CardViewProps) {
   const opened = useOpenedCard(projectId, cardId)
   const card = useStore(opened.state, state => state.card)

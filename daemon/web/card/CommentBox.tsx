@@ -82,7 +82,7 @@ export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: 
 
 const maxSuggestions = 8
 
-/** The people of a project whose names have what was typed behind the `@`. */
+/** Returns the people of a project whose names match the text after the `@`. */
 function suggestPeople(projectId: string): Suggest {
   let people: ReturnType<typeof client.members.people> | undefined
   return async ({ kind, word }) => {

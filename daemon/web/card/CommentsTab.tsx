@@ -14,7 +14,7 @@ import { useActivityStream, type Activity, type Comment, type Entry } from './ac
 import { CommentBox } from './CommentBox.tsx'
 import { useOpened } from './openedCard.ts'
 
-/** What was said and done on the card, the newest first, and where one writes. */
+/** The comments and activity of the card, newest first, and the comment box. */
 export function CommentsTab() {
   const { projectId, cardId } = useOpened()
   const stream = useActivityStream(projectId, cardId)
@@ -30,7 +30,7 @@ export function CommentsTab() {
       {stream.value === undefined && stream.error !== undefined && (
         <Failure error={stream.error} onRetry={stream.reload} />
       )}
-      <ol className="activity" aria-label="What was said and done">
+      <ol className="activity" aria-label="Activity">
         {stream.value?.entries.map(entry => (
           <li key={entry.key}>
             <Shown entry={entry} onChanged={stream.reload} />

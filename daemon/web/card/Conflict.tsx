@@ -2,7 +2,7 @@ import { reasonOf } from '../app/reasons.ts'
 import { Button } from '../ui/Button.tsx'
 import type { useEdited } from './useEdited.ts'
 
-/** Says that somebody else has changed what is being edited, and what went wrong. What was typed stays. */
+/** Reports that another person has changed the edited text, or an error. The typed text is kept. */
 export function Conflict({ edited }: { edited: ReturnType<typeof useEdited> }) {
   const { theirs, error, keepMine, end } = edited
   if (theirs !== undefined)

@@ -11,7 +11,7 @@ import { useCard, useOpened } from './openedCard.ts'
 /** How many cards are named with their titles. */
 const maxTitles = 20
 
-/** What a card waits for, what waits for it, and what it is a part of. */
+/** The cards that block a card, the cards that it blocks, its parent and its parts. */
 export function Dependencies() {
   const opened = useOpened()
   const { projectId } = opened

@@ -1,6 +1,6 @@
 import { createContext, useContext, type ReactNode } from 'react'
 
-/** Whether the card is a page of its own: its title is the page's then, and its parts come right below. */
+/** Whether the card is a separate page: its title is then the page title, and its parts are the next heading level. */
 export const AsPage = createContext(false)
 
 /** The name of a part of the card. */

@@ -65,7 +65,7 @@ function MonitorFacts({ monitor }: { monitor: Monitor }) {
   )
 }
 
-/** What holds the card, so that others have to wait. */
+/** The locks on the card, which others wait for. */
 export function Locks() {
   const { locks } = useCard()
   if (locks.length === 0) return null

@@ -147,7 +147,7 @@ function EditStep({ step, isFirst, isLast, onChange, onMove, onRemove }: EditSte
           <Button isPlain icon="trash" label={`Leave out ${columnName}`} onClick={onRemove} />
         </span>
       </div>
-      <Field label="What its agent is told there">
+      <Field label="Prompt for this column">
         {props => (
           <textarea {...props} rows={2} value={prompt} onChange={({ target }) => onChange({ prompt: target.value })} />
         )}

@@ -73,7 +73,7 @@ function Due() {
   )
 }
 
-/** From when on it may start, in words; of a time that is past nothing. */
+/** The earliest start of the card. Empty if the time has passed. */
 function Start() {
   const { startAt, columnType } = useCard()
   const now = useNow()
@@ -82,7 +82,7 @@ function Start() {
     <p className="fact due">
       <Icon name="calendar" />
       <span>
-        {columnType === 'active' ? 'Starts by itself' : 'Does not start before'}{' '}
+        {columnType === 'active' ? 'Starts automatically' : 'Does not start before'}{' '}
         <time dateTime={startAt}>{dated(startAt)}</time>
       </span>
     </p>
@@ -112,7 +112,9 @@ function DueDate({ change }: Changing) {
   )
 }
 
-/** A time to the minute, by the person's own clock. It is saved once it is whole: each key in between would be a time, too. */
+/**
+ * A time in the person's time zone, to the minute. Saved only when complete, because each partial input would also be a time.
+ */
 function StartTime({ change }: Changing) {
   const { startAt } = useCard()
   const before = startAt === null ? '' : minuteOf(new Date(startAt))

@@ -71,8 +71,8 @@ export function PreSessionTalk() {
 const askToBegin = (run: () => Promise<void>): void =>
   confirm({
     title: 'Refine the prompt?',
-    text: 'An agent reads the project and asks what is unclear, which uses tokens. It changes nothing, and the card’s prompt only when you take its own.',
-    submit: 'Begin',
+    text: 'An agent reads the project and asks questions about the task, which uses tokens. The agent changes no files. The card’s prompt changes only if you accept the new prompt.',
+    submit: 'Start',
     isDanger: false,
     run,
   })

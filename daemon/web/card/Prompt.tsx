@@ -6,7 +6,7 @@ import { Conflict } from './Conflict.tsx'
 import { useEdited } from './useEdited.ts'
 import { useOpened } from './openedCard.ts'
 
-/** What the card's agent is told, as Markdown. Ctrl+Enter keeps what was typed, Escape leaves it. */
+/** The prompt of the card's agent, as Markdown. Ctrl+Enter saves the text, Escape cancels. */
 export function Prompt() {
   const edited = useEdited('prompt')
   const canWork = useCanWork(useOpened().projectId)

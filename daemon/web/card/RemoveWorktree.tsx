@@ -5,7 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** Removes the worktree that the board made for a card whose work is elsewhere. Project admins see the button. */
+/** Removes the worktree that the board created for a card whose work is saved elsewhere. Project admins see the button. */
 export function RemoveWorktree() {
   const opened = useOpened()
   const { projectId, cardId } = opened

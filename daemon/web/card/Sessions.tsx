@@ -11,7 +11,7 @@ import { Time } from '../ui/Time.tsx'
 import { Heading } from './Heading.tsx'
 import { useOpened } from './openedCard.ts'
 
-/** What agents have done on the card so far. It is read when it is unfolded. */
+/** The sessions of the card's agents. Loaded when the list is unfolded. */
 export function Sessions() {
   const { state } = useOpened()
   const count = useStore(state, ({ sessions }) => sessions.length)

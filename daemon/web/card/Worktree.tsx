@@ -42,7 +42,7 @@ export function Worktree() {
               onClick={() =>
                 confirm({
                   title: 'Detach the worktree?',
-                  text: 'Its folder stays as it is. The card’s agent does not work in it any more.',
+                  text: 'The worktree’s folder is unchanged. The card’s agent no longer works in it.',
                   submit: 'Detach',
                   run: async () => {
                     await client.cards.detachWorktree({ projectId, cardId })
@@ -67,7 +67,7 @@ export function Worktree() {
   )
 }
 
-/** What the branch starts at, where the card says so. */
+/** The start point of the branch, if the card specifies one. */
 function BasePoint() {
   const { projectId } = useOpened()
   const { base, baseCardId } = useCard()

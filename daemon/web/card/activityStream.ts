@@ -18,7 +18,7 @@ const pageSize = 50
 /** Events come in bursts. */
 const quietMs = 250
 
-/** What was said and done on a card as one list, which is read anew when something happens on it. */
+/** Returns the comments and activity of a card as one list, which is reloaded on the card's events. */
 export function useActivityStream(projectId: string, cardId: string): Loaded<Stream> & { showOlder: () => void } {
   const [size, setSize] = useState(pageSize)
   const loaded = useLoad(() => readStream({ projectId, cardId }, size), [projectId, cardId, size])
@@ -44,7 +44,7 @@ export function useActivityStream(projectId: string, cardId: string): Loaded<Str
       clearTimeout(timer)
     }
   }, [projectId, cardId])
-  // What is there stays while more is read.
+  // Keep the current entries while more are loading.
   return { ...loaded, value: loaded.value ?? last.current, showOlder: () => setSize(size + pageSize) }
 }
 
@@ -61,7 +61,7 @@ async function readStream(place: { projectId: string; cardId: string }, size: nu
   const from = since.toSorted().at(-1)!
   const entries = [
     ...comments.items.map((comment): Entry => ({ at: comment.createdAt, key: `comment ${comment.id}`, comment })),
-    // A comment tells of itself.
+    // The list of comments already contains these.
     ...activity.items
       .filter(({ action }) => action !== 'comment.created' && action !== 'comment.updated')
       .map((each): Entry => ({ at: each.at, key: `activity ${each.id}`, activity: each })),

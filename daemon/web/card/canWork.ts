@@ -1,6 +1,6 @@
 import { useProject } from '../app/projects.ts'
 
-/** Whether the person may do more in a project than look. */
+/** Returns whether the person can change a project, not only view it. */
 export function useCanWork(projectId: string): boolean {
   const role = useProject(projectId)?.role
   return role === 'member' || role === 'admin'

@@ -19,9 +19,9 @@ export type Question = Output<Contract['agents']['get']>['questions'][number]
 export type Attachment = Output<Contract['attachments']['list']>[number]
 export type Monitor = Output<Contract['monitors']['listProject']>[number]
 
-/** An opened card with what stands beside it in the browser. */
+/** An opened card, with additional state of the browser. */
 export interface OpenedState extends OpenedCard {
-  /** What the card's agent waits for a person to decide. */
+  /** The decisions that the card's agent waits for. */
   questions: readonly Question[]
   attachments?: readonly Attachment[]
   monitors?: readonly Monitor[]
@@ -32,7 +32,7 @@ export interface OpenedState extends OpenedCard {
 /** More messages than this are not kept while one is at the end: older ones are read again on scrolling up. */
 const maxKept = 2000
 
-/** One card as the server tells of it, for as long as it is looked at. */
+/** One card with live updates from the server, while it is open. */
 export class OpenedCardStore {
   readonly state: Store<OpenedState>
   readonly projectId: string
@@ -61,7 +61,7 @@ export class OpenedCardStore {
     }
   }
 
-  /** Marks the card as read, once somebody sees it. */
+  /** Marks the card as read when the page is visible. */
   readonly #view = (): void => {
     const { card } = this.state.get()
     if (!card?.unread || document.hidden) return
@@ -69,7 +69,7 @@ export class OpenedCardStore {
     void client.cards.view(this.#place()).catch(() => undefined)
   }
 
-  /** Reads all of it. What events tell meanwhile is taken over after it. */
+  /** Reads the complete card. Events that arrive during the read are applied after it. */
   read(): Promise<void> {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
   }
@@ -99,7 +99,7 @@ export class OpenedCardStore {
     this.#view()
   }
 
-  /** The monitors of the card alone. Keys that may not see them see none. */
+  /** Reads the monitors of this card. Empty for keys that cannot read monitors. */
   async readMonitors(): Promise<void> {
     const all = await client.monitors.listProject({ projectId: this.projectId }).catch(() => [])
     this.state.update(now => ({ ...now, monitors: all.filter(({ cardId }) => cardId === this.cardId) }))
@@ -128,7 +128,7 @@ export class OpenedCardStore {
     }
   }
 
-  /** Reads what the agent asks now. */
+  /** Reads the open questions of the agent. */
   async readQuestions(): Promise<void> {
     const { questions } = await client.agents.get(this.#place())
     this.state.update(now => ({ ...now, questions }))
@@ -165,7 +165,7 @@ const changesQuestions: ReadonlySet<string> = new Set([
   'monitor.deleted',
 ])
 
-/** A page that does not reach what was known begins anew, so that nothing is missing in between. */
+/** Starts over with a page that does not overlap the known messages, so that no message is missing in between. */
 const joined = (known: OpenedState['messages'], page: OpenedState['messages']): OpenedState['messages'] =>
   known.length > 0 && page.length > 0 && Number(known.at(-1)!.id) < Number(page[0]!.id) ? [] : known
 

@@ -14,7 +14,7 @@ type Preview = Output<Contract['previews']['get']>
 const renewMs = 30_000
 const readMs = 2000
 
-/** A card's preview as the server tells of it, and what can be done with it. */
+/** A card's preview with live updates, and its actions. */
 export interface OpenedPreview {
   preview: Preview | undefined
   isLive: boolean
@@ -25,8 +25,8 @@ export interface OpenedPreview {
 }
 
 /**
- * Follows a card's preview while the component is shown. Whoever may run it keeps it by looking; one that was started here ends when
- * the component goes.
+ * Follows a card's preview while the component is mounted. A person who can run the preview keeps it alive by viewing it. A
+ * preview that was started here ends when the component unmounts.
  */
 export function usePreview(): OpenedPreview {
   const { projectId, cardId } = useOpened()

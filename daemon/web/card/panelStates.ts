@@ -1,7 +1,7 @@
 import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
 
-/** How a person left a card: its tab, and how wide it was beside the board. */
+/** The last layout of a card for a person: its tab, and its width next to the board. */
 interface Layout {
   tab?: string
   width?: number
@@ -53,7 +53,7 @@ export function keepLayout(projectId: string, cardId: string): void {
 export const useLayout = (cardId: string): Layout | undefined => useStore(layouts, all => all[cardId])
 
 let lastWidth: number | undefined
-/** How wide the panel is: as it was for this card, else as it was last. */
+/** Returns the width of the panel: the last one of this card, else the last one of any card. */
 export function useWidth(cardId: string): number | undefined {
   const own = useLayout(cardId)?.width
   const width = typeof own === 'number' && own > 0 ? own : lastWidth

@@ -4,13 +4,13 @@ import { client } from '../app/session.ts'
 import { draftOf, keepDraft } from '../ui/draft.ts'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** What is typed, and the text from which it began: a change by somebody else shows in that. */
+/** The typed text and the text that the edit started from, to detect changes by another person. */
 interface Edit {
   text: string
   base: string
 }
 
-/** A text of the card that is edited in place. What is typed survives a reload, and is never written over somebody else's change. */
+/** Edits a text of the card in place. The typed text survives a reload and never overwrites another person's change. */
 export function useEdited(field: 'title' | 'prompt') {
   const opened = useOpened()
   const card = useCard()
@@ -41,7 +41,7 @@ export function useEdited(field: 'title' | 'prompt') {
     const place = { projectId: opened.projectId, cardId: card.id }
     for (let tries = 0; tries < maxTries; tries++) {
       const current = opened.state.get().card!
-      if (current[field] !== base) throw new Error('Somebody else has changed it meanwhile.')
+      if (current[field] !== base) throw new Error('Another person has changed this text in the meantime.')
       try {
         return opened.setCard(
           await client.cards.update({ ...place, [field]: text }, { ifMatch: `"${current.version}"` }),
@@ -58,12 +58,12 @@ export function useEdited(field: 'title' | 'prompt') {
     now,
     text: edit?.text ?? now,
     isEditing: edit !== undefined,
-    /** Somebody else's text, where it has changed since one began. */
+    /** The other person's text, if it has changed since the edit started. */
     theirs: edit !== undefined && edit.base !== now ? now : undefined,
     error,
     begin: () => keep({ text: now, base: now }),
     setText: (text: string) => keep({ text, base: edit?.base ?? now }),
-    /** Goes on with what was typed, over somebody else's. */
+    /** Continues with the typed text, which replaces the other person's. */
     keepMine: () => keep({ text: edit?.text ?? now, base: now }),
     end,
     save,

@@ -33,7 +33,7 @@ const dollars = new Intl.NumberFormat(undefined, { style: 'currency', currency: 
 export function ChartsPage({ projectId }: { projectId: string }) {
   const [range, setRange] = useState<Range>('30')
   const days = useMemo(() => lastDays(Number(range)), [range])
-  // A day more, for what was finished on the first one.
+  // One additional day, to compute the cards finished on the first day.
   const [since] = lastDays(Number(range) + 1)
   const loaded = useLoad(async () => {
     const [history, usage, stats] = await Promise.all([

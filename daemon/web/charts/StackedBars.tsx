@@ -2,10 +2,10 @@ import { useEffect, useId, useRef, useState } from 'react'
 import type { Chart } from './days.ts'
 
 interface StackedBarsProps extends Chart {
-  /** What it shows, which the table is called, too. */
+  /** The subject of the chart, which also names its table. */
   title: string
   format: (value: number) => string
-  /** How high the axis is where there is little or nothing. */
+  /** The minimum height of the axis. */
   minTop?: number
 }
 
@@ -71,7 +71,7 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** The next round number whose half is one, too: an axis that can be read. */
+/** Returns the next round number whose half is also round, so that the axis is readable. */
 function roundedTop(max: number): number {
   const power = 10 ** Math.floor(Math.log10(max))
   return [1, 2, 4, 6, 8, 10].map(factor => factor * power).find(value => value >= max)!
@@ -116,7 +116,7 @@ function Bar({ fills, x, width, y, values = [], title }: BarProps) {
   )
 }
 
-/** The lines of each pattern over its colour: series differ in print and for the colour-blind, too. */
+/** The lines of each pattern over its colour, so that series differ in print and for colour-blind people. */
 const patternPaths = [
   undefined,
   'M0 8 8 0M-2 2 2-2M6 10l4-4',

@@ -26,7 +26,7 @@ export const lastDays = (count: number, now = Date.now()): string[] =>
 
 const kinds = ['done', 'active', 'backlog', 'archived'] as const
 
-/** What was recorded of each day. A day on which no server ran is like the one before. */
+/** Returns the records of each day. A day without a running server repeats the previous one. */
 function recordedOf(history: readonly HistoryDay[], days: readonly string[]) {
   const known = new Map(history.map(day => [day.day, day]))
   let last = history.findLast(({ day }) => day < days[0]!)
@@ -42,7 +42,7 @@ export function cardsByDay(history: readonly HistoryDay[], days: readonly string
   return { series: kinds, points }
 }
 
-/** The statuses as they are stacked, and what colour and pattern each has. */
+/** The statuses in stacking order, with colour and pattern. */
 const statusLooks = {
   completed: 0,
   running: 1,
@@ -79,13 +79,13 @@ export function finishedByDay(history: readonly HistoryDay[], days: readonly str
     series: ['finished'],
     points: days.map((day, at) => ({
       day,
-      // What was there when the record began was not finished on that day.
+      // Cards that existed when the record began were not finished on that day.
       values: [begins === undefined || day <= begins ? 0 : Math.max(0, finished[at + 1]! - finished[at]!)],
     })),
   }
 }
 
-/** What each agent has used on each day. */
+/** Returns the usage of each agent per day. */
 export function usageByDay(
   usage: readonly UsageOfDay[],
   days: readonly string[],

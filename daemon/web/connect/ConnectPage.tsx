@@ -16,12 +16,15 @@ import { Await, Failure, Page } from '../ui/Page.tsx'
 type Asked = Output<Contract['oauth']['request']>
 
 const accessTexts: Record<AppAccess, readonly [text: string, hint: string]> = {
-  read: ['Read only', 'Cards, what agents said, and what they changed.'],
-  work: ['Read, and work on cards', 'Make, change, move and delete cards, and comment on them. No agent starts.'],
-  run: ['All that, and run agents', 'Start, steer and stop agents, push and merge what they did.'],
+  read: ['Read only', 'Cards, and the messages and changes of agents.'],
+  work: [
+    'Read, and work on cards',
+    'Create, change, move and delete cards, and comment on them. Agents are not started.',
+  ],
+  run: ['Read, work on cards, and run agents', 'Start, steer and stop agents, and push and merge their work.'],
 }
 
-/** The question whether an app may work in the name of whoever is signed in. Nothing is allowed before a button is pressed. */
+/** Asks whether an app can work on behalf of the signed-in person. Access is granted only after a click. */
 export function ConnectPage({ request }: { request: string }) {
   const asked = useLoad(() => client.oauth.request({ request }), [request])
   const [isDone, setDone] = useState(false)
@@ -71,8 +74,8 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
         field="access"
       />
       <Choice
-        label="It may do so in"
-        options={[['', 'All that I may see'], ...all.map(({ id, name }) => [id, name] as const)]}
+        label="Projects"
+        options={[['', 'All projects that I can see'], ...all.map(({ id, name }) => [id, name] as const)]}
         {...bind('projectId')}
         field="projectId"
       />
@@ -97,11 +100,11 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
   )
 }
 
-/** Whether only the app itself can begin anew. */
+/** Returns whether only the app can start the request again. */
 const isOver = (error: unknown): boolean =>
   error instanceof ApiFailure && ['APP_REQUEST_ENDED', 'APP_UNKNOWN'].includes(error.code)
 
-/** What a place is, for people who do not read addresses. */
+/** Describes an address for people who don't read URLs. */
 function placeText(leadsTo: string): string {
   if (leadsTo.startsWith('https:')) return 'a site on the Internet'
   return leadsTo.startsWith('http:') ? 'a program on this computer' : 'a program that opens such addresses'

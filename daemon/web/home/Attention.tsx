@@ -9,10 +9,10 @@ import { waitingCount } from '../app/waitingCount.ts'
 import { attention, countOf, followNotifications, followProjects, keepProjects, readAll } from './attention.ts'
 import { notify } from './notify.ts'
 
-/** After so long that nobody looked at the page everything is read anew. */
+/** The time without a visible page after which everything is reloaded. */
 const maxAgeMs = 60_000
 
-/** Counts what waits for the person while they are elsewhere in the page, and tells of their notifications. It draws nothing. */
+/** Counts the items in the person's inbox while another page is open, and shows notifications. Renders nothing. */
 export function Attention() {
   const ids = useStore(projects)
     ?.map(({ id }) => id)
@@ -22,7 +22,7 @@ export function Attention() {
   }, [ids])
   const route = useRoute()
   const shown = 'projectId' in route ? route.projectId : undefined
-  // Its events come already; of the others the notifications tell.
+  // Events of this project already arrive. Other projects are covered by notifications.
   useEffect(() => (shown === undefined ? undefined : followProjects([shown])), [shown])
   useEffect(() => {
     const count = () => waitingCount.set(countOf(attention.get()))
@@ -41,7 +41,7 @@ export function Attention() {
   return null
 }
 
-/** Calls when somebody looks at the page again who has not for a while. */
+/** Calls `read` when the person returns to the page after an absence. */
 function whenBack(read: () => void): () => void {
   let leftAt = Date.now()
   const change = () => {
@@ -52,7 +52,7 @@ function whenBack(read: () => void): () => void {
   return () => document.removeEventListener('visibilitychange', change)
 }
 
-/** The browser tells of it where nobody sees the page; else the page does, where its card is not open anyway. */
+/** The browser shows the notification if the page is hidden. Otherwise the page shows it, unless its card is open. */
 const show: Parameters<typeof followMine>[0] = events => {
   for (const { type, data } of events) {
     if (type !== 'notification') continue

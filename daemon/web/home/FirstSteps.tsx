@@ -4,7 +4,7 @@ import { hrefOf } from '../app/router.ts'
 import { NewProjectDialog } from '../project/NewProject.tsx'
 import { Button } from '../ui/Button.tsx'
 
-/** What somebody does first, where there is nothing yet. */
+/** The first steps, shown while there are no cards or projects. */
 export function FirstSteps({ project }: { project?: Project }) {
   const [isMaking, setMaking] = useState(false)
   return (

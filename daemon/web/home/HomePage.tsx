@@ -8,7 +8,7 @@ import { ProjectList } from './ProjectList.tsx'
 import { RunningNow } from './RunningNow.tsx'
 import { WaitingForMe } from './WaitingForMe.tsx'
 
-/** What waits for the person over all projects, what runs now, and the projects. */
+/** The inbox over all projects, the running agents, and the projects. */
 export function HomePage() {
   const all = useStore(projects)
   const ids = all?.map(({ id }) => id).join(' ')

@@ -3,7 +3,7 @@ import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
 import { attention } from './attention.ts'
 
-/** In this order the states of cards are counted; others than these are told of above. */
+/** The statuses of cards in display order. Other statuses are shown above. */
 const counted = ['idle', 'queued', 'running', 'waiting', 'failed', 'completed'] as const
 
 /** The projects with how many cards each has in which state. */

@@ -36,7 +36,7 @@ const isPaused = ({ statusReason, questions }: Asking): boolean => statusReason 
 const isSilent = ({ statusReason, questions }: Asking): boolean => statusReason === 'silent' && questions.length === 0
 const newestFirst = (a: Card, b: Card): number => b.updatedAt.localeCompare(a.updatedAt)
 
-/** Questions and plans first, the one that has waited longest at the top; then who says nothing, what failed, then what nobody has looked at. */
+/** The inbox: questions and plans first, the longest wait at the top. Then silent agents, failures, and unread results. */
 export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead: boolean }) {
   const known = useStore(attention)
   const asking = collect(
@@ -136,7 +136,7 @@ function AskingItem({ project, asking }: { project: Project; asking: Asking }) {
   )
 }
 
-/** An agent that waits for a budget: whoever manages it may raise it. */
+/** An agent that waits for a budget. A budget manager can raise it. */
 function PausedItem({ project, paused: { cardId, title, startedAt } }: { project: Project; paused: Asking }) {
   return (
     <Item project={project} cardId={cardId} title={title} status="waiting" reason="budget" at={startedAt}>
@@ -148,7 +148,7 @@ function PausedItem({ project, paused: { cardId, title, startedAt } }: { project
   )
 }
 
-/** An agent that shows no sign of life: it may go on, or somebody ends it. */
+/** A silent agent. It can continue, or a person can stop it. */
 function SilentItem({ project, silent }: { project: Project; silent: Asking }) {
   const { cardId, title, startedAt } = silent
   const place = { projectId: project.id, cardId }
@@ -167,12 +167,12 @@ function SilentItem({ project, silent }: { project: Project; silent: Asking }) {
   )
 }
 
-/** Goes on with an agent's work. Its button says that it starts one. */
+/** Resumes the work of an agent. The button states that this starts an agent. */
 function FailedItem({ project, card }: { project: Project; card: Card }) {
   const place = { projectId: project.id, cardId: card.id }
   const retry = async () => {
     await client.agents.retry(place)
-    showMessage(`The agent of ${card.title} goes on.`)
+    showMessage(`Resumed the agent of ${card.title}.`)
   }
   return (
     <Item

@@ -12,14 +12,14 @@ export type Running = Output<Contract['agents']['active']>[number]
 export type Asking = Output<Contract['agents']['get']> & { title: string }
 type Stats = Output<Contract['projects']['stats']>
 
-/** What of a project wants somebody, and what runs in it. */
+/** The items of a project that need a person, and its running agents. */
 export interface ProjectAttention {
   projectId: string
   stats: Stats
-  /** Those who wait for an answer, and those who show no sign of life. */
+  /** The agents that wait for an answer, and the silent ones. */
   asking: readonly Asking[]
   failed: readonly Card[]
-  /** Completed, and nobody has looked at them. */
+  /** The completed cards that are unread. */
   finished: readonly Card[]
   running: readonly Running[]
 }
@@ -80,7 +80,7 @@ async function readAsking(place: { projectId: string; cardId: string }): Promise
   return { ...state, title }
 }
 
-/** Reads a project soon, and again where something happened meanwhile. */
+/** Reads a project soon, and again if an event arrives during the read. */
 function readSoon(projectId: string): void {
   clearTimeout(due.get(projectId))
   due.set(
@@ -123,12 +123,12 @@ export function keepProjects(ids: readonly string[]): void {
   for (const id of ids) if (!attention.get().has(id)) readSoon(id)
 }
 
-/** Reads all that is known anew. */
+/** Reloads all known projects. */
 export const readAll = (): void => {
   for (const id of attention.get().keys()) readSoon(id)
 }
 
-/** Reads the project of each of the person's notifications, whichever projects are followed. @returns ends it */
+/** Reloads the project of each of the person's notifications, including unfollowed projects. @returns a function that stops */
 export const followNotifications = (): (() => void) =>
   followMine(events => {
     for (const { type, data } of events)

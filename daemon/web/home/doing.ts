@@ -6,14 +6,14 @@ import { Store } from '../app/store.ts'
 
 type Message = Output<Contract['agents']['messages']>[number]
 
-/** What each agent does this second, by its session. */
+/** The current activity of each agent by session. */
 export const doings = new Store<ReadonlyMap<string, string>>(new Map())
-/** The session of each card that runs. Messages name their session alone. */
+/** The session of each running card. Messages contain only the session. */
 export const sessions = new Store<ReadonlyMap<string, string>>(new Map())
 
 const maxLength = 140
 
-/** What a message says of what its agent does, in a line. */
+/** Returns the activity of an agent in one line, from its message. */
 function doingOf({ role, content, tool }: Pick<Message, 'role' | 'content' | 'tool'>): string | undefined {
   if (tool) return lineOf(tool.name || tool.kind)
   if (role === 'thought') return `thinks: ${lineOf(content)}`
@@ -51,5 +51,5 @@ export async function readDoing(projectId: string, cardId: string): Promise<void
   if (doing !== undefined) doings.update(all => new Map(all).set(sessionId, doing))
 }
 
-/** What was done before one looked away is old. */
+/** Discards the activities, because those from before an absence are outdated. */
 export const forgetDoings = (): void => doings.set(new Map())

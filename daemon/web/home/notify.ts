@@ -1,7 +1,7 @@
-/** News for the person, as the server tells it. */
+/** A notification for the person from the server. */
 export interface News {
   projectId: string
-  /** Null where it is about a schedule. */
+  /** Null for a notification about a schedule. */
   cardId: string | null
   cardTitle: string
   message: string
@@ -29,7 +29,7 @@ export function notify({ projectId, cardId, cardTitle, message, desktop, sound }
   })
 }
 
-/** Two short tones. Browsers play them once somebody has pressed something in the page. */
+/** Plays two short tones. Browsers play them only after the person has interacted with the page. */
 export function ring(): void {
   const context = new AudioContext()
   const volume = context.createGain()

@@ -18,7 +18,7 @@ export function Keys() {
       <KeyList
         list={list}
         places={[
-          ['server', 'All that I may see'],
+          ['server', 'All projects that I can see'],
           ...own.map(each => [`organization ${each.id}`, `Organization ${organizationLabel(each, own)}`] as const),
           ...all.map(({ id, name }) => [`project ${id}`, `Project ${name}`] as const),
         ]}

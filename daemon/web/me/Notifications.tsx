@@ -19,15 +19,15 @@ const kinds = [
   ['agentFailed', 'An agent has failed'],
   ['agentCompleted', 'An agent has finished'],
   ['monitorFailing', 'A monitor fails'],
-  ['mentioned', 'Somebody mentions me in a comment'],
-  ['commented', 'Somebody comments on a card that I watch'],
-  ['assigned', 'Somebody assigns a card to me'],
+  ['mentioned', 'A person mentions me in a comment'],
+  ['commented', 'A person comments on a card that I watch'],
+  ['assigned', 'A person assigns a card to me'],
   ['due', 'A card that I watch is due'],
-  ['scheduleDisabled', 'A schedule cannot make its cards any more'],
-  ['budget', 'A budget comes to 80 %, or to its end'],
+  ['scheduleDisabled', 'A schedule can no longer create its cards'],
+  ['budget', 'A budget reaches 80 % or is used up'],
 ] as const
 
-/** Of what one is told, and how. */
+/** The events that send notifications, and the channels. */
 export function Notifications() {
   const loaded = useLoad(() => client.notifications.get(), [])
   const [secret, setSecret] = useState<string>()
@@ -55,7 +55,7 @@ export function Notifications() {
             <legend>How</legend>
             <Check
               label="Notifications of the system"
-              hint="Shown where nobody sees the board: by the browser for a hidden tab, by the terminal board where it can."
+              hint="Shown while the board is hidden: by the browser for a hidden tab, and by the terminal board if the terminal supports it."
               value={mine.desktop}
               onChange={isOn => void change({ desktop: isOn }).catch(showError)}
             />
@@ -85,10 +85,10 @@ export function Notifications() {
   )
 }
 
-/** Asks the browser, by a button and never by itself. */
+/** Asks for the browser's permission. Browsers require a click. */
 function Permission() {
   const [state, setState] = useState(permission)
-  if (state === 'granted') return <p className="hint">This browser shows them.</p>
+  if (state === 'granted') return <p className="hint">This browser shows notifications.</p>
   if (state === 'denied')
     return <p className="hint">This browser was told not to show them. Its settings of this page can allow it again.</p>
   if (state === 'unsupported')

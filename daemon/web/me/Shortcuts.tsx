@@ -12,15 +12,15 @@ import { Dialog } from '../ui/Dialog.tsx'
 
 type Keys = Record<ShortcutAction, string>
 const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
-/** What a page says otherwise than a terminal. */
+/** The descriptions of actions that differ from those in the terminal. */
 const said: Record<ShortcutAction, string> = {
   ...meanings,
   edit: 'edit title and prompt',
-  browser: 'show the card on a page of its own',
+  browser: 'show the card on a separate page',
   quit: 'close the card',
 }
 
-/** What the keys of the board do, here and in the terminal, and how one changes them. */
+/** The keyboard shortcuts of the board, also for the terminal, with an editor. */
 export function Shortcuts() {
   const keys: Keys = { ...defaultShortcuts, ...useStore(shortcuts) }
   const [edited, setEdited] = useState<ShortcutAction>()
@@ -65,10 +65,10 @@ export function Shortcuts() {
   )
 }
 
-/** Keys that leave the field, so that nobody is caught in it, and those that mean nothing alone. */
+/** Keys that leave the field, so that keyboard users are not trapped in it, and keys without an effect. */
 const notTaken = new Set(['Tab', 'Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead', 'Process'])
 
-/** Takes the keys as they are pressed. */
+/** Records the pressed keys. */
 function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys; onClose: () => void }) {
   const [pressed, setPressed] = useState<string[]>([])
   const sequence = pressed.join(' ')
@@ -84,7 +84,7 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
     announce(keyName(event))
   }
   const use = async (list: string[]) => {
-    // What another action loses it loses for good: two that mean the same key would leave one without.
+    // An action that loses a key loses it permanently, because two actions with the same key would leave one without.
     const taken = others.map(other => [
       other,
       keysIn(keys[other])

@@ -129,7 +129,7 @@ function cardById(text: string): Command[] {
   return [{ label: `Card ${id}`, aside: 'card', run }]
 }
 
-/** What the server finds for the words, once one has stopped typing. */
+/** Returns the server's search results after the person has stopped typing. */
 function useHits(text: string): readonly Command[] {
   const [hits, setHits] = useState<readonly Command[]>([])
   useEffect(() => {

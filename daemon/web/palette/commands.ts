@@ -7,7 +7,7 @@ export interface Command {
   run: () => void
   /** The keys that do the same. */
   keys?: string
-  /** Where it leads to, or what it is about. */
+  /** The target or the subject of the command. */
   aside?: string
 }
 
@@ -26,11 +26,11 @@ export function useCommands(provide: () => readonly Command[], of: readonly unkn
     return () => {
       providers.delete(provide)
     }
-    // The caller says of what it depends.
+    // The caller lists the dependencies.
   }, of)
 }
 
-/** Hears Ctrl-K and Cmd-K everywhere. */
+/** Handles Ctrl-K and Cmd-K on all pages. */
 export function listenForPaletteKey(): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return

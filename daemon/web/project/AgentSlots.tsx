@@ -35,7 +35,7 @@ export function AgentSlots({ project, onChange }: SectionProps) {
   )
 }
 
-/** How many agents may work at once; what comes beyond waits. */
+/** The maximum number of concurrent agents. Additional agents wait. */
 export const SlotsInput = (bound: {
   value: number | null
   onChange: (value: number | null) => void
@@ -43,7 +43,7 @@ export const SlotsInput = (bound: {
 }) => (
   <OptionalNumber
     label="Agents at once"
-    hint="What comes beyond waits for a slot. Empty: as many as the server runs."
+    hint="Additional agents wait for a slot. Empty: the limit of the server."
     min={1}
     max={10_000}
     {...bound}

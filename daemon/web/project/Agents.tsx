@@ -10,7 +10,7 @@ import type { SectionProps } from './sectionProps.ts'
 import { Sandbox } from './Sandbox.tsx'
 import { Silence } from './Silence.tsx'
 
-/** How the project's agents work: which, what they may do unasked, and what happens when a usage limit is reached. */
+/** The settings of the project's agents: their defaults, their permissions, and the action at a usage limit. */
 export function AgentsSection(props: SectionProps) {
   const { project, onChange } = props
   const known = useKnownAgents()
@@ -22,7 +22,7 @@ export function AgentsSection(props: SectionProps) {
             known={value}
             value={project}
             none="the server's"
-            hint="What a card or a column says goes before it; what is left open here the server decides."
+            hint="Cards and columns override these settings. The server decides settings that you leave open."
             save={async choice => onChange(await client.projects.update({ id: project.id, ...choice }))}
           />
           <AgentSlots {...props} />
@@ -66,7 +66,7 @@ const profileOptions = ({ profiles }: Known, none: string) =>
 interface AgentChoiceProps {
   known: Known
   value: Choices
-  /** What decides where this leaves it open: "the server's". */
+  /** The level that decides open settings: "the server's". */
   none: string
   hint: string
   save: (choice: Choices) => Promise<void>
@@ -116,7 +116,7 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
   )
 }
 
-/** A choice where the agent has said what it offers, else a line to type into. */
+/** A list if the agent has reported its options, else a text field. */
 function Option({
   offered = [],
   ...rest
@@ -168,7 +168,7 @@ function Approvals({ project, onChange }: SectionProps) {
         />
         <TextArea
           label="Always refuse these commands"
-          hint="Goes before what is allowed."
+          hint="Overrides the allowed commands."
           spellCheck={false}
           {...bind('refuse')}
           field="approvalPolicy.refuse"

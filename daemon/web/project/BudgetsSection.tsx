@@ -4,7 +4,7 @@ import { Budgets } from '../budgets/Budgets.tsx'
 import { UsageTable } from '../budgets/UsageTable.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-/** What bounds the project's agents, and what they have used. */
+/** The budgets of the project's agents, and the amounts used. */
 export function BudgetsSection({ project, mayManage }: SectionProps) {
   const list = useLoad(() => client.budgets.listProject({ projectId: project.id }), [project.id])
   return (

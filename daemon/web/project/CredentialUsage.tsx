@@ -5,7 +5,7 @@ import { Await } from '../ui/Page.tsx'
 import { Table } from '../ui/Table.tsx'
 import type { Credential } from './records.ts'
 
-/** What agents have used with a credential, the last day first. */
+/** The usage of a credential by agents, latest day first. */
 export function CredentialUsage({
   credential: { id, name },
   onClose,

@@ -85,7 +85,7 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
   const remove = () =>
     confirm({
       title: `Delete ${name}`,
-      text: 'What used it has none then: agents fall back on what their project, organization or the server has.',
+      text: 'Agents that used this credential fall back to that of their project, their organization or the server.',
       submit: 'Delete',
       run: async () => {
         await client.credentials.delete({ id })
@@ -114,7 +114,7 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
         <Button onClick={verify} aria-label={`Check ${name}`}>
           Check
         </Button>
-        <Button onClick={onUsage} aria-label={`What was used with ${name}`}>
+        <Button onClick={onUsage} aria-label={`Usage of ${name}`}>
           Usage
         </Button>
         <Button onClick={onEdit} aria-label={`Edit ${name}`}>

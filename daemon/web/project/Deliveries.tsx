@@ -14,7 +14,7 @@ import type { Webhook } from './records.ts'
 type Delivery = Output<Contract['webhooks']['deliveries']>['items'][number]
 const statusClass = { pending: 'queued', succeeded: 'completed', failed: 'failed' }
 
-/** What was sent to a webhook, newest first, and what it answered. */
+/** The deliveries of a webhook and the responses, newest first. */
 export function Deliveries({ webhook, maySend, onClose }: { webhook: Webhook; maySend: boolean; onClose: () => void }) {
   const place = { projectId: webhook.projectId, webhookId: webhook.id }
   const list = useLoad(() => client.webhooks.deliveries(place), [webhook.id])

@@ -18,7 +18,7 @@ export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = 
   ['custom', 'another, with a base URL'],
 ]
 
-/** Adds or changes a credential that is a key. What is secret in it never comes back: left empty it stays as it is. */
+/** Adds or changes an API key credential. Stored secrets are never returned: an empty field keeps them. */
 export function EditCredential({ credential, onClose, onSaved }: EditProps & { credential?: Credential }) {
   const { values, bind } = useFields({
     name: credential?.name ?? '',
@@ -43,7 +43,7 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
     showMessage(`${name} is saved. Check it, then use it here.`)
     await onSaved()
   }
-  const kept = credential && credential.kind === 'api_key' ? 'Left empty, the key stays as it is.' : undefined
+  const kept = credential && credential.kind === 'api_key' ? 'Leave empty to keep the key.' : undefined
   return (
     <FormDialog
       title={credential ? `Edit ${credential.name}` : 'Add a key'}
@@ -84,8 +84,8 @@ function Headers({
   value: string
   onChange: (value: string) => void
 }) {
-  const instead = kept.length > 0 ? ` Kept: ${kept.join(', ')}. What is typed here takes their place.` : ''
-  return <TextArea label="Headers" spellCheck={false} hint={`One a line, Name: value.${instead}`} {...rest} />
+  const instead = kept.length > 0 ? ` Kept: ${kept.join(', ')}. New headers replace all of them.` : ''
+  return <TextArea label="Headers" spellCheck={false} hint={`One per line, Name: value.${instead}`} {...rest} />
 }
 
 /** @throws Error for a line without a colon */
@@ -93,7 +93,7 @@ function headersOf(text: string): Record<string, string> {
   return Object.fromEntries(
     linesOf(text).map(line => {
       const at = line.indexOf(':')
-      if (at < 1) throw new Error(`"${line}" is no header. Write Name: value.`)
+      if (at < 1) throw new Error(`"${line}" is not a header. Write Name: value.`)
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
     }),
   )

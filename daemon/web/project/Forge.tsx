@@ -84,7 +84,7 @@ function Webhook({ projectId }: { projectId: string }) {
           title="Webhook of the forge"
           label="Secret"
           value={made.secret}
-          hint={`Set it in a webhook on the forge that delivers JSON to ${made.url}. It is not shown again.`}
+          hint={`Enter the secret in a webhook on the forge that delivers JSON to ${made.url}. The secret is not shown again.`}
           onClose={() => setMade(undefined)}
         />
       )}
@@ -201,7 +201,7 @@ function SettingsForm({ settings, projectId, save }: FormProps) {
 
 interface CredentialProps {
   projectId: string
-  /** The one that is set; it may be somebody else's. */
+  /** The stored credential, which can belong to another person. */
   kept: string | null
   value: string
   onChange: (value: string) => void

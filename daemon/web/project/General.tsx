@@ -87,7 +87,7 @@ function Identity({ project, onChange }: SectionProps) {
   )
 }
 
-/** Where the project stands among the person's own: it is nobody else's order. */
+/** The position of the project in the person's own list. Other people's lists are unaffected. */
 function Order({ project }: SectionProps) {
   const all = useStore(projects) ?? []
   const at = all.findIndex(({ id }) => id === project.id)
@@ -146,7 +146,7 @@ function Deletion({ project }: SectionProps) {
     const lost = total === 1 ? 'its 1 card' : `its ${total} cards`
     confirm({
       title: `Delete ${project.name}`,
-      text: `The project is deleted with its boards, ${lost}, their transcripts, attachments, reviews, webhooks and scripts, for everybody. Agents that run are ended and worktrees that the board made are removed. The folder ${project.path} stays. This cannot be undone.`,
+      text: `This permanently deletes the project for all members: its boards, ${lost}, their transcripts, attachments, reviews, webhooks and scripts. Running agents are stopped, and worktrees that the board created are removed. The folder ${project.path} remains.`,
       typed: project.name,
       submit: 'Delete the project',
       run: async () => {

@@ -5,7 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Time } from '../ui/Time.tsx'
 
-/** Which issues become cards, when the forge was asked last, and what is in the way. */
+/** The issue filter, the time of the last synchronization, and its problems. */
 export function IssueTie({ projectId, mayWork }: { projectId: string; mayWork: boolean }) {
   const found = useLoad(() => client.issues.list({ projectId, limit: 100 }), [projectId])
   return (

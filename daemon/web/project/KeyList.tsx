@@ -22,11 +22,11 @@ type Place = readonly [value: string, text: string]
 
 interface KeyListProps {
   list: Loaded<Key[]>
-  /** Where a new key may work: asked only where there is a choice. */
+  /** The scopes for a new key. The choice is hidden if there is only one. */
   places: readonly [Place, ...Place[]]
-  /** What a new key may be allowed at a place. */
+  /** Returns the permissions that a new key can have in a scope. */
   offered: (place: string) => readonly Permission[]
-  /** Where a key works, in words, where keys of several places are shown. */
+  /** Returns the name of a key's scope, for lists with keys of several scopes. */
   placeOf?: (key: Key) => string
   empty: string
 }
@@ -63,7 +63,7 @@ export function KeyList({ list, placeOf, empty, ...making }: KeyListProps) {
   )
 }
 
-/** A key with what may be done with it. */
+/** A key and its actions. */
 function KeyRow({
   apiKey: key,
   place,
@@ -80,7 +80,7 @@ function KeyRow({
   const rotate = () =>
     confirm({
       title: `Replace ${key.name}`,
-      text: 'A new key is made that may do the same. The old one is valid for an hour more.',
+      text: 'This creates a new key with the same permissions. The old key stays valid for one hour.',
       submit: 'Replace',
       isDanger: false,
       run: async () => {
@@ -91,7 +91,7 @@ function KeyRow({
   const revoke = () =>
     confirm({
       title: `Revoke ${key.name}`,
-      text: 'What works with this key is refused from now on. Its webhooks end.',
+      text: 'Programs that use this key lose access immediately. Its webhooks are disabled.',
       submit: 'Revoke',
       run: async () => {
         await client.keys.revoke({ id: key.id })
@@ -166,10 +166,16 @@ function NewKey({ places, offered, onClose, onMade }: NewKeyProps) {
       }),
     )
   return (
-    <FormDialog title="New key" onClose={onClose} submit="Make the key" onSubmit={make}>
-      <TextInput label="Name" required maxLength={200} hint="What uses it." {...bind('name')} />
-      {places.length > 1 && <Choice label="It works in" options={places} {...bind('place')} field="scope" />}
-      <Choice label="It expires" options={expiries} {...bind('days')} field="expiresInDays" />
+    <FormDialog title="New key" onClose={onClose} submit="Create key" onSubmit={make}>
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        hint="The program that uses the key, for example CI."
+        {...bind('name')}
+      />
+      {places.length > 1 && <Choice label="Scope" options={places} {...bind('place')} field="scope" />}
+      <Choice label="Expiry" options={expiries} {...bind('days')} field="expiresInDays" />
       <Checks label="It may" options={may} {...bind('permissions')} />
     </FormDialog>
   )

@@ -4,7 +4,7 @@ import { client } from '../app/session.ts'
 import { KeyList } from './KeyList.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-/** The person's own API keys for the project. A key may never do more than whoever made it. */
+/** The person's own API keys for the project. A key never has more permissions than its owner. */
 export function KeysSection({ project, mayWork }: SectionProps) {
   const list = useLoad(
     async () => (await client.keys.list()).filter(key => key.scope === 'project' && key.projectId === project.id),

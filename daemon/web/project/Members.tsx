@@ -22,9 +22,9 @@ type Invitation = Extract<Entry, { pending: true }>
 type Role = Member['role']
 
 const roles = [
-  ['viewer', 'viewer: looks on'],
+  ['viewer', 'viewer: reads the project'],
   ['member', 'member: works with cards and agents'],
-  ['admin', 'admin: manages the project, too'],
+  ['admin', 'admin: also manages the project'],
 ] as const
 
 /** Who is in the project, and who is invited. */
@@ -55,7 +55,7 @@ export function MembersSection(props: SectionProps) {
         <SecretDialog
           title={`Invitation of ${invited.email}`}
           label="Link of the invitation"
-          hint={`Send it to ${invited.email}. It is shown this once: whoever has it can accept the invitation.`}
+          hint={`Send the link to ${invited.email}. The link is shown only once, and anyone who has it can accept the invitation.`}
           value={new URL(hrefOf({ name: 'invitation', token: invited.token }), location.href).href}
           onClose={() => setInvited(undefined)}
         />
@@ -77,7 +77,7 @@ function Add({
   const add = async () => {
     const made = await client.members.add({ id: project.id, ...values })
     if (made.pending) onInvited(made)
-    else showMessage(`${made.email} is a member now.`)
+    else showMessage(`${made.email} is now a member.`)
     setValues({ email: '', role: values.role })
     await onAdded()
   }
@@ -87,7 +87,7 @@ function Add({
       <Form submit="Add" onSubmit={add}>
         <UserEmail
           label="Email"
-          hint="Whoever has an account with it becomes a member at once. Others get an invitation, whose link you send."
+          hint="A person with an account is added immediately. For other people, you get an invitation link to send."
           {...bind('email')}
         />
         <Choice label="Role" options={roles} {...bind('role')} />
@@ -104,8 +104,8 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
     confirm({
       title: isMe ? `Leave ${project.name}` : `Remove ${name}`,
       text: isMe
-        ? 'You no longer see the project. Somebody who manages it can add you again.'
-        : `${name} no longer sees the project, and what their keys and webhooks do in it ends.`,
+        ? 'You no longer see the project. A project admin can add you again.'
+        : `${name} no longer sees the project, and their keys and webhooks stop working in it.`,
       submit: isMe ? 'Leave the project' : 'Remove',
       run: async () => {
         await client.members.remove(place)

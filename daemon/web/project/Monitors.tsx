@@ -32,7 +32,7 @@ const statusClass: Record<Monitor['status'], string> = {
   rejected: 'cancelled',
 }
 
-/** Commands that run again and again beside the agents of cards that are at work. */
+/** Commands that run on a schedule while the agents of cards work. */
 export function MonitorsSection(props: SectionProps) {
   const { project, mayWork } = props
   const list = useLoad(() => client.monitors.listProject({ projectId: project.id }), [project.id])
@@ -96,7 +96,7 @@ function MonitorRow({
   const remove = () =>
     confirm({
       title: 'Remove the monitor',
-      text: `${command} no longer runs. A run that goes on is ended with all that it has started.`,
+      text: `${command} no longer runs. A current run is stopped with all of its processes.`,
       submit: 'Remove',
       run: async () => {
         await client.monitors.deleteProject({ projectId: project.id, monitorId: monitor.id })
@@ -144,7 +144,7 @@ function MonitorRow({
   )
 }
 
-/** Cards in active columns, for a monitor goes with one of these. */
+/** Returns the cards in active columns, because each monitor belongs to one of them. */
 async function activeCards(projectId: string): Promise<Card[]> {
   const columns = await client.columns.list({ projectId })
   const active = columns.filter(({ columnType }) => columnType === 'active')
@@ -182,8 +182,8 @@ function AddTo({ projectId, cards, onClose, onSaved }: EditProps & { projectId: 
   })
   const add = async () => {
     const { cardId, command, intervalSecs, description, cwd, isAllowed } = values
-    if (!isAllowed) throw new Error('Tick that the command may run with the rights of the server.')
-    // Monitors are an agent's: it takes a token of the card's agent to make one.
+    if (!isAllowed) throw new Error('To add the monitor, allow the command to run without a sandbox.')
+    // Monitors belong to agents: creating one requires a token of the card's agent.
     const { token } = await client.agents.token({ projectId, cardId, ttlSecs: 60 })
     await createClient({ url: liveConnection.url, token }).monitors.create({
       projectId,
@@ -201,7 +201,7 @@ function AddTo({ projectId, cards, onClose, onSaved }: EditProps & { projectId: 
       <Choice label="Card" options={cards.map(({ id, title }) => [id, title])} {...bind('cardId')} />
       <TextInput label="Command" required maxLength={4096} spellCheck={false} {...bind('command')} />
       <NumberInput label="Every how many seconds" min={10} max={86_400} {...bind('intervalSecs')} />
-      <TextInput label="What it is for" maxLength={500} {...bind('description')} />
+      <TextInput label="Description" maxLength={500} {...bind('description')} />
       <TextInput
         label="Folder"
         hint="Within the folder of the card's work; empty is that folder itself."
@@ -209,8 +209,8 @@ function AddTo({ projectId, cards, onClose, onSaved }: EditProps & { projectId: 
         {...bind('cwd')}
       />
       <Check
-        label="It may run without a sandbox"
-        hint="The command runs with the server's own rights: it can read, change and send whatever the server can."
+        label="Run without a sandbox"
+        hint="The command runs with the server's permissions. It can read, change and send all data that the server can access."
         {...bind('isAllowed')}
         field="allowUnsandboxed"
       />

@@ -23,7 +23,7 @@ export function NewProjectDialog({ onClose }: { onClose: () => void }) {
     setValues(before => ({
       ...before,
       path,
-      // A name that nobody typed goes along with the folder.
+      // An unedited name follows the folder.
       name: before.name === '' || before.name === baseName(before.path) ? baseName(path) : before.name,
     }))
   }
@@ -50,13 +50,13 @@ export function NewProjectDialog({ onClose }: { onClose: () => void }) {
 
 const baseName = (path: string): string => path.replace(/[/\\]+$/, '').replace(/^.*[/\\]/, '')
 
-/** The folders of the server below which the person may look. Going into one chooses it. */
+/** The folders of the server that the person can browse. Opening a folder selects it. */
 function Folders({ onChoose }: { onChoose: (path: string) => void }) {
   const [at, setAt] = useState<{ path: string; isGitRepository: boolean }>()
   const listing = useLoad(() => client.filesystem.browse({ path: at?.path }), [at?.path])
   const list = useRef<HTMLUListElement>(null)
   const hasGone = useRef(false)
-  // The button that was pressed is gone with its folder: the focus goes on in the new one.
+  // The pressed button disappears with its folder, so the focus moves to the new list.
   useEffect(() => {
     if (hasGone.current) list.current?.querySelector('button')?.focus()
   }, [listing.value])
@@ -76,8 +76,8 @@ function Folders({ onChoose }: { onChoose: (path: string) => void }) {
               <p role="status">
                 <code>{path}</code>{' '}
                 {isRepository
-                  ? 'is a Git repository: each card can have a worktree of its own.'
-                  : 'is not a Git repository: agents would work in the folder itself, without worktrees, diffs and merges.'}
+                  ? 'is a Git repository: each card can have a separate worktree.'
+                  : 'is not a Git repository: agents work in the folder, without worktrees, diffs and merges.'}
               </p>
             )}
             <ul ref={list} className="folders" aria-label="Folders">

@@ -21,7 +21,7 @@ import { TransfersSection } from './Transfers.tsx'
 import { WebhooksSection } from './Webhooks.tsx'
 import { WorktreesSection } from './Worktrees.tsx'
 
-/** The sections, and which role the first of what each offers asks for. */
+/** The sections, and the role that each one requires at least. */
 const sections = [
   { id: 'general', label: 'General', role: 'viewer', Content: GeneralSection },
   { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
@@ -41,7 +41,7 @@ const sections = [
 
 const ranks = { viewer: 0, member: 1, admin: 2 }
 
-/** The settings of a project, in sections that have addresses of their own. */
+/** The settings of a project, in sections with separate links. */
 export function ProjectPage({ projectId, section = 'general' }: { projectId: string; section?: string }) {
   const now = useStore(session)
   const loaded = useLoad(() => client.projects.get({ id: projectId }), [projectId])

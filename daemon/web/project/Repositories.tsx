@@ -7,16 +7,16 @@ import { Form } from '../ui/Form.tsx'
 import { TextInput, useFields } from '../ui/Inputs.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-/** The repositories of a project beside the one of its folder. */
+/** The additional repositories of a project. */
 export function Repositories({ project, mayManage, onChange }: SectionProps) {
   const { id, repositories } = project
   const change = async (changed: readonly Repository[]) =>
     onChange(await client.projects.update({ id, repositories: [...changed] }))
   const remove = ({ name }: Repository) =>
     confirm({
-      title: `Take away ${name}?`,
-      text: `Agents get no worktree of ${name} any more. What cards have committed there stays on their branches, and the folder stays.`,
-      submit: 'Take it away',
+      title: `Remove ${name}?`,
+      text: `Agents no longer get a worktree of ${name}. Commits of cards stay on their branches, and the folder remains.`,
+      submit: 'Remove',
       run: async () => {
         await change(repositories.filter(each => each.name !== name))
         announce(`${name} is taken away.`)

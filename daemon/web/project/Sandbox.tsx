@@ -51,7 +51,7 @@ const settingsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }
   ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === '' ? null : Number(limits[name])])),
 })
 
-/** What the project's agents are kept apart by. */
+/** The sandbox settings of the project's agents. */
 export function Sandbox({ project, onChange }: SectionProps) {
   const { values, bind } = useFields(fieldsOf(project.sandbox))
   const save = async () => {
@@ -68,15 +68,15 @@ export function Sandbox({ project, onChange }: SectionProps) {
         {values.network === 'listed' && (
           <TextArea
             label="Hosts"
-            hint="Beside the model and the board. One a line: example.org, *.example.org, example.org:8443"
+            hint="In addition to the model and the board. One per line: example.org, *.example.org, example.org:8443"
             spellCheck={false}
             {...bind('hosts')}
             field="sandbox.hosts"
           />
         )}
         <TextArea
-          label="Caches that agents may change"
-          hint="One folder of the server's home folder a line: ~/.npm"
+          label="Writable caches"
+          hint="Folders in the server's home folder, one per line: ~/.npm"
           spellCheck={false}
           {...bind('caches')}
           field="sandbox.caches"

@@ -28,7 +28,7 @@ const catchUps = [
   ['one', 'One run'],
 ] as const
 
-/** What a form says of when a schedule runs. */
+/** The timing fields of a schedule form. */
 interface When {
   kind: 'cron' | 'interval'
   cron: string
@@ -41,7 +41,7 @@ const timingOf = ({ kind, cron, count, unit, timeZone }: When) => ({
   timeZone,
 })
 
-/** The dialog in which a schedule is made or changed. */
+/** The dialog that creates or edits a schedule. */
 export function ScheduleForm({
   project,
   schedule,
@@ -71,7 +71,7 @@ export function ScheduleForm({
       <Timing values={values} bind={bind} projectId={project.id} />
       <TemplateFields projectId={project.id} bind={bind} />
       <Choice label="While its last card is open" options={overlaps} {...bind('overlap')} />
-      <Choice label="After the server was away" options={catchUps} {...bind('catchUp')} />
+      <Choice label="After server downtime" options={catchUps} {...bind('catchUp')} />
       <Check label="On" {...bind('enabled')} />
     </FormDialog>
   )
@@ -130,7 +130,7 @@ function Timing({
   )
 }
 
-/** When it would run next, once somebody has stopped typing. */
+/** The next run of the schedule, shown after the person has stopped typing. */
 function Preview({ projectId, when }: { projectId: string; when: When }) {
   const [shown, setShown] = useState('')
   const asked = JSON.stringify(timingOf(when))

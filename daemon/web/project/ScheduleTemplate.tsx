@@ -6,7 +6,7 @@ import { client } from '../app/session.ts'
 import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
 import type { Schedule } from './records.ts'
 
-/** What a form says of the cards that a schedule makes. */
+/** Returns the form fields for the card template of a schedule. */
 export const initialTemplate = (template: Schedule['template'] | undefined) => ({
   title: template?.title ?? '',
   prompt: template?.prompt ?? '',
@@ -20,7 +20,7 @@ export const initialTemplate = (template: Schedule['template'] | undefined) => (
 })
 type TemplateValues = ReturnType<typeof initialTemplate>
 
-/** The same as requests say it. */
+/** Returns the form fields as a template for requests. */
 export const templateOf = ({
   title,
   prompt,
@@ -80,14 +80,14 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
       <TextInput label="Labels" hint="With commas between them." {...bind('labels')} field="template.labels" />
       <Choice label="Priority" options={priorityOptions} {...bind('priority')} field="template.priority" />
       <Check
-        label="Worktree of its own"
-        hint="Without one the agent works in the project’s folder itself."
+        label="Separate worktree"
+        hint="Without a worktree, the agent works in the project’s folder."
         {...bind('useWorktree')}
         field="template.useWorktree"
       />
       <Check
         label="Auto mode"
-        hint="Its cards move on through their pipeline by themselves."
+        hint="The cards move through their pipeline automatically."
         {...bind('autoMode')}
         field="template.autoMode"
       />
@@ -105,7 +105,7 @@ interface AssigneeProps {
 function AssigneeField({ projectId, value, onChange }: AssigneeProps) {
   const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
   const id = useId()
-  const nameOf = (id: string) => people.find(({ userId }) => userId === id)?.displayName ?? 'somebody who has left'
+  const nameOf = (id: string) => people.find(({ userId }) => userId === id)?.displayName ?? 'a former member'
   return (
     <div className="field" role="group" aria-labelledby={id}>
       <strong id={id}>Assignees</strong>

@@ -13,7 +13,7 @@ import type { Schedule } from './records.ts'
 import type { SectionProps } from './sectionProps.ts'
 import { ScheduleForm } from './ScheduleForm.tsx'
 
-/** What makes cards again and again. */
+/** The schedules, which create cards repeatedly. */
 export function SchedulesSection(props: SectionProps) {
   const { project, mayWork } = props
   const list = useLoad(() => client.schedules.list({ projectId: project.id }), [project.id])
@@ -71,7 +71,7 @@ function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
   const remove = () =>
     confirm({
       title: `Delete ${name}`,
-      text: 'It makes no more cards. Those that it has made stay.',
+      text: 'The schedule creates no more cards. Existing cards remain.',
       submit: 'Delete',
       run: async () => {
         await client.schedules.delete(place)
@@ -87,7 +87,7 @@ function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
         <Runs schedule={schedule} />
         <div className="dim">
           {whenOf(schedule)}
-          {createdBy && ` · with the rights of ${createdBy.keyName ?? createdBy.displayName ?? 'somebody who is gone'}`}
+          {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
         </div>
       </div>
       {mayWork && (

@@ -14,7 +14,7 @@ const pollMs = 400
 /** As much as the server keeps. */
 const maxShown = 65_536
 
-/** A script's latest run, with what it prints as it prints it. */
+/** A script's latest run with live output. */
 export function ScriptRun({
   projectId,
   name,
@@ -40,7 +40,7 @@ export function ScriptRun({
   useEffect(() => {
     if (wasRunning.current && !isRunning) {
       announce(`${name}: ${run.status}`)
-      // The event holds the end of what it printed only.
+      // The event contains only the end of the output.
       void client.scripts
         .status({ projectId, scriptId: Number(run.scriptId) })
         .then(([whole]) => whole && onRun(whole))
@@ -67,7 +67,7 @@ export function ScriptRun({
   )
 }
 
-/** What is shown with what has come after it; another run, or one that has printed too much meanwhile, begins anew. */
+/** Appends new output to the current output. Starts over for another run, or if output is missing in between. */
 function joined(before: Run, next: Run, since: number): Run {
   if (next.startedAt !== before.startedAt || next.outputStart !== since) return next
   const output = before.output + next.output

@@ -163,7 +163,7 @@ function Edit({ project, script, onClose, onSaved }: SectionProps & EditProps & 
         rows={6}
         className="mono"
         spellCheck={false}
-        hint={script ? 'A run that goes on goes on as it began.' : undefined}
+        hint={script ? 'A current run keeps its command.' : undefined}
         {...bind('command')}
       />
     </FormDialog>

@@ -5,16 +5,16 @@ import { Choice, useFields } from '../ui/Inputs.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 const onSilences = [
-  ['wait', 'is told of once, and may go on'],
-  ['end', 'has its session ended: the card fails'],
+  ['wait', 'notifies people once, and can continue'],
+  ['end', 'is stopped: the card fails'],
 ] as const
 
-/** What happens to an agent that shows no sign of life. */
+/** The action for a silent agent. */
 export function Silence({ project, onChange }: SectionProps) {
   const { values, bind } = useFields({ onSilence: project.onSilence })
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, ...values }))
-    showMessage('Saved: what happens when an agent says nothing.')
+    showMessage('Saved the action for silent agents.')
   }
   return (
     <div className="panel">

@@ -12,7 +12,7 @@ import type { SectionProps } from './sectionProps.ts'
 
 type Template = Output<Contract['templates']['list']>[number]
 type Column = Template['columns'][number]
-/** What an editor begins with: a template, or columns of a board without one. */
+/** The initial value of an editor: a template, or the columns of a board without a template. */
 type Draft = Omit<Template, 'id'> & { id?: string }
 
 const columnTypes = [
@@ -28,7 +28,7 @@ const usual: readonly Column[] = [
   { ...emptyColumn, name: 'Done', columnType: 'done' },
 ]
 
-/** Columns that new boards can be made with. */
+/** Column templates for new boards. */
 export function TemplatesSection(props: SectionProps) {
   const { project } = props
   const list = useLoad(() => client.templates.list(), [])
@@ -56,7 +56,7 @@ export function TemplatesSection(props: SectionProps) {
         {template => (
           <TemplateRow
             template={template}
-            // Those that are shared are administrators'. Whose, the list does not say: the server knows.
+            // Only admins edit shared templates. The list does not include the owner, so the server checks it.
             mayEdit={!template.builtin && (!template.shared || props.me.role !== 'user')}
             onEdit={() => editing.edit(template)}
             onCopy={() => begin(`${template.name} (copy)`, template.columns)}
@@ -86,7 +86,7 @@ function TemplateRow({
   const remove = () =>
     confirm({
       title: `Delete ${name}`,
-      text: 'Boards that were made with it stay as they are.',
+      text: 'Existing boards are unchanged.',
       submit: 'Delete',
       run: async () => {
         await client.templates.delete({ id: template.id })
@@ -149,7 +149,7 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
       onSubmit={save}
     >
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
-      {me.role !== 'user' && <Check label="Share it with everybody on this server" {...bind('shared')} />}
+      {me.role !== 'user' && <Check label="Share with all users of this server" {...bind('shared')} />}
       <ol className="rows">
         {values.columns.map((column, at) => (
           <li key={at}>
@@ -178,7 +178,7 @@ function ColumnFields({ at, column, onChange }: { at: number; column: Column; on
     <>
       <TextInput label={`Column ${at + 1}`} required maxLength={200} {...bind('name')} />
       <Choice label={`Type of column ${at + 1}`} options={columnTypes} {...bind('columnType')} />
-      <TextArea label={`What its agents are told, column ${at + 1}`} rows={2} {...bind('prompt')} />
+      <TextArea label={`Prompt of column ${at + 1}`} rows={2} {...bind('prompt')} />
       {column.columnType !== 'archive' && (
         <ColumnLimit wipLimit={bind('wipLimit')} pull={bind('pull')} of={`, column ${at + 1}`} />
       )}

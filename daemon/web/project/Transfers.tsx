@@ -28,7 +28,7 @@ export function TransfersSection(props: SectionProps) {
 function Export({ project }: SectionProps) {
   const download = async () => {
     saveFile(await client.transfers.exportProject({ id: project.id }))
-    showMessage('The export is there.')
+    showMessage('The export was downloaded.')
   }
   return (
     <div className="panel">
@@ -67,7 +67,7 @@ function Import({ project }: SectionProps) {
   const [made, setMade] = useState<Report>()
   const [sent, setSent] = useState<{ bytes: number; total: number }>()
   const { values, setValues } = fields
-  // A dry run is of exactly what was chosen then.
+  // A dry run is valid only for the choices at that time.
   const change = (part: Partial<Chosen>) => {
     setTried(undefined)
     setMade(undefined)
@@ -168,20 +168,20 @@ function Choose({ values, onChange }: { values: Chosen; onChange: (part: Partial
           />
         )}
       </Field>
-      <Choice label="What it is" options={formats} {...bind('format')} />
+      <Choice label="Format" options={formats} {...bind('format')} />
       <Choice label="Into" options={targets} {...bind('target')} />
       {values.target === 'new' && (
         <TextInput
           label="Folder of the new project"
           spellCheck={false}
-          hint="For what has no folder of its own on this server."
+          hint="For imports without a folder on this server."
           {...bind('path')}
         />
       )}
       {values.format !== 'board' && (
         <TextArea
           label="Lists and columns"
-          hint="Where the names differ, one a line: list = column."
+          hint="For names that differ, one per line: list = column."
           spellCheck={false}
           {...bind('map')}
         />
@@ -203,13 +203,13 @@ const Progress = ({ bytes, total }: { bytes: number; total: number }) => (
 
 const counted = ['projects', 'boards', 'columns', 'cards', 'attachments'] as const
 
-/** What an import would make, or has made. */
+/** The result of an import or a dry run. */
 function Summary({ report }: { report: Report }) {
   const counts = counted.filter(name => report[name] > 0).map(name => `${report[name]} ${name}`)
   return (
-    <section className="notice stacked" aria-label={report.dryRun ? 'What would be imported' : 'What was imported'}>
+    <section className="notice stacked" aria-label={report.dryRun ? 'Result of the dry run' : 'Result of the import'}>
       <p>
-        {report.dryRun ? 'It would make ' : 'It has made '}
+        {report.dryRun ? 'The import would create ' : 'The import created '}
         {counts.length > 0 ? counts.join(', ') : 'nothing'}.{report.dryRun && ' Nothing has been changed yet.'}
       </p>
       {report.warnings.length > 0 && (

@@ -70,16 +70,16 @@ function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: Ro
   const place = { projectId: webhook.projectId, webhookId: webhook.id }
   const rotate = () =>
     confirm({
-      title: 'Give it a new secret',
-      text: `What is sent to ${url} is signed with the new secret from now on.`,
-      submit: 'New secret',
+      title: 'Create a new secret',
+      text: `Deliveries to ${url} are then signed with the new secret.`,
+      submit: 'Create',
       isDanger: false,
       run: async () => onSecret((await client.webhooks.rotate(place)).secret),
     })
   const remove = () =>
     confirm({
       title: 'Delete the webhook',
-      text: `Nothing more is sent to ${url}. The record of what was sent is lost, too.`,
+      text: `Events are no longer sent to ${url}. The record of deliveries is also deleted.`,
       submit: 'Delete',
       run: async () => {
         await client.webhooks.delete(place)
@@ -99,7 +99,7 @@ function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: Ro
         {disabledReason && <div className="error">Turned off: {disabledReason}</div>}
         <div className="dim">
           {events.length === webhookEventTypes.length ? 'every event' : events.join(', ')}
-          {createdBy && ` · with the rights of ${createdBy.keyName ?? createdBy.displayName ?? 'somebody who is gone'}`}
+          {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
         </div>
       </div>
       <div className="tools">
@@ -161,10 +161,10 @@ function Edit({
         type="url"
         required
         placeholder="https://"
-        hint="Events go there with your rights: what you may not read turns the webhook off."
+        hint="The webhook uses your permissions. If you lose access to an event, the webhook is disabled."
         {...bind('url')}
       />
-      <TextInput label="What it is for" maxLength={500} {...bind('description')} />
+      <TextInput label="Description" maxLength={500} {...bind('description')} />
       <Check label="On" {...bind('enabled')} />
       <Checks label="Events" options={webhookEventTypes} {...bind('events')} />
     </FormDialog>

@@ -20,7 +20,7 @@ const commands = [
   ['beforeRun', 'Before each run', 'Runs before each session of an agent'],
   ['afterRun', 'After each run', 'Runs after each session, before the card is completed'],
   ['cleanup', 'Cleanup', 'Runs before a worktree is removed'],
-  ['preview', 'Preview', 'Serves the worktree at $BOARD_PORT while somebody looks at it'],
+  ['preview', 'Preview', 'Serves the worktree at $BOARD_PORT while the preview is open'],
 ] as const
 const subfolder = ['subfolder', 'Subfolder', 'Where agents work, below the project: packages/web'] as const
 const texts = [...commands, subfolder] as const
@@ -106,7 +106,7 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
   )
 }
 
-/** What runs, line by line and with every control character shown: a member who agrees sees all of it. */
+/** The commands line by line, with visible control characters, so that a member who agrees sees all of them. */
 function SettingsList({ settings }: { settings: Found['effective'] }) {
   const { copiedFiles, ports, minutes } = settings
   const given = texts.filter(([name]) => settings[name] !== '')
@@ -166,7 +166,7 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
     showMessage('Saved. It holds from the next start of an agent on.')
   }
   const file = found.boardFile?.agreed ? found.boardFile.settings : null
-  /** What a text or number is called, and what holds where its field is empty. */
+  /** Returns the label and hint of a text or number field. The hint shows the value of an empty field. */
   const about = ([name, label, hint]: readonly [Exclude<FieldName, 'copiedFiles'>, string, string]) => ({
     ...bind(name),
     label,

@@ -2,7 +2,7 @@ import type { EventType } from '../../../src/contract/events.ts'
 
 type Sent = Exclude<EventType, 'notification' | 'project.created' | 'project.deleted'>
 
-/** What a webhook can be sent. The contract's own list would bring its schemas with it. */
+/** The event types of webhooks. The contract's own list would also import its schemas. */
 const sent: Record<Sent, true> = {
   'project.updated': true,
   'board.created': true,

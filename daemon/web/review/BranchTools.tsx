@@ -14,7 +14,7 @@ export function BranchTools({ place }: { place: CardPlace & { repository: string
     setConflicts([])
     try {
       const { updated, branch, remark } = await client.branches.update(place)
-      const unchanged = remark === null ? 'has the newest of its base already' : 'stays as it is'
+      const unchanged = remark === null ? 'is up to date with its base' : 'is unchanged'
       setDone([remark, updated ? `Updated ${branch}.` : `${branch} ${unchanged}.`].filter(Boolean).join(' '))
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
@@ -31,7 +31,7 @@ export function BranchTools({ place }: { place: CardPlace & { repository: string
       if (!(error instanceof ApiFailure) || error.code !== 'PUSH_REJECTED') throw error
       confirm({
         title: 'Replace the branch there?',
-        text: `${error.message} What somebody else has pushed since it was last seen here is never replaced.`,
+        text: `${error.message} Commits that another person pushed since the last fetch are never replaced.`,
         submit: 'Replace it',
         run: () => push(true),
       })
@@ -51,7 +51,7 @@ export function BranchTools({ place }: { place: CardPlace & { repository: string
           onResolve={async () => {
             await client.branches.update({ ...place, resolve: true })
             setConflicts([])
-            setDone('Its agent was told to resolve the conflicts. Update once more when it is done.')
+            setDone('The card’s agent is resolving the conflicts. Update again when the agent has finished.')
           }}
         />
       )}

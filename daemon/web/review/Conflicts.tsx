@@ -3,7 +3,7 @@ import { Visible } from './lineParts.tsx'
 
 interface ConflictsProps {
   paths: readonly string[]
-  /** Has the card's agent resolve them, where it can be told what to bring in. */
+  /** Asks the card's agent to resolve the conflicts. Undefined if the agent cannot. */
   onResolve?: () => Promise<void>
 }
 

@@ -99,7 +99,7 @@ const Number = ({ line, side, kind }: { line: number | undefined; side: 'old' | 
         type="button"
         tabIndex={-1}
         className="line-number"
-        aria-label={`Comment on line ${line}${side === 'old' ? ' as it was before' : ''}`}
+        aria-label={`Comment on line ${line}${side === 'old' ? ' of the old version' : ''}`}
       >
         {line}
       </button>

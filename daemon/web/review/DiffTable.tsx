@@ -10,9 +10,9 @@ interface DiffTableProps {
   file: DiffFile
   isSplit: boolean
   notes: Notes
-  /** Undefined where one may not comment. */
+  /** Undefined if the person cannot comment. */
   onComment: ((lines: FileLines) => void) | undefined
-  /** Lines of the side before cannot be commented on: they are not those of the card's base. */
+  /** Whether only new lines can be commented on, because the old lines are not those of the card's base. */
   isNewOnly: boolean
   onViewed: () => void
 }
@@ -30,7 +30,7 @@ export const DiffTable = memo(function DiffTable(props: DiffTableProps) {
   const go = useCallback(
     (row: number, isRange: boolean) => {
       const to = Math.max(0, Math.min(rows.length - 1, row))
-      // The row may not have been drawn yet, and gets the focus before the next key.
+      // The row might not be rendered yet, but must have the focus before the next key.
       flushSync(() => {
         setCurrent(to)
         setChosen(before => {
@@ -86,7 +86,7 @@ function useComment({ file, isNewOnly, onComment }: DiffTableProps, rows: readon
       if (!onComment) return
       const side: Side = linesOf(file, rows, chosen) ? chosen.side : chosen.side === 'new' ? 'old' : 'new'
       const lines = linesOf(file, rows, { ...chosen, side })
-      if (side === 'old' && isNewOnly) announce('Lines that are gone are commented on in the whole diff.')
+      if (side === 'old' && isNewOnly) announce('To comment on deleted lines, open the complete diff.')
       else if (lines) onComment(lines)
     },
     [file, rows, isNewOnly, onComment],

@@ -8,15 +8,15 @@ import { namesIn, PullRequestNames, PullRequestTexts } from './PullRequestTexts.
 interface EditPullRequestProps {
   place: Place
   pull: Pull
-  /** What it says on the forge now. */
+  /** The current title, body and labels on the forge. */
   present: PullDraft
   onChanged: (pull: Pull) => void
   onClose: () => void
 }
 
-/** What an open pull request is to say. What is not changed here is not sent, so that nothing of somebody else's is undone. */
+/** Edits an open pull request. Unchanged fields are not sent, so that changes by other people are kept. */
 export function EditPullRequest({ place, pull, present, onChanged, onClose }: EditPullRequestProps) {
-  // Others cannot be told apart in the field; they stay as they are.
+  // Labels with a comma cannot be distinguished in the field, so they are not editable.
   const labels = present.labels.filter(name => !name.includes(','))
   const { values, bind } = useFields({
     title: present.title,
@@ -54,7 +54,7 @@ export function EditPullRequest({ place, pull, present, onChanged, onClose }: Ed
   )
 }
 
-/** What is new in a list of names, and what is gone from it; undefined where nothing is. */
+/** Returns the added and removed names of a list. Undefined if there are none. */
 const difference = (before: readonly string[], after: readonly string[]) =>
   [after.filter(name => !before.includes(name)), before.filter(name => !after.includes(name))].map(names =>
     names.length === 0 ? undefined : names,

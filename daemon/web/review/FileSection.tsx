@@ -24,7 +24,7 @@ interface FileSectionProps {
   onComment: ((lines: FileLines) => void) | undefined
 }
 
-/** A file of the diff: what became of it, its lines, and what was said of it. */
+/** A file of the diff: its status, its lines and its comments. */
 export const FileSection = memo(function FileSection(props: FileSectionProps) {
   const { file, place, since, isSplit, notes, isViewed, onViewed, onComment } = props
   const reason = reasonToFold(file)
@@ -87,7 +87,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
   )
 })
 
-/** What became of a file, and how much of it. */
+/** The status of a file, and the number of changed lines. */
 function Changes({ file }: { file: DiffFile }) {
   const { status, oldMode, newMode, insertions, deletions } = file
   return (
@@ -124,7 +124,7 @@ function reasonToFold(file: DiffFile): string | undefined {
 
 const ids = new WeakMap<DiffFile, string>()
 let lastId = 0
-/** An id for the element, which says nothing of the file's name. */
+/** Returns an element ID that does not contain the file name. */
 function idOf(file: DiffFile): string {
   const id = ids.get(file) ?? `file-${++lastId}`
   ids.set(file, id)

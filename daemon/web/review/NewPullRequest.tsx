@@ -12,7 +12,7 @@ interface NewPullRequestProps {
   onClose: () => void
 }
 
-/** What a pull request is to say, before it is opened. */
+/** The title and body of a pull request before it is opened. */
 export function NewPullRequest({ place, draft, onCreated, onClose }: NewPullRequestProps) {
   const { values, bind } = useFields({
     title: draft.title,

@@ -10,7 +10,7 @@ import type { Note } from './rows.ts'
 /** The draft that comments go to. */
 export const DraftContext = createContext<ReviewDraft | undefined>(undefined)
 
-/** What stands below a line: a comment of an earlier review, one of the draft, or one that is being written. */
+/** The notes below a line: a comment of an earlier review, a draft comment, or an open form. */
 export function NoteView({ note }: { note: Note }) {
   if (note.kind === 'thread') return <Thread review={note.review} comment={note.comment} />
   return note.kind === 'draft' ? <Drafted comment={note.comment} /> : <CommentForm form={note.form} />
@@ -108,7 +108,7 @@ function CommentForm({ form }: { form: OpenForm }) {
   const area = useRef<HTMLTextAreaElement>(null)
   const leave = (done: () => void) => {
     const row = area.current?.closest('tr.notes')?.previousElementSibling
-    // At once: a moment later it could be taken from what was pressed next.
+    // Focus immediately, because a later call could take the focus from the next pressed element.
     if (row instanceof HTMLElement) row.focus()
     done()
   }

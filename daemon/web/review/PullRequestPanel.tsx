@@ -159,11 +159,11 @@ function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolea
   const { number, stopped, rounds } = pull
   const goOn = () =>
     confirm({
-      title: `Go on with #${number}?`,
+      title: `Resume #${number}?`,
       text: [
-        'Its agent is told again what is still open there: checks that failed, and changes that reviewers ask for.',
-        `It works with your rights, and costs what its work costs: it may be sent back up to ${timesOf(maxRounds)}.`,
-        rounds > 0 && `Until now it was sent back ${timesOf(rounds)}.`,
+        'The agent receives the open feedback again: failed checks and requested changes.',
+        `The agent works with your permissions and uses tokens. It can be sent back up to ${timesOf(maxRounds)}.`,
+        rounds > 0 && `So far, it was sent back ${timesOf(rounds)}.`,
       ]
         .filter(Boolean)
         .join(' '),
@@ -188,7 +188,7 @@ function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolea
 
 const timesOf = (count = 0): string => (count === 1 ? 'once' : `${count} times`)
 
-/** Whether it is merged by itself: said at once, and taken back where that fails. */
+/** The auto-merge switch. It changes immediately and reverts if the request fails. */
 function Auto({ value, onChange }: { value: boolean; onChange: (value: boolean) => Promise<unknown> }) {
   const [wanted, setWanted] = useState<boolean>()
   return (

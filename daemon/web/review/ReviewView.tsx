@@ -24,7 +24,7 @@ interface ReviewViewProps extends Since {
   cardId: string
 }
 
-/** What a card has changed, and its review. */
+/** The changes of a card, and its review. */
 export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProps) {
   const opened = useOpened()
   const card = useStore(opened.state, state => state.card)
@@ -182,12 +182,12 @@ const countOf = ({ at, outdated }: Notes): number =>
   [...at.values()].reduce((sum, { length }) => sum + length, outdated.length)
 
 const nothing: Notes = { at: new Map(), outdated: [] }
-/** A file without notes has the same nothing, so that it is not drawn anew. */
+/** Files without notes share one empty value, so that they don't render again. */
 function useStableNotes(files: readonly DiffFile[], all: readonly Notes[]): readonly Notes[] {
   return useMemo(() => all.map(notes => (countOf(notes) === 0 ? nothing : notes)), [files, all])
 }
 
-/** Whether there is room for two columns. */
+/** Returns whether the element is wide enough for two columns. */
 function useWide(ref: RefObject<HTMLElement | null>, px: number): boolean {
   const [isWide, setWide] = useState(false)
   useEffect(() => {

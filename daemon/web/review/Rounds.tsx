@@ -38,7 +38,7 @@ export function SinceChoice({ reviews, since, onSince }: Since & { reviews: read
   )
 }
 
-/** What was said in earlier reviews, the last one first: how many comments are answered, and those of files that the diff does not show. */
+/** The earlier reviews, latest first: their number of answered comments, and comments on files outside of the diff. */
 export function Rounds({
   reviews,
   repository,

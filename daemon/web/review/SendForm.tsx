@@ -15,7 +15,7 @@ const sent: Record<Verdict, string> = {
   approve: 'Approved.',
 }
 
-/** The end of a review: what one says of the whole, and what becomes of it. */
+/** The end of a review: its summary and its verdict. */
 export function SendForm({ review, card }: { review: ReviewStore; card: CardDetail }) {
   const draft = useContext(DraftContext)!
   const { body, comments, saveState, reason } = useStore(draft.state)
@@ -29,9 +29,9 @@ export function SendForm({ review, card }: { review: ReviewStore; card: CardDeta
     ? 'goes to the agent as its next message'
     : 'starts the card’s agent, which works on it'
   const hints: Record<Verdict, string> = {
-    request_changes: `What you wrote ${starts} at once. That uses its tokens.`,
-    comment: 'It stays with the card. No agent is started.',
-    approve: 'The card counts as approved. Nothing is merged by it.',
+    request_changes: `Your review ${starts} immediately, which uses tokens.`,
+    comment: 'The review is stored with the card. No agent starts.',
+    approve: 'The card is marked as approved. This does not merge the branch.',
   }
   return (
     <section className="send panel" aria-label="Your review">
@@ -67,7 +67,7 @@ export function SendForm({ review, card }: { review: ReviewStore; card: CardDeta
   )
 }
 
-/** What to do where another window has another draft. */
+/** Offers a choice if another window has a different draft. */
 function OtherDraft() {
   const draft = useContext(DraftContext)!
   const { other } = useStore(draft.state)

@@ -14,7 +14,10 @@ const maxCharacters = 40_000
 const loaded = new Store<ReadonlyMap<string, Highlight>>(new Map())
 const asked = new Set<string>()
 
-/** The colours of a file's language, once they are there: they are asked for when the first file of it is near. */
+/**
+ * Returns the highlighter of a file's language after it is loaded. Loading starts when the first file of the language
+ * is near.
+ */
 export function useHighlight(path: string, isNear: boolean): Highlight | undefined {
   const language = languageOf(path)
   useEffect(() => {

@@ -9,7 +9,7 @@ interface Language {
   inner?: readonly string[]
 }
 
-/** Each is loaded by itself when a file of it is first shown. */
+/** The languages. Each one is loaded when one of its files is first shown. */
 const languages: Record<string, Language> = {
   bash: { files: 'sh bash zsh', load: () => import('highlight.js/lib/languages/bash') },
   c: { files: 'c h', load: () => import('highlight.js/lib/languages/c') },

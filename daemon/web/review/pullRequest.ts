@@ -21,7 +21,7 @@ export function usePullRequest({ projectId, cardId, repository }: Place): {
   const [pull, setPull] = useState<Pull | null>()
   const put = useCallback(
     (next: Pull) =>
-      // What is told late of an earlier state is no news.
+      // Ignore a late event of an earlier state.
       setPull(now => (now && now.createdAt === next.createdAt && now.updatedAt > next.updatedAt ? now : next)),
     [],
   )
@@ -40,7 +40,7 @@ export function usePullRequest({ projectId, cardId, repository }: Place): {
         for (const { type, data } of events) {
           const told = (data ?? {}) as Pull & { cardId?: string; id?: string; pullRequest?: unknown }
           if (type === 'pull_request.updated' && told.cardId === cardId && told.repository === repository) put(told)
-          // One that came to nothing is told of by its card alone.
+          // A deleted pull request is reported only by its card.
           if (type === 'resync' || (type === 'card.updated' && told.id === cardId && !told.pullRequest)) void read()
         }
       },

@@ -30,7 +30,7 @@ export interface DraftState {
   saveState: 'saved' | 'changed' | 'failed'
   /** Why saving failed. */
   reason?: string
-  /** The version that another window has saved meanwhile: a conflict. */
+  /** A version that another window has saved in the meantime: a conflict. */
   other?: Draft
   /** The server's errors, by comment. */
   refused: ReadonlyMap<DraftComment, string>
@@ -39,8 +39,8 @@ export interface DraftState {
 const delayMs = 400
 
 /**
- * One's own draft of a review. It is saved on the server 400 ms after the last change, and until then, with the comment that is being
- * written, in sessionStorage. A version that another window has saved meanwhile is not overwritten.
+ * The person's own draft of a review. It is saved on the server 400 ms after the last change. Until then, it is kept in
+ * sessionStorage together with the open comment. A version that another window has saved is not overwritten.
  */
 export class ReviewDraft {
   readonly state = new Store<DraftState>({ body: '', comments: [], saveState: 'saved', refused: new Map() })
@@ -56,7 +56,7 @@ export class ReviewDraft {
     this.#key = `board review ${place.projectId} ${place.cardId}`
   }
 
-  /** Reads the draft. @returns ends it, and saves what is not saved yet */
+  /** Reads the draft. @returns a function that ends it and saves unsaved changes */
   start(): () => void {
     void this.#read()
     const refresh = () => {
@@ -82,7 +82,7 @@ export class ReviewDraft {
     this.#set({ form: { repository, path, side, startLine, line, body: replaces?.body ?? '', replaces } })
   }
 
-  /** Notes what is typed into the form, without drawing it again. */
+  /** Stores the text of the form without rendering it again. */
   type(body: string): void {
     const { form } = this.state.get()
     if (!form) return

@@ -30,11 +30,11 @@ interface ReviewState {
   error?: unknown
   isReading: boolean
   reviews?: readonly Review[]
-  /** What the card has in each repository, where there are several. */
+  /** The card's changes per repository, if there are several. */
   repositories?: readonly CardRepository[]
 }
 
-/** What is reviewed, what was said of it, and what one is about to say. */
+/** The reviewed changes, the earlier reviews and the draft. */
 export class ReviewStore {
   readonly state = new Store<ReviewState>({ isReading: true })
   readonly draft: ReviewDraft
@@ -46,7 +46,7 @@ export class ReviewStore {
     this.draft = new ReviewDraft(place)
   }
 
-  /** Follows the reviews of the card. @param mayWrite whether one may have a draft. @returns ends it */
+  /** Follows the reviews of the card. @param mayWrite whether the person can have a draft. @returns a function that stops */
   start(mayWrite: boolean): () => void {
     const endDraft = mayWrite ? this.draft.start() : () => undefined
     const end = follow(
@@ -66,7 +66,7 @@ export class ReviewStore {
     if (repositories) this.state.update(now => ({ ...now, repositories }))
   }
 
-  /** Reads what has changed in a repository since a review, or since the card's base. What was shown stays until then. */
+  /** Reads the changes in a repository since a review, or since the card's base. The previous diff stays visible until then. */
   async readDiff(since: string | undefined, repository: string): Promise<void> {
     const turn = ++this.#turn
     this.state.update(now => ({ ...now, isReading: true }))

@@ -48,13 +48,13 @@ export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }
   }
 }
 
-/** What stands below a line. */
+/** A note below a line. */
 export type Note =
   | { kind: 'thread'; review: Review; comment: ReviewComment }
   | { kind: 'draft'; comment: DraftComment }
   | { kind: 'form'; form: OpenForm }
 
-/** What stands at the lines of a file, by side and number, and what was said of lines that are not as they were. */
+/** The notes of a file by side and line number, and the comments on outdated lines. */
 export interface Notes {
   at: ReadonlyMap<string, readonly Note[]>
   outdated: readonly Note[]
@@ -104,7 +104,7 @@ function textsOf({ hunks }: DiffFile): Map<string, string> {
 
 function keyOf(texts: ReadonlyMap<string, string>, { side, line, text }: ReviewComment): string | undefined {
   const last = text.slice(text.lastIndexOf('\n') + 1)
-  // Since a review, what was new then is the side before.
+  // In a diff since a review, lines that were new then are on the old side.
   for (const key of [noteKey(side, line), noteKey(side === 'old' ? 'new' : 'old', line)])
     if (texts.get(key) === last) return key
   const same = last.trim() === '' ? [] : [...texts].filter(([key, each]) => each === last && key.startsWith(side))

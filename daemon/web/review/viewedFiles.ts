@@ -28,7 +28,7 @@ export function useViewed(
 
 const splitKey = 'board diff side by side'
 
-/** Whether the person wants diffs side by side. */
+/** Returns whether the person prefers split diffs. */
 export function useSplit(): [boolean, (isSplit: boolean) => void] {
   const [isSplit, setSplit] = useState(localStorage.getItem(splitKey) === 'yes')
   const change = useCallback((to: boolean) => {

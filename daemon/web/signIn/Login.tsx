@@ -3,7 +3,7 @@ import { client } from '../app/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 
-/** What a sign-in ends with: its token, and whether it is kept when the tab is closed. */
+/** Called with the token of a sign-in, and whether the token is kept after the tab is closed. */
 export type OnSignedIn = (token: string, isKept: boolean) => Promise<void>
 
 /** Signing in with email and password. */

@@ -4,7 +4,7 @@ import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Email, Keep, Password, type OnSignedIn } from './Login.tsx'
 
-/** Making an account, perhaps with an invitation, which is accepted with it. */
+/** Creates an account. An invitation, if any, is accepted at the same time. */
 export function Register({ invitation, onDone }: { invitation?: string; onDone: OnSignedIn }) {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
@@ -23,7 +23,7 @@ export function Register({ invitation, onDone }: { invitation?: string; onDone: 
   )
 }
 
-/** Who somebody is. */
+/** The name and email of a person. */
 export const NameAndEmail = ({
   name,
   email,
@@ -36,7 +36,11 @@ export const NameAndEmail = ({
   setEmail: (email: string) => void
 }) => (
   <>
-    <Field label="Name" field="displayName" hint="What others see. Without it, the address before its @.">
+    <Field
+      label="Name"
+      field="displayName"
+      hint="The name that other people see. Default: the part of the email before the @."
+    >
       {props => <input {...props} autoComplete="name" value={name} onChange={({ target }) => setName(target.value)} />}
     </Field>
     <Email value={email} onChange={setEmail} field="email" />

@@ -10,7 +10,7 @@ import { Login } from './Login.tsx'
 import { Register } from './Register.tsx'
 import { SetUp } from './SetUp.tsx'
 
-/** What somebody sees who is not signed in: the first set-up, or the ways to sign in here. */
+/** The page for signed-out people: the initial setup, or the sign-in methods. */
 export function SignIn({ status, reason }: { status: AuthStatus; reason?: string }) {
   useTitle(status.hasUsers ? 'Sign in' : 'Set up')
   return (
@@ -28,7 +28,7 @@ export function SignIn({ status, reason }: { status: AuthStatus; reason?: string
   )
 }
 
-/** The same in a dialog above what was open when the sign-in ended. */
+/** The sign-in in a dialog above the page that was open when the sign-in expired. */
 export function SignInAgain() {
   const status = useLoad(() => client.auth.status(), [])
   return (

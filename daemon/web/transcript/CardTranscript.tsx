@@ -6,7 +6,7 @@ import { useCard, useOpened } from '../card/openedCard.ts'
 import { MessageBox } from './MessageBox.tsx'
 import { Talk } from './Talk.tsx'
 
-/** What was said on a card, what its agent asks, and where one writes to it. */
+/** The transcript of a card, the questions of its agent, and the message box. */
 export function CardTranscript() {
   const opened = useOpened()
   const { projectId, cardId } = opened

@@ -7,7 +7,10 @@ interface KeepPlaceProps {
   children: ReactNode
 }
 
-/** Messages that come above the first one leave on the screen what is there. Only a class is asked before the change. */
+/**
+ * Keeps the scroll position when older messages are added above. A class, because only classes can read the layout
+ * before an update.
+ */
 export class KeepPlace extends Component<KeepPlaceProps> {
   override getSnapshotBeforeUpdate(before: KeepPlaceProps): number | null {
     if (before.first === this.props.first) return null

@@ -9,19 +9,19 @@ import { SuggestionList, useCompletion } from './Suggestions.tsx'
 
 interface MessageBoxProps {
   projectId: string
-  /** Under which name what is typed is kept. */
+  /** The key that stores the unsent text. */
   draftKey: string
   label: string
-  /** What happens to what is sent, where it is not plain. */
+  /** The effect of sending a message, if it is not obvious. */
   hint?: string
-  /** Whose commands are offered; without one those of all. */
+  /** The agent whose commands are offered. Without it, those of all agents. */
   agent?: string | null
   onSend: (content: string, attachmentIds: string[]) => Promise<unknown>
   /** Keeps a file, to be sent along. Without it none can be. */
   onFile?: (file: File) => Promise<Attachment>
 }
 
-/** Where one writes to an agent: Enter sends, Shift+Enter is a new line. What is typed is kept until the server has it. */
+/** The message box: Enter sends, Shift+Enter inserts a line break. The text is kept until the server has received it. */
 export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, onFile }: MessageBoxProps) {
   const [text, setText] = useDraft(`message ${draftKey}`)
   const [given, setGiven] = useState<readonly Attachment[]>([])
@@ -91,7 +91,7 @@ export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, on
   )
 }
 
-/** What is sent along. */
+/** The attachments of a message. */
 const Given = ({
   attachments,
   onChange,

@@ -13,7 +13,7 @@ interface MessageViewProps {
   startsSession: boolean
 }
 
-/** One message as its role wants it. It is drawn anew only when it has changed. */
+/** One message in the format of its role. Renders again only when the message has changed. */
 export const MessageView = memo(function MessageView({ message, agent, startsSession }: MessageViewProps) {
   return (
     <li data-id={message.id} className={`message ${message.role}`}>

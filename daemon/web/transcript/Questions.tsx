@@ -13,13 +13,13 @@ interface QuestionsProps {
   projectId: string
   cardId: string
   questions: readonly Question[]
-  /** Who may only look sees what is asked and answers nothing. */
+  /** Whether the person can answer. Others only see the questions. */
   mayAnswer: boolean
-  /** Reads what is asked now. */
+  /** Reads the open questions. */
   onAnswered: () => Promise<unknown>
 }
 
-/** What an agent waits for a person to decide, each with the answers that the agent takes. */
+/** The decisions that an agent waits for, each with its possible answers. */
 export const Questions = ({ questions, ...rest }: QuestionsProps) => (
   <>
     {questions.map(question => (
@@ -45,7 +45,7 @@ function Asked({
   const [feedback, setFeedback] = useDraft(`feedback ${requestId}`)
   const id = useId()
   const words = plainText(title)
-  useEffect(() => announce(`The agent asks: ${words}`), [requestId])
+  useEffect(() => announce(`Question of the agent: ${words}`), [requestId])
   const said = feedback.trim()
   const send = async (given: { approved: boolean; optionId?: string; answer?: string; feedback?: string }) => {
     await client.agents.approvePlan({ projectId, cardId, requestId, ...given })
@@ -99,7 +99,7 @@ function Asked({
   )
 }
 
-/** What would run, the files that it is about, and the plan. */
+/** The command to run, its files, and the plan. */
 const AboutIt = ({ question: { title, command, paths, plan, takesText } }: { question: Question }) => (
   <>
     {command !== null && command !== title && (

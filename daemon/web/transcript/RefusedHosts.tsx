@@ -16,7 +16,7 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
     .filter((entry, at, all) => all.indexOf(entry) === at)
   const list = useRef<HTMLUListElement>(null)
   const hasAllowed = useRef(false)
-  // The button that was pressed is gone with its host: the focus goes on to the next one, or to the message.
+  // The pressed button disappears with its host: the focus moves to the next one, or to the message box.
   useLayoutEffect(() => {
     if (hasAllowed.current && document.activeElement === document.body)
       (list.current?.querySelector('button') ?? document.querySelector<HTMLElement>('.message-box textarea'))?.focus()

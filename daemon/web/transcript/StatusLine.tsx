@@ -5,7 +5,7 @@ import { plainText } from '../ui/plainText.ts'
 const number = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const money = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
 
-/** Who works and how, and what it has used, as far as the agent tells. */
+/** The agent, its options and its usage, if the agent reports it. */
 export function StatusLine({ session }: { session: Session }) {
   const { agent, profile, model, mode, effort, usage, status } = session
   const who = [agent, profile, model, mode, effort].filter(part => part !== null).map(plainText)

@@ -9,11 +9,11 @@ interface CompletionProps {
   agent?: string | null
   area: RefObject<HTMLTextAreaElement | null>
   onText: (text: string) => void
-  /** What is offered in a project, if not commands and files. */
+  /** The suggestions of a project, if not commands and files. */
   suggest?: (projectId: string) => Suggest
 }
 
-/** Commands and files that are offered while one types. Arrows choose, Tab and Enter take, Escape closes. */
+/** Suggests commands and files during typing. Arrow keys select, Tab and Enter accept, Escape closes. */
 export function useCompletion({ projectId, agent, area, onText, suggest: offer = createSuggestions }: CompletionProps) {
   const [found, setFound] = useState<readonly Suggestion[]>([])
   const [at, setAt] = useState(0)
@@ -39,11 +39,11 @@ export function useCompletion({ projectId, agent, area, onText, suggest: offer =
     close()
     if (!typed) return
     const caret = typed.from + value.length
-    // The caret is there before the next key.
+    // The caret must be set before the next key.
     flushSync(() => onText(text.slice(0, typed.from) + value + text.slice(selectionStart)))
     area.current?.setSelectionRange(caret, caret)
   }
-  /** Whether the key was meant for the suggestions. */
+  /** Returns whether the suggestions have handled the key. */
   const onKeyDown = (event: KeyboardEvent): boolean => {
     if (found.length === 0) return false
     const { key } = event
@@ -65,7 +65,7 @@ export function useCompletion({ projectId, agent, area, onText, suggest: offer =
   return { found, at, id, take, close, onTyped, onKeyDown, props }
 }
 
-/** The list of what is offered, above the box. */
+/** The list of suggestions above the box. */
 export function SuggestionList({ completion }: { completion: ReturnType<typeof useCompletion> }) {
   const { found, at, id, take } = completion
   if (found.length === 0) return null

@@ -13,7 +13,7 @@ import { Waiting } from './Waiting.tsx'
 
 const isPausedByBudget = ({ status, statusReason }: Session) => status === 'waiting' && statusReason === 'budget'
 
-/** What was said on a card, what its agent asks and waits for, and below it where one writes. */
+/** The transcript of a card, its open questions, and the message box. */
 export function Talk({ opened, empty, children }: { opened: OpenedCardStore; empty: string; children: ReactNode }) {
   const { projectId, cardId } = opened
   const state = useStore(opened.state)

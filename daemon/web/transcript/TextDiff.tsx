@@ -4,7 +4,7 @@ import type { FileChange } from './toolParts.ts'
 
 const maxLines = 1000
 
-/** What a call has changed in a file, line by line. */
+/** The changes that a tool call made in a file, line by line. */
 export function TextDiff({ path, before, after }: FileChange) {
   const lines = useMemo(() => {
     const patch = structuredPatch('', '', before, after, '', '', { context: 3, maxEditLength: 2000 })

@@ -14,13 +14,16 @@ interface TranscriptProps {
   older?: OpenedCard['older']
   onOlder?: () => Promise<void>
   onAtEnd?: (isAtEnd: boolean) => void
-  /** What is said where nothing has been said. */
+  /** The text of an empty transcript. */
   empty: string
 }
 
 const nearPx = 40
 
-/** What was said, oldest above. It stays at the end as long as one is there; what comes meanwhile is counted. */
+/**
+ * The messages, oldest first. The view follows the end while the person is at the end. Messages that arrive otherwise
+ * are counted.
+ */
 export function Transcript({
   messages,
   sessions = [],
@@ -71,7 +74,7 @@ export function Transcript({
   )
 }
 
-/** What the person's settings show, and how many tool calls they hide. */
+/** Returns the messages that the person's settings show, and the number of hidden tool calls. */
 function useShown(messages: readonly Message[], showsAll: boolean) {
   const { agentReasoning, hiddenToolTypes } = useStore(settings)
   const shown = useMemo(
@@ -89,7 +92,7 @@ function useShown(messages: readonly Message[], showsAll: boolean) {
   return { shown, hidden }
 }
 
-/** Keeps the end on the screen while one is there. `seenId`: the last message that was there when one went up. */
+/** Keeps the end visible while the person is at the end. `seenId`: the last message when the person scrolled up. */
 function useEnd(
   scroller: RefObject<HTMLDivElement | null>,
   list: RefObject<HTMLOListElement | null>,
@@ -126,7 +129,7 @@ function useEnd(
       const { scrollHeight, scrollTop, clientHeight } = scroller.current!
       set(scrollHeight - scrollTop - clientHeight < nearPx)
     },
-    /** What is unfolded stays where it is. */
+    /** Keeps an unfolded element in place. */
     hold: ({ target }: { target: EventTarget }) => {
       if ((target as Element).closest('summary')) set(false)
     },

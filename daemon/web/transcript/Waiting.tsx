@@ -17,9 +17,10 @@ export function Waiting({ session }: { session: Session }) {
 
 function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Session): string | undefined {
   if (status === 'queued' && notBefore)
-    return `It has reached a usage limit and goes on by itself at ${dated(notBefore)}.`
-  if (status === 'queued' && statusReason === 'blocked') return 'It is queued, and starts once nothing blocks its card.'
-  if (status === 'queued') return 'It is queued, and starts as soon as there is room.'
+    return `The agent has reached a usage limit and continues automatically at ${dated(notBefore)}.`
+  if (status === 'queued' && statusReason === 'blocked')
+    return 'The agent is queued and starts when the card is no longer blocked.'
+  if (status === 'queued') return 'The agent is queued and starts when a slot is free.'
   if (status === 'failed' && statusReason === 'usage_limit')
     return limitEndsAt
       ? `The agent has reached a usage limit, which ends at ${dated(limitEndsAt)}. Retry then, or choose another agent.`
@@ -27,7 +28,7 @@ function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Sess
   return status === 'running' && retrying !== null ? `The agent tries again: ${plainText(retrying)}` : undefined
 }
 
-/** What a silence means, once it is long enough to be told. */
+/** Returns the text for a silence that is long enough to report. */
 export function useSilence({
   status,
   statusReason,
@@ -44,6 +45,6 @@ export function useSilence({
   const seconds = since === null ? 0 : Math.round((Date.now() - Date.parse(since)) / 1000)
   const length = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
   if (isLifeless && since !== null)
-    return `The agent has said nothing for ${length}, and its processes do nothing. Cancel it, or let it go on.`
-  return seconds < 10 ? undefined : `The agent has said nothing for ${length}; it may wait for its model.`
+    return `The agent has been silent for ${length}, and its processes are idle. Cancel the agent, or keep waiting.`
+  return seconds < 10 ? undefined : `The agent has been silent for ${length}. It might be waiting for its model.`
 }

@@ -1,13 +1,13 @@
 import { client } from '../app/session.ts'
 
-/** What may be put in for what is being typed. */
+/** A suggestion for the typed text. */
 export interface Suggestion {
   value: string
-  /** What stands for it in the list. */
+  /** The text in the list. */
   shown?: string
   about: string
 }
-/** What is being typed that can be completed: `/word` at the text's beginning, or `@part` anywhere. */
+/** The typed text that can be completed: `/word` at the start of the text, or `@part` anywhere. */
 export interface Typed {
   kind: 'command' | 'file'
   from: number
@@ -18,7 +18,7 @@ export type Suggest = (typed: Typed, agent?: string | null) => Promise<Suggestio
 
 const maxSuggestions = 8
 
-/** What is completed at the caret. */
+/** Returns the completable text at the caret. */
 export function typedAt(text: string, caret: number): Typed | undefined {
   const before = text.slice(0, caret)
   const command = /^\/(\S*)$/.exec(before)

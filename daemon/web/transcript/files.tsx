@@ -1,7 +1,7 @@
 import { useRef, type ClipboardEvent, type DragEvent } from 'react'
 import { Button } from '../ui/Button.tsx'
 
-/** What makes an element take files that are dropped on it or pasted into it. */
+/** Returns the handlers of an element that accepts dropped and pasted files. */
 export const dropped = (take: (files: File[]) => void) => ({
   onDragOver: (event: DragEvent) => {
     if (event.dataTransfer.types.includes('Files')) event.preventDefault()

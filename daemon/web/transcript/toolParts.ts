@@ -8,7 +8,7 @@ export interface FileChange {
   after: string
 }
 
-/** What a call of a tool was given and gave, as text. */
+/** The input and output of a tool call as text. */
 export interface ToolParts {
   input: string
   output: string
@@ -16,7 +16,7 @@ export interface ToolParts {
   files: readonly string[]
 }
 
-/** Takes a call apart. What an agent sends has any shape: what is not known is shown as JSON. */
+/** Splits a tool call into parts. Agents send values of any shape: unknown values are shown as JSON. */
 export function toolParts({ input, output, locations }: NonNullable<Message['tool']>, content: string): ToolParts {
   const told = Array.isArray(output) ? output.flatMap(diffIn) : []
   const diffs = told.length > 0 ? told : diffIn(input)

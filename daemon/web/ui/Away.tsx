@@ -6,7 +6,7 @@ interface AwayProps {
   children: ReactNode
 }
 
-/** A link to a forge, if it is one that a browser may follow. */
+/** A link to a forge, if the URL is safe for a browser. */
 export const Away = ({ url, className, children }: AwayProps) =>
   url !== null && /^https?:\/\//i.test(url) ? (
     <a className={className} href={url} target="_blank" rel="noopener noreferrer">

@@ -5,11 +5,11 @@ import { Icon, type IconName } from './Icon.tsx'
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
   children?: ReactNode
   icon?: IconName
-  /** What it is called where it shows an icon alone. */
+  /** The accessible name of a button that shows only an icon. */
   label?: string
-  /** The one that most people want here. */
+  /** The primary button. */
   isMain?: boolean
-  /** It loses something. */
+  /** The button destroys data. */
   isDanger?: boolean
   /** Without a border, for rows of tools. */
   isPlain?: boolean

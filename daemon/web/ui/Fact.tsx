@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 
-/** A sign, with what it stands for. */
+/** An icon with an accessible name. */
 export const Fact = ({ name, kind = '', children }: { name: string; kind?: string; children: ReactNode }) => (
   <span className={`fact ${kind}`} role="img" aria-label={name} title={name}>
     {children}
   </span>
 )
 
-/** Somebody by their initials. `about` says what they have to do with it, where nothing around does. */
+/** A person's initials. `about` describes the person's relation to the card if the context does not. */
 export const Person = ({ name, about, isAssigned }: { name: string; about?: string; isAssigned?: boolean }) => {
   const kind = isAssigned ? 'person assigned' : 'person'
   return about === undefined ? (

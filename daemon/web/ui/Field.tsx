@@ -4,7 +4,7 @@ import { fieldReason } from '../app/reasons.ts'
 /** Why the form around was refused. */
 export const FormFailure = createContext<unknown>(undefined)
 
-/** What is wrong with one of the form's fields, by the server's own words. */
+/** Returns the server's error for one field of the form. */
 export function useFieldError(field: string | undefined): string | undefined {
   const failure = useContext(FormFailure)
   return field === undefined ? undefined : fieldReason(failure, field)
@@ -14,13 +14,13 @@ interface FieldProps {
   label: string
   /** More about it, below. */
   hint?: ReactNode
-  /** What the server calls it. */
+  /** The field name in the API. */
   field?: string
   isLabelHidden?: boolean
   children: (props: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ReactNode
 }
 
-/** A control with its name, what one should know of it, and what is wrong with it. */
+/** A control with its label, its hint and its error. */
 export function Field({ label, hint, field, isLabelHidden, children }: FieldProps) {
   const id = useId()
   const error = useFieldError(field)
@@ -46,7 +46,7 @@ interface NotesProps {
 export const notesOf = ({ id, hint, error }: NotesProps): string | undefined =>
   [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined
 
-/** What one should know of a control, and what is wrong with it. */
+/** The hint and the error of a control. */
 export const Notes = ({ id, hint, error }: NotesProps) => (
   <>
     {hint && (

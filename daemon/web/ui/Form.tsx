@@ -4,16 +4,16 @@ import { Button } from './Button.tsx'
 import { FormFailure } from './Field.tsx'
 
 interface FormProps {
-  /** What its button says. */
+  /** The text of the submit button. */
   submit: string
-  /** @throws what is shown: at its fields what is said of them, below them the rest */
+  /** @throws errors to display: field errors at their fields, all others below */
   onSubmit: () => Promise<unknown>
   children: ReactNode
   isDanger?: boolean
   onCancel?: () => void
 }
 
-/** A form whose button is busy while it is sent, and which says what was wrong. */
+/** A form with a submit button that is busy during a submit, and with an error display. */
 export function Form({ submit, onSubmit, children, isDanger, onCancel }: FormProps) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)

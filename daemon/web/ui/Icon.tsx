@@ -43,7 +43,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A small picture beside words, or in a button that has a name. */
+/** A small icon next to text, or in a button with an accessible name. */
 export const Icon = ({ name }: { name: IconName }) => (
   <svg className="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={paths[name]} />

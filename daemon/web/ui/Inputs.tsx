@@ -4,7 +4,7 @@ import { Field, Notes, notesOf, useFieldError } from './Field.tsx'
 interface About {
   label: string
   hint?: ReactNode
-  /** What the server calls it. */
+  /** The field name in the API. */
   field?: string
 }
 type Valued<T> = About & { value: T; onChange: (value: T) => void }
@@ -56,7 +56,7 @@ export const TextArea = ({
   </Field>
 )
 
-/** One of a few. A value that is not among them is shown, too. */
+/** A choice from a list. A value outside of the list is also shown. */
 export function Choice<T extends string>({
   label,
   hint,

@@ -26,7 +26,7 @@ async function loadParser(): Promise<void> {
   }
 }
 
-/** Markdown of a person or an agent as elements. What it says is text: no HTML, no pictures from elsewhere, no scripts in links. */
+/** Renders Markdown of a person or an agent as elements: no HTML, no external images, no scripts in links. */
 export const Markdown = memo(function Markdown({ text, breaks = false }: { text: string; breaks?: boolean }) {
   const parse = useStore(parser)
   useEffect(() => void loadParser(), [])
@@ -42,7 +42,7 @@ interface Open {
   children: ReactNode[]
 }
 
-/** Tokens come flat, with beginnings and ends; a stack makes a tree of them. */
+/** Builds a tree from the flat list of opening and closing tokens. */
 function drawn(tokens: readonly Token[], breaks: boolean): ReactNode {
   const top: ReactNode[] = []
   const open: Open[] = []
@@ -108,7 +108,7 @@ function element({ token, children }: Open, key: number): ReactNode {
     const align = /text-align:(left|center|right)/.exec(attribute(token, 'style') ?? '')?.[1]
     return createElement(tag, { key, style: align && { textAlign: align } }, children)
   }
-  // Its heads are no heads of the page.
+  // Headings in the text are not headings of the page.
   if (/^h[1-6]$/.test(tag)) return <p key={key} className={`heading ${tag}`} children={children} />
   return same.has(tag) ? createElement(tag, { key }, children) : <span key={key} children={children} />
 }

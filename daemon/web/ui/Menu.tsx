@@ -26,7 +26,7 @@ export function Menu({
   tabIndex,
 }: {
   label: string
-  /** Where they are many, they are made when the menu opens. */
+  /** The items, or a function that creates them when the menu opens. */
   items: readonly MenuItem[] | (() => readonly MenuItem[])
   icon?: IconName
   text?: string
@@ -73,9 +73,9 @@ interface MenuListProps {
   items: readonly MenuItem[]
   /** The menu's button and this list. */
   root: RefObject<HTMLElement | null>
-  /** Gives the focus back to the button, too. */
+  /** Closes the menu and returns the focus to the button. */
   onClose: () => void
-  /** A click elsewhere closes it, and has the focus. */
+  /** Closes the menu after a click elsewhere, which has the focus. */
   onLeave: () => void
 }
 
@@ -115,7 +115,7 @@ function MenuList({ id, label, items, root, onClose, onLeave }: MenuListProps) {
   )
 }
 
-/** Above everything, where there is room for it. */
+/** Places the menu above the page, where it fits. */
 function place(list: HTMLElement, button: HTMLElement): void {
   list.showPopover()
   const { left, right, top, bottom } = button.getBoundingClientRect()

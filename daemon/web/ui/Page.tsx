@@ -5,7 +5,7 @@ import { useStore } from '../app/store.ts'
 import { waitingCount } from '../app/waitingCount.ts'
 import { Button } from './Button.tsx'
 
-/** A page's content below its name, which the window is called, too. */
+/** A page with its title, which is also the window title. */
 export function Page({ title, tools, children }: { title: string; tools?: ReactNode; children: ReactNode }) {
   useTitle(title)
   return (
@@ -27,7 +27,7 @@ export function useTitle(title: string): void {
   }, [title, count])
 }
 
-/** What was read, once it is there; why it is not, and a way to try again. */
+/** Renders a loaded value. Until then, shows the loading state, or the error and a retry button. */
 export function Await<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ReactNode }) {
   if (of.value !== undefined) return children(of.value)
   if (of.error === undefined) return <p className="loading">Loading…</p>

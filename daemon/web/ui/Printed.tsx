@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'react'
 import { plainText } from './plainText.ts'
 
-/** What a program has printed. Whoever is at its end stays there. */
+/** The output of a program. Follows the end while the person is at the end. */
 export function Printed({ label, output, isCut }: { label: string; output: string; isCut: boolean }) {
   const box = useRef<HTMLPreElement>(null)
   const isAtEnd = useRef(true)

@@ -4,18 +4,18 @@ import { Await } from './Page.tsx'
 
 interface RowsProps<T> {
   of: Loaded<T[]>
-  /** What they are. */
+  /** The accessible name of the list. */
   label: string
-  /** What is said where there are none. */
+  /** The text of an empty list. */
   empty?: string
-  /** Each with its details below it. */
+  /** Shows details below each row. */
   isStacked?: boolean
-  /** What stands below the last one. */
+  /** The content after the last row. */
   after?: ReactNode
   children: (row: T, at: number, all: readonly T[]) => ReactNode
 }
 
-/** A list of what was read. */
+/** A list of loaded rows. */
 export const Rows = <T extends { id: string }>({ of, label, empty, isStacked, after, children }: RowsProps<T>) => (
   <Await of={of}>
     {all => (
@@ -32,13 +32,13 @@ export const Rows = <T extends { id: string }>({ of, label, empty, isStacked, af
   </Await>
 )
 
-/** What a dialog needs to know that edits one of a list. */
+/** The props of a dialog that edits a row. */
 export interface EditProps {
   onClose: () => void
   onSaved: () => Promise<void>
 }
 
-/** The dialog in which one of a list is edited, or a new one is made: the list is read again once that is saved. */
+/** Opens a dialog that edits a row or creates one. The list is reloaded after the row is saved. */
 export function useEditing<T>({ reload }: { reload: () => Promise<void> }) {
   const [edited, edit] = useState<T | 'new'>()
   const onClose = () => edit(undefined)
@@ -50,7 +50,7 @@ export function useEditing<T>({ reload }: { reload: () => Promise<void> }) {
     edit,
     add: () => edit('new'),
     isOpen: edited !== undefined,
-    /** Nothing where a new one is made. */
+    /** Undefined when a new row is created. */
     edited: edited === 'new' ? undefined : edited,
     dialog: { onClose, onSaved } satisfies EditProps,
   }

@@ -5,10 +5,10 @@ import { Dialog } from './Dialog.tsx'
 import { Field } from './Field.tsx'
 
 interface SecretProps {
-  /** What it is: "API key". */
+  /** The name of the secret: "API key". */
   label: string
   value: string
-  /** What it is for, and that it is not shown again. */
+  /** The purpose of the secret, and that it is not shown again. */
   hint?: string
 }
 
@@ -47,7 +47,7 @@ export function SecretDialog({ title, onClose, ...secret }: SecretProps & { titl
   return (
     <Dialog title={title}>
       <div className="form">
-        <Secret hint="It is shown this once. Copy it now: nobody can read it later." {...secret} />
+        <Secret hint="This value is shown only once. Copy it now." {...secret} />
         <div className="buttons">
           <Button isMain onClick={onClose}>
             I have copied it
@@ -58,7 +58,7 @@ export function SecretDialog({ title, onClose, ...secret }: SecretProps & { titl
   )
 }
 
-/** Pages that come over plain HTTP from elsewhere have no clipboard of their own: the browser copies what is selected. */
+/** Copies a text. Pages over plain HTTP from another machine have no clipboard API, so the selected text is copied instead. */
 async function copyText(text: string, shown: HTMLInputElement): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)
   shown.select()

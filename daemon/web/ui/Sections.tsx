@@ -1,6 +1,6 @@
 import { useEffect, useRef, type ReactNode } from 'react'
 
-/** One part of a page that has an address of its own. */
+/** A section of a page with a separate link. */
 interface Section {
   id: string
   label: string
@@ -8,10 +8,10 @@ interface Section {
 }
 
 interface SectionsProps {
-  /** What the list is of: "Settings of the project". */
+  /** The accessible name of the list: "Settings of the project". */
   label: string
   sections: readonly Section[]
-  /** The id of the one that is shown. */
+  /** The ID of the current section. */
   current: string
   children: ReactNode
 }

@@ -1,4 +1,4 @@
-/** How a card or a session stands, and why. It is told by a word and a shape, not by colour alone. */
+/** The status of a card or session, and its reason. Shown by a word and a shape, not only by colour. */
 export const Status = ({ status, reason }: { status: string; reason?: string | null }) => (
   <span className={`status ${status}`}>
     {status}

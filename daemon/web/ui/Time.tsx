@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { Store, useStore } from '../app/store.ts'
 
 const minuteMs = 60_000
-/** The time now, to the minute: all that is relative to it is drawn anew together. */
+/** The current time, to the minute. All relative times render together. */
 const minute = new Store(Date.now())
 let watchers = 0
 let timer: ReturnType<typeof setInterval> | undefined
@@ -18,7 +18,7 @@ const formats = {
 /** A point in time in the person's own way of writing, to the minute, the second or the day; `clock` is the time of day alone. */
 export const dated = (at: string, as: keyof typeof formats = 'minute'): string => formats[as].format(new Date(at))
 
-/** The time now, to the minute: who uses it is drawn anew as time goes on. */
+/** Returns the current time, to the minute. Components that use it render again as time passes. */
 export function useNow(): number {
   const now = useStore(minute)
   useEffect(() => {

@@ -4,7 +4,7 @@ import { TextInput } from './Inputs.tsx'
 
 const searchAfterMs = 200
 
-/** The email of somebody, who is found by name, too. */
+/** An input for a user's email, with a search by name. */
 export function UserEmail(props: ComponentProps<typeof TextInput>) {
   const id = useId()
   const found = useUsers(props.value.trim())

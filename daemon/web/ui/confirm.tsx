@@ -8,7 +8,7 @@ const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'), 'ConfirmDial
 
 const question = new Store<Question | undefined>(undefined)
 
-/** Asks before something is done that cannot be undone. It is done by the dialog, which says what went wrong. */
+/** Asks for confirmation before an irreversible action. The dialog runs the action and shows its error. */
 export const confirm = (asked: Question): void => question.set(asked)
 
 /** Shows the question, once in the page. */

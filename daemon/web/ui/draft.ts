@@ -2,16 +2,16 @@ import { useCallback, useState } from 'react'
 
 const storageKey = (key: string): string => `board draft ${location.pathname} ${key}`
 
-/** What was typed under a key and not sent yet. */
+/** Returns the unsent text of a key. */
 export const draftOf = (key: string): string => sessionStorage.getItem(storageKey(key)) ?? ''
 
-/** Keeps what is typed in the tab, so that it survives a reload and a new sign-in; an empty text is forgotten. */
+/** Stores unsent text in the tab, so that it survives a reload and a new sign-in. Deletes an empty text. */
 export function keepDraft(key: string, text: string): void {
   try {
     if (text === '') sessionStorage.removeItem(storageKey(key))
     else sessionStorage.setItem(storageKey(key), text)
   } catch {
-    // A browser without room keeps it as long as the page is open.
+    // Without storage space, the text is kept only while the page is open.
   }
 }
 

@@ -3,16 +3,16 @@ import { Button } from './Button.tsx'
 import { Failure } from './Page.tsx'
 
 interface LazyOptions {
-  /** What stands in the part's place until it is there. */
+  /** The placeholder until the part is loaded. */
   fallback?: ReactNode
-  /** It is drawn above the page, and so is what went wrong with it. */
+  /** Whether the part is a dialog above the page. Its error is then also a dialog. */
   isDialog?: boolean
 }
 
 /**
- * A part of the page whose code is loaded when it is first drawn. Where that fails, the part says so and can be tried
- * again; the rest of the page, and what is typed in it, stays.
- * @param name - what the module calls the part
+ * Creates a part of the page whose code is loaded when it first renders. If loading fails, the part shows the error
+ * and a retry button. The rest of the page, including typed text, is unaffected.
+ * @param name - the export name of the part
  */
 export function lazyPart<P extends object, N extends string>(
   load: () => Promise<Record<N, ComponentType<P>>>,
@@ -30,7 +30,7 @@ export function lazyPart<P extends object, N extends string>(
     })
   let Loaded = loading()
   return function LazyPart(props: P) {
-    // What failed to load stays failed: another try needs another component.
+    // A failed import stays failed: a retry needs another component.
     const [, setTries] = useState(0)
     const onRetry = () => {
       Loaded = loading()

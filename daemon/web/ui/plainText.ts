@@ -2,10 +2,13 @@
 const styles = /\u001b\[[\d;:?]*[A-HJKSTfhlmnsu]/g
 /** Controls other than tab and line feed. */
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
-/** They make a text look like another one. */
+/** Characters that change the display order, so that a text looks like another one. */
 const reordering = /[\u202a-\u202e\u2066-\u2069]/g
 
-/** What a program or an agent wrote, as text: its colours left out, every other control shown by its picture, so that nothing is hidden. */
+/**
+ * Returns the text of a program or an agent without colours. All other control characters are shown as symbols, so that nothing
+ * is hidden.
+ */
 export const plainText = (output: string): string =>
   output
     .replaceAll('\r\n', '\n')
