@@ -76,7 +76,7 @@ export async function tryAgents(
 async function confirmCost(context: Context, tried: readonly Provider[], yes: boolean | undefined): Promise<void> {
   const what = `${tried.map(({ id }) => id).join(', ')} ${tried.length === 1 ? 'is' : 'are'} asked for one sentence, which costs tokens`
   if (yes) context.out.done(`${what}.`)
-  else await confirm(context, `${what}. Go on?`, yes)
+  else await confirm(context, `${what}. Continue?`, yes)
 }
 
 /** Starts each of the agents, two at once. @returns why those failed that did, by id */
@@ -107,7 +107,7 @@ async function run({ client }: Context, agent: string, greet: boolean): Promise<
   }
   for (const untilMs = Date.now() + maxWaitMs; Date.now() < untilMs; await delay(askEveryMs)) {
     const check = (await client.agents.providers()).find(({ id }) => id === agent)?.check
-    if (check?.status === 'failed') return check.detail ?? 'it did not say why'
+    if (check?.status === 'failed') return check.detail ?? 'no reason was reported'
     if (check?.status === 'ok') return undefined
   }
   return `not ended within ${maxWaitMs / 60_000} minutes`
@@ -135,7 +135,7 @@ function costOf(greeted: readonly Provider[]): string {
   const checks = greeted.flatMap(({ check }) => check ?? [])
   const silent = checks.filter(({ inputTokens, outputTokens }) => inputTokens === null && outputTokens === null)
   const sum = (field: 'inputTokens' | 'outputTokens') => checks.reduce((total, check) => total + (check[field] ?? 0), 0)
-  const unknown = silent.length === 0 ? '' : `, and what ${silent.length} did not tell`
+  const unknown = silent.length === 0 ? '' : `, and ${silent.length} did not report the cost`
   return `It cost ${spent(sum('inputTokens'), sum('outputTokens'))}${unknown}.`
 }
 
@@ -148,7 +148,7 @@ export function requireTrial(what: string | undefined, { start, greet }: TrialOp
       hint: `board doctor agents --${greet ? 'greet' : 'start'}`,
     })
   if (what !== undefined && what !== 'agents')
-    throw usage(`doctor knows nothing of "${what}"`, {
+    throw usage(`doctor has no checks for "${what}"`, {
       hint: 'did you mean: board doctor agents',
       see: 'board doctor --help',
     })

@@ -81,20 +81,21 @@ export function answerTo(
   question: Question | undefined,
   { reject = false, option: wanted, always }: AnswerOptions,
 ): { approved: boolean; optionId?: string } {
-  if (wanted !== undefined && always) throw usage('--option and --always say different things')
+  if (wanted !== undefined && always) throw usage('--option and --always select different answers')
   if (!always && wanted === undefined) {
     if (!reject && question && hasSeveralAnswers(question.options))
       throw usage('the question has several answers; choose one with --option', {
-        hint: `it offers: ${answersOf(question)}`,
+        hint: `offered answers: ${answersOf(question)}`,
       })
     return { approved: !reject }
   }
   if (!question) {
-    if (wanted === undefined) throw new Failure('denied', 'what the agent offers cannot be read; name it with --option')
+    if (wanted === undefined)
+      throw new Failure('denied', 'the offered answers cannot be read; select one with --option')
     return { approved: !reject, optionId: wanted }
   }
   const { id, kind } = always ? onlyLasting(question, reject) : optionNamed(question, wanted!)
-  if (reject && kind.startsWith('allow')) throw usage(`${id} allows it, and --reject was given`)
+  if (reject && kind.startsWith('allow')) throw usage(`${id} allows the request, but --reject was given`)
   return { approved: !reject && !kind.startsWith('reject'), optionId: id }
 }
 
@@ -103,7 +104,7 @@ export function optionNamed(question: Question, wanted: string): Option {
   const named = question.options.filter(({ name }) => name === wanted)
   const found = question.options.find(({ id }) => id === wanted) ?? (named.length === 1 ? named[0] : undefined)
   if (found) return found
-  throw usage(`the agent does not offer ${wanted}`, { hint: `it offers: ${answersOf(question)}` })
+  throw usage(`the agent does not offer ${wanted}`, { hint: `offered answers: ${answersOf(question)}` })
 }
 
 function onlyLasting(question: Question, reject: boolean): Option {
@@ -111,9 +112,11 @@ function onlyLasting(question: Question, reject: boolean): Option {
   const [only, another] = question.options.filter(option => option.kind === kind)
   if (only && !another) return only
   throw usage(
-    only ? 'there is more than one answer for always; say which with --option' : 'there is no answer for always',
+    only
+      ? 'the question has several answers for always; select one with --option'
+      : 'the question has no answer for always',
     {
-      hint: `it offers: ${answersOf(question)}`,
+      hint: `offered answers: ${answersOf(question)}`,
     },
   )
 }

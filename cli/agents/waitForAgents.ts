@@ -96,7 +96,7 @@ export async function followUntilDone(
 }
 
 const interruptionOf = ({ cardId }: CardPlace): Failure =>
-  new Failure('interrupted', `card ${cardId} is not followed any more, and its agent continues`, {
+  new Failure('interrupted', `stopped following card ${cardId}; its agent continues`, {
     hint: `to end it: board cards cancel ${cardId}`,
     see: `board agents messages ${cardId} --follow`,
   })

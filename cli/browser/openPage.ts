@@ -128,6 +128,6 @@ export async function openOwnPage(out: Out, dataDir: string | undefined): Promis
         : `There is no browser to open. Open this yourself: ${addressOf(place.url, pagePath.home)}`,
     )
   } catch (error) {
-    out.warn(`The page could not be opened: ${(error as Error).message}`)
+    out.warn(`The browser could not open the page: ${(error as Error).message}`)
   }
 }

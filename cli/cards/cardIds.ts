@@ -6,7 +6,7 @@ export function cardIdOf(wanted: string): string {
   const cardId = idOf(wanted)
   if (isId(cardId)) return cardId
   throw new Failure('notFound', `there is no card "${wanted}"`, {
-    hint: `a card is named by its id; its words find it: board search ${/^[\w .-]+$/.test(wanted) ? `"${wanted}"` : '"…"'}`,
+    hint: `use the ID of a card; to find cards by words: board search ${/^[\w .-]+$/.test(wanted) ? `"${wanted}"` : '"…"'}`,
     see: 'board cards list',
   })
 }

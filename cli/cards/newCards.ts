@@ -80,7 +80,7 @@ function ofHead(head: string): CardText {
     .map(line => {
       const [, name, value] = /^([\w-]+):\s*(.*?)\s*$/.exec(line) ?? []
       if (name === undefined || value === undefined)
-        throw usage(`the head of the file has a line that says nothing: ${line.slice(0, 80)}`, {
+        throw usage(`the front matter has an invalid line: ${line.slice(0, 80)}`, {
           hint: 'for example: column: Backlog',
         })
       const plain = value.replace(/^(["'])(.*)\1$/, '$2')
@@ -88,7 +88,7 @@ function ofHead(head: string): CardText {
       if (name === 'estimate') return [name, Number(plain || Number.NaN)]
       return [name, name === 'useWorktree' ? { true: true, false: false }[plain] : plain]
     })
-  return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the head of the file')
+  return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the front matter')
 }
 
 const listOf = (text: string): string[] =>
@@ -119,7 +119,7 @@ function parsed(line: string, number: number): Record<string, unknown> {
     /* It is said below. */
   }
   throw usage(`line ${number} is not a JSON object`, {
-    hint: 'one card a line, for example: {"title": "Fix the login", "labels": ["bug"]}',
+    hint: 'one card per line, for example: {"title": "Fix the login", "labels": ["bug"]}',
   })
 }
 

@@ -36,10 +36,10 @@ const priorityNames = priorities.toReversed()
 /** The options that say how soon a card is to be done, by when, and how much it is. */
 export const addPlanOptions = (command: Command): Command =>
   command
-    .addOption(new Option('--priority <priority>', 'how soon it is to be done').choices(priorityNames))
+    .addOption(new Option('--priority <priority>', 'priority').choices(priorityNames))
     .option(
       '--due <time>',
-      'by when: 2030-01-31, today, tomorrow, 3d, or a time; none for no due date',
+      'due date: 2030-01-31, today, tomorrow, 3d, or a time; none for no due date',
       orWord('none', dayEnd),
     )
     .option(
@@ -62,7 +62,7 @@ export const addPlanFilters = (command: Command): Command =>
     .addOption(
       new Option(
         '--sort <order>',
-        'by place, id, priority, due date or last change; - before it for the other way round',
+        'by position, ID, priority, due date or last change; a leading - reverses the order',
       ).choices(sorts.flatMap(sort => [sort, `-${sort}`])),
     )
 

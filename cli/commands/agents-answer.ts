@@ -30,7 +30,7 @@ export function registerAnswer(agents: Command): void {
       if (ways.length > 1) throw usage('give one of the answer, --option and --decline')
       if (ways.length === 0)
         throw usage('what is the answer?', {
-          hint: 'give it as an argument, by -F file or -F - (stdin), as --option, or leave it to the agent with --decline',
+          hint: 'use an argument, -F FILE, -F - (stdin) or --option, or let the agent decide with --decline',
         })
       const text = option === undefined && !decline ? await messageOf(words, texts) : undefined
       const context = await openContext(answer)

@@ -38,19 +38,19 @@ export function registerMessages(agents: Command): void {
 }
 
 export const settingsApply =
-  'Thoughts and kinds of tools that you have hidden by board settings are left out, but not of the JSON. In a pipe, -f prints each message once it is complete.'
+  'Reasoning and tool kinds that your board settings hide are omitted, except in JSON. In a pipe, -f prints each message when it is complete.'
 
 /** Adds the options that say which messages. */
 export const addMessageOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('--since <when>', "what came after a message's id, a time, or so long ago: 15m").argParser(
+      new Option('--since <when>', 'show messages after a message ID, a time, or a duration ago: 15m').argParser(
         messageBound,
       ),
     )
     .addOption(new Option('--before <when>', 'show earlier messages than this').argParser(messageBound))
     .addOption(
-      new Option('--limit <number>', 'how many at most: the last ones, or with --since the first ones')
+      new Option('--limit <number>', 'maximum number of messages: the last ones, or with --since the first ones')
         .argParser(count)
         .default(100),
     )

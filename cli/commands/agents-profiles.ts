@@ -53,7 +53,7 @@ export function registerProfiles(agents: Command): void {
     .action(async () => {
       const context = await openUserContext(list)
       await context.out.list(await context.client.agentProfiles.list(), columns, {
-        empty: 'No profiles. Make one: board agents profiles add <name> --agent <agent>',
+        empty: 'No profiles. Create one: board agents profiles add <name> --agent <agent>',
       })
     })
   example(list, 'board agents profiles list', 'board agents profiles list --json name,environment')
@@ -68,17 +68,9 @@ export function registerProfiles(agents: Command): void {
  */
 const addOptions = (command: Command): Command =>
   command
-    .option(
-      '--command <command>',
-      "the program in place of the agent's, then each of its arguments (repeat it)",
-      collect,
-    )
+    .option('--command <command>', "program that replaces the agent's, then each of its arguments (repeat it)", collect)
     .option('--arg <arguments>', 'additional argument of the agent (repeatable)', collect)
-    .option(
-      '--env <name>',
-      'a variable that it sets, with its value in the environment of this command (repeat it)',
-      collect,
-    )
+    .option('--env <name>', 'variable to set, with its value from the environment of this command (repeat it)', collect)
     .option('--env-from <file>', 'file with variables as NAME=VALUE lines, or - for stdin')
     .option('--model <model>', 'model of the agent')
     .option('--mode <mode>', 'mode of the agent')
@@ -97,7 +89,7 @@ function registerAdd(profiles: Command): void {
   ).action(async (name: string, { agent, ...options }: Options & { agent: string }) => {
     const context = await openUserContext(add)
     const id = await chosenAgent(context, agent)
-    if (!id) throw usage('a profile is one of an agent', { see: 'board agents providers' })
+    if (!id) throw usage('a profile requires an agent', { see: 'board agents providers' })
     const profile = await context.client.agentProfiles.create({
       name,
       agent: id,
@@ -161,7 +153,11 @@ function registerDelete(profiles: Command): void {
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
       const { id, name } = await resolveAgentProfile(context, wanted)
-      await confirm(context, `Delete profile ${name}? What names it starts no agent then.`, yes)
+      await confirm(
+        context,
+        `Delete profile ${name}? Cards, columns and projects that use the profile then start no agent.`,
+        yes,
+      )
       await context.client.agentProfiles.delete({ id })
       context.out.done(`Deleted profile ${name}.`)
     })

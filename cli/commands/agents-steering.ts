@@ -32,10 +32,10 @@ export function registerSteering(agents: Command): void {
   const retry = starter(
     agents,
     'retry',
-    "Go on with a card's latest session",
-    "Go on with a card's latest session, in a new one where the agent cannot resume.",
+    "Resume a card's latest session",
+    "Resume a card's latest session, or start a new session if the agent cannot resume.",
     (client, place, force) => client.agents.retry({ ...place, force }),
-    'goes on',
+    'continues',
   )
   example(retry, 'board agents retry 12')
   const relaunch = starter(
@@ -51,11 +51,11 @@ export function registerSteering(agents: Command): void {
   const relay = agents
     .command('relay <card>')
     .summary('Hand off to a new session')
-    .description("Have a card's agent hand off a summary to a new session.")
+    .description("Make a card's agent hand off a summary to a new session.")
     .action(async (id: string) => {
       const context = await openContext(relay)
       await inItsProject(context, id, place => context.client.agents.relay(place))
-      context.out.done(`The agent of card ${id} hands over to a fresh session.`)
+      context.out.done(`The agent of card ${id} is handing off to a new session.`)
     })
   example(relay, 'board agents relay 12')
   registerApprove(agents)
@@ -111,7 +111,7 @@ function starter(
     .description(description)
     .option(
       '-w, --wait',
-      'wait until the agent has ended or waits for you, at most --timeout; exit 1 unless it completed',
+      'wait until the agent ends or needs you, for up to --timeout; exit with 1 unless it completed',
     )
     .option('--force', 'start the card even if it is blocked')
     .addOption(reconnectOption())
@@ -148,7 +148,7 @@ async function shownQuestion(
   const { approved, optionId } = answerTo(only, answer)
   const verb = `${approved ? 'Allow' : 'Refuse'}${optionId === undefined ? '' : ` (${optionId})`}`
   if (context.mayAsk && !(await agrees(context, `${verb}: ${title}?`, '--request')))
-    throw new Failure('failure', 'nothing was answered')
+    throw new Failure('failure', 'the question was not answered')
   return only
 }
 

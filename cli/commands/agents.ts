@@ -175,21 +175,23 @@ async function viewed(context: Context, id: string): Promise<void> {
   await printSession(context, session)
   if (session.notBefore !== null && session.status === 'queued')
     context.out.done(
-      `It waits for its usage limit to end, until ${new Date(session.notBefore).toLocaleString('sv')}. At once: board agents retry ${id}`,
+      `The agent waits for its usage limit until ${new Date(session.notBefore).toLocaleString('sv')}. To continue now: board agents retry ${id}`,
     )
   if (session.statusReason === 'blocked')
-    context.out.done(`It starts once nothing blocks its card. At once: board agents retry ${id} --force`)
+    context.out.done(
+      `The agent starts when its card is no longer blocked. To start it now: board agents retry ${id} --force`,
+    )
   if (session.silentSince !== null) sayWhatSilenceMeans(context, session, id)
   for (const question of session.questions) {
     const [title, ...lines] = questionLines(question)
-    for (const line of [`It asks: ${title}`, ...lines]) context.out.done(line)
+    for (const line of [`Question: ${title}`, ...lines]) context.out.done(line)
     if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
     context.out.done(`Answer with: ${answerCommand(question, id)}`)
   }
 }
 
 function sayWhatSilenceMeans({ out }: Context, { statusReason, silentSince }: Session, id: string): void {
-  const since = `It has said nothing since ${new Date(silentSince!).toLocaleTimeString('sv')}`
+  const since = `The agent has been silent since ${new Date(silentSince!).toLocaleTimeString('sv')}`
   if (statusReason !== 'silent') return out.done(`${since}: it might be waiting for its model.`)
   out.done(`${since}, and its processes are idle. It might continue automatically.`)
   out.done(`To see its work: board agents messages ${id}. To end its turn: board cards cancel ${id}`)

@@ -84,7 +84,7 @@ async function prepare(context: Context, path: string, options: Options): Promis
     ...(await Promise.all((options.field ?? []).map(typed))),
   ])
   const hasFields = Object.keys(fields).length > 0
-  if (options.input !== undefined && hasFields) throw usage('--input and fields exclude each other')
+  if (options.input !== undefined && hasFields) throw usage('--input and fields are mutually exclusive')
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
   if (!methods.includes(method)) throw usage(`not a method: ${method}`, { hint: `known: ${methods.join(', ')}` })
   const target = await pathOf(context, path)
@@ -108,7 +108,7 @@ async function pathOf(context: Context, path: string): Promise<string> {
   const { url } = context.connection
   const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
   if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//'))
-    throw usage(`that is another server than ${url}`, { hint: 'give the path only, and --url for another server' })
+    throw usage(`the URL is not on the server ${url}`, { hint: 'give the path only, and --url for another server' })
   const rooted = local.startsWith('/') ? local : local.startsWith('api/') ? `/${local}` : `/api/${local}`
   return rooted.includes('{projectId}') ? rooted.replaceAll('{projectId}', (await context.project()).id) : rooted
 }
@@ -122,7 +122,7 @@ function withQuery(path: string, fields: Record<string, unknown>): string {
 
 function pair(text: string, flag: string): [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw usage(`${flag} wants key=value, not "${text}"`)
+  if (at < 1) throw usage(`${flag} requires key=value, not "${text}"`)
   return [text.slice(0, at), text.slice(at + 1)]
 }
 

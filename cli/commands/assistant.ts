@@ -73,7 +73,7 @@ async function sent(context: Context, content: string, { wait, attach = [], reco
   )
   if (wait)
     return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id, reconnect)
-  context.out.done('Sent. Its answer: board assistant messages')
+  context.out.done('Sent. To read the answer: board assistant messages')
   await context.out.record(message, sentFields)
 }
 

@@ -21,7 +21,7 @@ const columns: Column<SignIn>[] = [
 export async function sessions(command: Command, { end }: { end?: string }): Promise<void> {
   const context = await openUserContext(command)
   if (end === undefined)
-    return context.out.list(await context.client.auth.sessions(), columns, { empty: 'You are signed in nowhere.' })
+    return context.out.list(await context.client.auth.sessions(), columns, { empty: 'You have no sign-ins.' })
   await context.client.auth.endSession({ id: end })
   context.out.done(`Ended sign-in ${end}.`)
 }

@@ -25,7 +25,7 @@ export interface SignedIn {
 export async function setup(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
   if ((await context.client.auth.status()).hasUsers)
-    throw new Failure('conflict', 'the first user exists already', {
+    throw new Failure('conflict', 'the first user already exists', {
       hint: 'sign in with: board auth login, or create an account with: board auth register',
     })
   const email = options.email ?? (await ask(context, 'Email', '--email'))
@@ -87,7 +87,7 @@ export async function logout(command: Command): Promise<void> {
       .auth.logout()
       .catch(error => {
         if (!(error instanceof ApiFailure && error.status === 401))
-          context.out.warn(`the server was not told: ${(error as Error).message}`)
+          context.out.warn(`the server could not revoke the token: ${(error as Error).message}`)
       })
   }
   await changeProfile(name, { token: undefined, tokenOrigin: undefined, email: undefined })
@@ -116,7 +116,7 @@ export async function newPassword(context: Context, options: SignOptions): Promi
 /** Makes sure that the server takes the token. An API key can't ask who it is, so it asks for anything. */
 async function checked(connection: Connection, token: string): Promise<SignedIn> {
   if (!/^svc_(ak|st)_\S+$/.test(token))
-    throw usage('that is not a token', { hint: 'it starts with svc_ak_ or svc_st_' })
+    throw usage('the text is not a token', { hint: 'a token starts with svc_ak_ or svc_st_' })
   if (!token.startsWith('svc_ak_')) return { token, user: await createClient({ ...connection, token }).auth.me() }
   const { status } = await send({ ...connection, token }, 'GET', '/api/external/projects/1/boards')
   if (status === 401)

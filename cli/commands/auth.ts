@@ -29,7 +29,7 @@ function registerSetup(command: Command, verb: Verb): void {
   )
     .addHelpText(
       'after',
-      '\nA server that listens beyond loopback wants the code that it printed at its\nstart: from BOARD_SETUP_CODE, or it is asked for.',
+      '\nA server that listens beyond loopback requires the setup code that it printed at\nstartup. Set BOARD_SETUP_CODE, or enter the code when prompted.',
     )
     .action((options: SignOptions) => setup(command, options))
 }

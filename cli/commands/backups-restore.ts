@@ -56,7 +56,7 @@ export function registerVerify(backups: Command): void {
           see: 'board backups list',
         })
       await out.record(await verified(verify, out, file), verifiedFields)
-      out.done('The backup is good.')
+      out.done('The backup is valid.')
     })
   example(
     verify,
@@ -161,7 +161,7 @@ async function known({ client }: Context, filename: string): Promise<Backup> {
       see: 'board backups list',
     })
   if (!backup.verified)
-    throw new Failure('conflict', `${filename} is not a whole backup`, { see: 'board backups list' })
+    throw new Failure('conflict', `${filename} is not a complete backup`, { see: 'board backups list' })
   return backup
 }
 
@@ -213,7 +213,7 @@ async function restoreHere(
 
 async function told(out: Out, restored: Restored): Promise<void> {
   out.done(
-    `Restored ${restored.filename}.${restored.keptAs === null ? '' : ` What was there is kept as ${restored.keptAs}.`}`,
+    `Restored ${restored.filename}.${restored.keptAs === null ? '' : ` The previous data is kept as ${restored.keptAs}.`}`,
   )
   await out.record(restored, [
     { name: 'filename', style: 'id', value: each => each.filename },

@@ -18,7 +18,7 @@ export function register(backups: Command): void {
     .action(async () => {
       const context = await openContext(list)
       await context.out.list(await context.client.backups.list(), columns, {
-        empty: 'No backups. Make one: board backups create',
+        empty: 'No backups. Create one: board backups create',
       })
     })
   example(list, 'board backups list', "board backups list --jq '.[0].createdAt'")
@@ -110,7 +110,7 @@ function registerDelete(backups: Command): void {
         throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })
       const context = await openUserContext(command)
       const filenames = keep === undefined ? wanted : beyond(await context.client.backups.list(), keep)
-      if (filenames.length === 0) return context.out.done('There are no more than that.')
+      if (filenames.length === 0) return context.out.done('There are no older backups to delete.')
       await confirm(
         context,
         filenames.length === 1 ? `Delete ${filenames[0]}?` : `Delete ${filenames.length} backups?`,

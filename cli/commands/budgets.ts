@@ -78,12 +78,10 @@ function registerSet(budgets: Command): void {
       'Create or change the budget of a project, a card, an organization or a credential: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. A budget with the same unit and period is changed. Usage since the start of the period counts. At 80 %, people are notified. At 100 %, agents wait, and continue when you raise or delete the budget, or its next period starts.',
     )
     .addOption(
-      new Option('--limit <amount>', 'how much: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
+      new Option('--limit <amount>', 'amount: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
     )
     .addOption(new Option('--unit <unit>', 'unit of the limit').choices(units).default('usd'))
-    .addOption(
-      new Option('--period <period>', 'in which time; days and months of UTC').choices(periods).default('month'),
-    )
+    .addOption(new Option('--period <period>', 'period of the limit, in UTC').choices(periods).default('month'))
     .action(async (scope: string, { limit, unit, period }: SetOptions) => {
       const context = await openUserContext(set)
       const { client, out } = context
@@ -95,7 +93,7 @@ function registerSet(budgets: Command): void {
         ? await client.budgets.update({ id: present.id, limit })
         : await client.budgets.create({ ...of, unit, limit, period })
       await out.record(budget, columns)
-      if (budget.state === 'exhausted') out.done('It is used up already: what it bounds waits.')
+      if (budget.state === 'exhausted') out.done('The budget is already used up, and its agents are paused.')
     })
   example(
     set,
@@ -135,7 +133,7 @@ async function scopeOf(context: Context, text: string): Promise<{ scope: Budget[
     return { scope: 'organization', scopeId: (await resolveOrganization(context, name)).id }
   if (kind === 'credential' && name)
     return { scope: 'credential', scopeId: (await resolveCredential(context, name)).id }
-  throw usage(`"${text}" says not what the budget is for`, {
+  throw usage(`"${text}" is not a budget scope`, {
     hint: 'give project, project:NAME, card:ID, org:NAME or credential:NAME',
     see: 'board budgets set --help',
   })

@@ -80,7 +80,7 @@ export function registerVerbs(cards: Command): void {
     .option('--no-worktree', "run the agent in the project's folder")
     .option(
       '--run',
-      'start its agent, in the first active column unless --column names one; with --start-at at that time',
+      'start its agent in the first active column, or in that of --column; with --start-at, at that time',
     )
     .option('--force', 'ignore the limit of the column')
     .addOption(
@@ -101,12 +101,12 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '--from <file>',
-        'many cards: one JSON object a line with title, prompt, column, labels, priority, due, estimate, assignees, agent, profile, model, mode, effort, useWorktree; - for stdin',
+        'many cards: one JSON object per line with title, prompt, column, labels, priority, due, estimate, assignees, agent, profile, model, mode, effort, useWorktree; - for stdin',
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
     .action(async (title: string | undefined, options: AddOptions) => {
       if (options.from === undefined) return addOne(await openContext(add), title, options)
-      if (title !== undefined) throw usage('--from holds the titles', { hint: `leave out "${title}"` })
+      if (title !== undefined) throw usage('--from holds the titles', { hint: `omit "${title}"` })
       await addMany(await openContext(add), options.from, options)
     })
   example(add, ...examples)
@@ -137,7 +137,7 @@ async function addWith(context: Context, title: string | undefined, prompt: stri
     options,
     columnFinder(context, projectId),
   )
-  context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
+  context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} already has this title.`)
   if (isNew && made.startAt && !options.run)
     context.out.done(
       `The card starts automatically only in an active column: board cards move ${made.id} --to <column>`,

@@ -56,7 +56,7 @@ export function registerVerbs(cards: Command): void {
       const context = await openContext(push)
       const pushed = await inItsProject(context, id, place => context.client.branches.push({ ...place, ...options }))
       const { branch, remote } = pushed
-      context.out.done(pushed.pushed ? `Pushed ${branch} to ${remote}.` : `${remote} has all of ${branch} already.`)
+      context.out.done(pushed.pushed ? `Pushed ${branch} to ${remote}.` : `${remote} is up to date with ${branch}.`)
       await context.out.record(pushed, pushedFields)
     })
   example(push, 'board cards push 12', 'board cards push 12 --force', 'board cards push 12 --repository lib')
@@ -95,7 +95,7 @@ export function registerVerbs(cards: Command): void {
 function registerRepositories(cards: Command): void {
   const repositories = cards
     .command('repositories <card>')
-    .summary("Show what a card has in each of its project's repositories")
+    .summary("Show a card's changes in each repository of its project")
     .description(
       'Show the branch of a card and its changed lines in each repository of the project. To add a repository: board projects edit --add-repository',
     )

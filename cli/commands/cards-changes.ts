@@ -39,9 +39,7 @@ export function registerVerbs(cards: Command): void {
       repositoryOption("in which of the project's repositories (default: home, that of its folder)").conflicts('web'),
     )
     .addOption(
-      new Option('--web', 'open it in your browser, where it can be reviewed; in a pipe, print its address').conflicts(
-        'stat',
-      ),
+      new Option('--web', 'open the diff in your browser to review it; in a pipe, print the address').conflicts('stat'),
     )
     .action(async (id: string, { stat, web, since, repository }: DiffOptions) => {
       if (since !== undefined && !/^[1-9]\d{0,14}$/.test(since))
@@ -94,7 +92,7 @@ function registerApproval(cards: Command): void {
       const { out } = context
       const told = await inItsProject(context, id, place => context.client.agents.summary(place))
       if (out.json) return out.record(told, [{ name: 'summary', value: ({ summary }) => summary }])
-      if (told.summary === '') return out.done(`No agent has said anything on card ${id}.`)
+      if (told.summary === '') return out.done(`Card ${id} has no messages from an agent.`)
       await out.text((out.terminal.stdout ? harmless(told.summary, true) : told.summary).replace(/\n?$/, '\n'))
     })
   example(summary, 'board cards summary 12')
@@ -120,5 +118,5 @@ async function printDiff({ out }: Context, diff: Diff, stat: boolean | undefined
     out.done(
       `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted.`,
     )
-  if (diff.truncated) out.warn('the diff is too large; this is its beginning')
+  if (diff.truncated) out.warn('the diff is too large; only its first part is shown')
 }

@@ -26,14 +26,14 @@ export function registerVerbs(cards: Command): void {
   example(complete, 'board cards complete 12')
   const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
     '--dry-run',
-    'only say what would be archived',
+    'show the cards without archiving them',
   )
   example(archive, 'board cards archive 12 13', 'board cards list -c done --all -q | board cards archive -')
   example(
     verb(
       cards,
       'unarchive',
-      'Bring archived cards back',
+      'Restore archived cards',
       ({ client }, place, force) => client.cards.unarchive({ ...place, force }),
       'unarchived',
     ).option('--force', 'ignore the limit of the column'),
@@ -76,7 +76,7 @@ function registerDelete(cards: Command): void {
     .description('Delete cards. You can restore them for 30 days. - reads IDs from stdin.')
     .option(
       '-f, --force',
-      'also when the worktree holds work that nothing else holds, of which a patch is kept, or other cards wait for it',
+      'delete the card even if its worktree has unsaved work, of which a patch is kept, or it blocks other cards',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')

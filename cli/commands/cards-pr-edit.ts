@@ -110,8 +110,8 @@ async function change({ client, out }: Context, id: string, wanted: Change): Pro
   if (notTaken.length === 0) out.done(`Changed #${pull.number} of card ${id}.`)
   await out.record(pull, pullFields)
   if (notTaken.length > 0)
-    throw new Failure('failure', `the forge did not take all of it: ${harmless(notTaken.join(' '))}`, {
-      hint: `what else was asked for is done; look at it: board cards pr view ${id} --web`,
+    throw new Failure('failure', `the forge rejected some of the changes: ${harmless(notTaken.join(' '))}`, {
+      hint: `the other changes were applied; to check:  board cards pr view ${id} --web`,
     })
 }
 

@@ -141,7 +141,8 @@ function registerView(pr: Command): void {
 }
 
 async function openOnForge({ out }: Context, { url }: Pull): Promise<void> {
-  if (url === null || !/^https?:/.test(url)) throw usage('the forge has not said yet where the pull request is')
+  if (url === null || !/^https?:/.test(url))
+    throw usage('the forge has not reported the address of the pull request yet')
   if (out.json) return out.record({ url }, [])
   if (out.terminal.stdout && (await openBrowser(url))) return out.done(`Opened ${url}`)
   out.line(url)
@@ -153,7 +154,9 @@ function registerList(pr: Command): void {
     .summary("List a project's pull requests")
     .description("List the pull requests of a project's cards as the board read them last, newest first.")
     .addOption(
-      new Option('-s, --state <state>', 'only those').choices(['open', 'merged', 'closed', 'all']).default('open'),
+      new Option('-s, --state <state>', 'show only pull requests in this state')
+        .choices(['open', 'merged', 'closed', 'all'])
+        .default('open'),
     )
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(50))
     .action(async (options: { state: State; limit: number }) => {
@@ -189,7 +192,7 @@ function registerMerge(pr: Command): void {
       out.done(
         pull.state === 'merged'
           ? `Merged #${pull.number} into ${pull.base}.`
-          : `#${pull.number} is merged as soon as the forge lets it. Checks: ${checksOf(pull) ?? 'none'}.`,
+          : `#${pull.number} will be merged as soon as the forge allows it. Checks: ${checksOf(pull) ?? 'none'}.`,
       )
       await out.record(pull, pullFields)
     })

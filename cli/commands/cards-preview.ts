@@ -56,7 +56,7 @@ export function registerVerbs(cards: Command): void {
         }
         if (stop) {
           await previews.stop(place)
-          return context.out.did({ cardId: place.cardId }, `Ended the preview of card ${place.cardId}.`)
+          return context.out.did({ cardId: place.cardId }, `Stopped the preview of card ${place.cardId}.`)
         }
         await servePreview(context, place, open === true)
       })
@@ -78,7 +78,7 @@ async function servePreview(context: Context, place: CardPlace, isOpened: boolea
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
   try {
     const begun = await context.client.previews.start(place)
-    context.out.done(`Starting the preview of card ${place.cardId}. Ctrl-C ends it.`)
+    context.out.done(`Starting the preview of card ${place.cardId}. Ctrl-C stops it.`)
     const last = await watchPreview(context, place, begun, { isOpened, signal: interrupted.signal })
     if (last?.status === 'failed') throw failureOf(context, place, last)
     if (!last) await context.client.previews.stop(place)
@@ -120,7 +120,7 @@ async function watchPreview(
       isUnreachable = false
     } catch (error) {
       if (exitOf(error) !== 'unreachable') throw error
-      if (!isUnreachable) context.out.done('The server does not answer; trying again ...')
+      if (!isUnreachable) context.out.done('The server does not answer; retrying ...')
       isUnreachable = true
     }
   }
@@ -139,7 +139,7 @@ async function showAddress(context: Context, place: CardPlace, preview: Preview,
   else out.line(url)
   if (hasBrowser) return
   if (isOpened && isHere)
-    out.done('There is no browser to open. Open that address yourself, or specify a browser in BROWSER.')
+    out.done('There is no browser to open. Open the address yourself, or specify a browser in BROWSER.')
   out.done('The address works once, within two minutes. For another one, run this command again.')
   if (isHere) return
   const forwarded = `${preview.port}:${new URL(url).hostname}:${preview.port}`

@@ -119,7 +119,7 @@ async function readAdded({ message, file, repository, line, side, comments: list
   const comments = read.map(comment => ({ repository, ...comment }))
   if (file === undefined) return { body: message, comments }
   if (line === undefined || message === undefined)
-    throw usage(`${line === undefined ? 'which line?' : 'what do you say of it?'}`, {
+    throw usage(`${line === undefined ? 'which line?' : 'the comment has no text'}`, {
       hint: 'for example: --file src/a.ts --line 12 -m "Why twice?"',
     })
   return {
@@ -134,7 +134,7 @@ async function perform(context: Context, place: CardPlace, options: ReviewOption
   const isAdding = added.body !== undefined || added.comments.length > 0
   if (options.drop) {
     await client.reviews.putDraft({ ...place, body: '', comments: [] })
-    if (!isAdding) return out.done(`Your draft for card ${place.cardId} is dropped.`)
+    if (!isAdding) return out.done(`Your draft for card ${place.cardId} was discarded.`)
   }
   if (verdict) return isAdding ? sendWith(context, place, verdict, added) : send(context, place, verdict)
   if (!isAdding) return show(context, place, options)
@@ -186,7 +186,7 @@ async function send({ client, out }: Context, place: CardPlace, verdict: Verdict
   const review = await client.reviews.create({ ...place, verdict })
   const said = {
     comment: `Sent with ${counted(review.comments.length)}.`,
-    approve: `Card ${place.cardId} is approved.`,
+    approve: `Approved card ${place.cardId}.`,
     request_changes: `The agent of card ${place.cardId} received ${counted(review.comments.length)}.`,
   }
   out.done(said[verdict])

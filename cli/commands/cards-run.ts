@@ -95,7 +95,7 @@ async function started(context: Context, ids: string[], { wait, follow, force, r
   if (!wait) return bulk(context, ids, run, options)
   const { places, failure } = await eachPlace(context, ids, run, options)
   context.out.done(
-    `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C ends the waiting, not the agents.`,
+    `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C stops the wait, not the agents.`,
   )
   await untilDone(context, places, reconnect)
   if (failure !== undefined) throw failure

@@ -102,7 +102,7 @@ async function perform(
   const body = (await mentions(context, place, options.mention)) + text
   if (options.edit !== undefined) {
     const edited = await client.comments.update({ ...place, commentId: idOf(options.edit), body })
-    out.done(`Comment ${edited.id} is changed.`)
+    out.done(`Changed comment ${edited.id}.`)
     return out.record(edited, commentColumns)
   }
   const made = await client.comments.create({ ...place, body })
@@ -119,7 +119,7 @@ async function remove(
   if (text !== undefined) throw usage('--delete takes no text')
   await confirm(context, `Delete comment ${commentId} of card ${place.cardId}?`, yes)
   await context.client.comments.delete({ ...place, commentId })
-  context.out.done(`Comment ${commentId} is deleted.`)
+  context.out.done(`Deleted comment ${commentId}.`)
 }
 
 /** Returns `@[name](id)` for each person, as a prefix of the comment. */

@@ -16,7 +16,7 @@ const fields: Column<Place>[] = [
   { name: 'id', style: 'id', value: card => card.id },
   { name: 'useWorktree', value: card => card.useWorktree },
   { name: 'gitBranch', value: card => card.gitBranch },
-  { name: 'managed', header: 'Made by the board', value: card => card.managed },
+  { name: 'managed', header: 'Created by the board', value: card => card.managed },
   { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
 ]
 
@@ -99,8 +99,8 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
       see: `board agents view ${id}`,
     })
   const top = await topLevelOf(process.cwd())
-  if (top === undefined) throw usage('the working folder is in no Git repository')
-  if (!(await isBranchName(top, branch))) throw new Failure('failure', 'the server names a branch that cannot be one')
+  if (top === undefined) throw usage('the working folder is not in a Git repository')
+  if (!(await isBranchName(top, branch))) throw new Failure('failure', 'the server sent an invalid branch name')
   const { code, stdout, stderr } = await git(top, 'status', '--porcelain', '--untracked-files=no')
   if (code !== 0) throw gitFailure(stderr)
   if (stdout !== '')
@@ -166,9 +166,7 @@ async function tellOfMore({ client, out }: Context, place: CardPlace, top: strin
   )
   const { filesChanged, insertions, deletions } = more[1].stats
   if (code === 0 && [filesChanged, insertions, deletions].some((number, at) => number !== numbers[at]))
-    out.warn(
-      `card ${place.cardId} has changes that are in no commit; all of its changes: board cards diff ${place.cardId}`,
-    )
+    out.warn(`card ${place.cardId} has uncommitted changes; to see all changes: board cards diff ${place.cardId}`)
 }
 
 async function must(top: string, ...args: string[]): Promise<void> {

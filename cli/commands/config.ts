@@ -9,9 +9,9 @@ import { nearest } from '../output/text.ts'
 
 const keys = Object.keys(configKeys)
 const ownCommands = `
-Own keys of board ui stand in the conf file, as a list of commands for your shell. What they are about is in their
-environment: BOARD_CARD_ID, BOARD_CARD_IDS (all that are selected), BOARD_CARD_TITLE, BOARD_CARD_STATUS,
-BOARD_CARD_COLUMN, BOARD_CARD_BRANCH, BOARD_PROJECT, BOARD_PROJECT_NAME and BOARD_URL.
+To add keys to board ui, list shell commands in the configuration file. Each
+command gets the variables BOARD_CARD_ID, BOARD_CARD_IDS (all selected cards),
+BOARD_CARD_TITLE, BOARD_CARD_STATUS, BOARD_CARD_COLUMN, BOARD_CARD_BRANCH, BOARD_PROJECT, BOARD_PROJECT_NAME and BOARD_URL.
   "commands": [
     {"key": "ctrl+t", "name": "Run the tests", "run": "npm test"},
     {"key": "b", "name": "Notify", "run": "notify-send \\"$BOARD_CARD_TITLE\\"", "background": true}

@@ -157,7 +157,7 @@ async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOpt
     headerEnv.map(text => {
       const [, name, variable] = /^([^=\s]+)=([A-Za-z_]\w*)$/.exec(text) ?? []
       if (name === undefined || variable === undefined)
-        throw usage('--header-env wants the name of a header, = and the name of a variable', {
+        throw usage('--header-env requires the name of a header, = and the name of a variable', {
           hint: 'for example: --header-env X-Team=TEAM_TOKEN',
         })
       return [name, environmentValue(variable, '--header-env')]
@@ -205,7 +205,7 @@ function registerEdit(credentials: Command): void {
     .option('--name <name>', 'new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
     .addOption(
-      new Option('--slots <number>', 'how many agents work with it at once; none for any number').argParser(
+      new Option('--slots <number>', 'maximum number of concurrent agents; none for no limit').argParser(
         orWord('none', count),
       ),
     )

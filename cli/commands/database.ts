@@ -94,8 +94,8 @@ async function run(
   )
   out.done(
     to === undefined
-      ? `The board is in ${dataDir} now. Serve it: board serve`
-      : `The board is on ${url} now${moved.keptAs === null ? '' : `; what was here is kept as ${moved.keptAs}`}. Serve it on each machine with the same BOARD_SECRET_KEY, here the content of secret.key: board serve --database ${url}`,
+      ? `The board is now in ${dataDir}. To serve it: board serve`
+      : `The board is on ${url} now${moved.keptAs === null ? '' : `; the previous data is kept as ${moved.keptAs}`}. Serve it on each machine with the same BOARD_SECRET_KEY, here the content of secret.key: board serve --database ${url}`,
   )
 }
 

@@ -81,7 +81,7 @@ const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
 
 async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
   if (isStdoutBroken()) return
-  if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
+  if (message.type === 'resync') out.warn('the server no longer has all events since then; some are missing')
   if (exec !== undefined) return runForEvent(exec, message, connection.url, out)
   if (out.json || out.quiet || out.terminal.stdout) return out.row(message, columns)
   return out.value(message, true)
@@ -107,6 +107,6 @@ function filterOf(types: readonly string[]): (type: string) => boolean {
 }
 
 function seqOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw usage(`--since wants the seq of an event, not "${text}"`)
+  if (!/^\d{1,15}$/.test(text)) throw usage(`--since requires the seq of an event, not "${text}"`)
   return Number(text)
 }

@@ -64,7 +64,7 @@ async function list(context: Context, path: string | undefined): Promise<void> {
     await out.list(entries, path === undefined ? roots : columns, {
       empty: path === undefined ? 'There are no folders that you can access.' : 'The folder is empty.',
     })
-  if (truncated) out.warn(`the folder holds more; these are ${entries.length}`)
+  if (truncated) out.warn(`the folder has more entries; these are the first ${entries.length}`)
 }
 
 async function print(context: Context, path: string, output: string | undefined): Promise<void> {

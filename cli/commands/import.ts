@@ -47,7 +47,7 @@ export function register(command: Command): void {
     .addArgument(
       new Argument(
         '<format>',
-        'board: what board export wrote; trello: a board that Trello exported as JSON; github: what gh issue list --json printed; markdown: task lists',
+        'board: output of board export; trello: JSON export of a Trello board; github: output of gh issue list --json; markdown: task lists',
       ).choices(ImportFormat.options),
     )
     .argument('<file>', 'the file, - for stdin')
@@ -169,7 +169,7 @@ async function confirmNew(
   if (here)
     await confirm(
       context,
-      `This is project ${here.id} "${here.name}" (into it: -P ${here.id}). Make a new one of the file?`,
+      `This is project ${here.id} "${here.name}" (into it: -P ${here.id}). Create a new project from the file?`,
       yes,
     )
 }

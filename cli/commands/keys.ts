@@ -52,7 +52,7 @@ export function register(keys: Command): void {
       await context.out.list(
         found.filter(key => scope === undefined || key.scope === scope),
         columns,
-        { empty: 'No API keys. Make one: board keys create <name>' },
+        { empty: 'No API keys. Create one: board keys create <name>' },
       )
     })
   example(list, 'board keys list', 'board keys list --json name,lastUsedAt')
@@ -82,10 +82,9 @@ function registerCreate(keys: Command): void {
     )
     .option('--org <organization>', 'with --scope organization: name or ID of the organization')
     .addOption(
-      new Option(
-        '--expires <when>',
-        'when it ends: a number of days, at most 366d, or a date (default: 90d)',
-      ).argParser(expiry),
+      new Option('--expires <when>', 'expiration: a number of days, up to 366d, or a date (default: 90d)').argParser(
+        expiry,
+      ),
     )
     .action(async (name: string, options: CreateOptions) => {
       const context = await openUserContext(create)
@@ -134,7 +133,7 @@ function registerRotate(keys: Command): void {
     .addOption(
       new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d')
         .argParser(durationSecs)
-        .default(0, 'not at all'),
+        .default(0, 'the old key expires immediately'),
     )
     .action(async (wanted: string, { grace }: { grace: number }) => {
       const context = await openUserContext(rotate)

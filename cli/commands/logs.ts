@@ -49,7 +49,7 @@ export function register(logs: Command): void {
         new Option('--limit <number>', 'maximum number of results, newest first').argParser(count).default(100),
       )
       .addOption(
-        new Option('--since <when>', 'only what came after a time, or in so long a time: 15m').argParser(pastTime),
+        new Option('--since <when>', 'show only entries after a time, or within a duration: 15m').argParser(pastTime),
       )
       .option('--audit', 'show the audit log (super_admins only)')
       .option('--actor <name>', 'with --audit: part of the email of the author')

@@ -65,7 +65,7 @@ export function registerMember(orgs: Command): void {
       const { id } = await resolveOrganization(context, wanted)
       const { userId } = pickPerson('member', await context.client.organizations.listMembers({ id }), email, see)
       const changed = await context.client.organizations.updateMember({ id, userId, role })
-      await context.out.did(changed, `${changed.email} has the role ${role} now.`)
+      await context.out.did(changed, `${changed.email} now has the role ${role}.`)
     })
   example(set, 'board orgs member set acme ada@example.com admin')
   registerRemove(member)

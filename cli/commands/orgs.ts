@@ -98,7 +98,7 @@ function registerCredential(orgs: Command): void {
       await context.out.did(
         organization,
         organization.defaultCredentialId === null
-          ? `Organization ${id} has no default credential now.`
+          ? `Removed the default credential of organization ${id}.`
           : `Organization ${id} uses credential ${organization.defaultCredentialId}.`,
       )
     })

@@ -55,7 +55,7 @@ async function createIn(
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.code !== 'PATH_NOT_FOUND') throw error
     const created = await client.projects.create({ ...project, createFolder: true })
-    out.done(`Made the folder ${created.path}.`)
+    out.done(`Created the folder ${created.path}.`)
     return created
   }
 }

@@ -104,7 +104,7 @@ const addTroubleOptions = (edit: Command): Command =>
       ).choices(OnSilence.options),
     )
     .addOption(
-      new Option('--slots <number>', 'how many of its agents work at once; none for any number').argParser(
+      new Option('--slots <number>', 'maximum number of concurrent agents; none for no limit').argParser(
         orWord('none', count),
       ),
     )

@@ -62,31 +62,27 @@ const fields: Column<Forge>[] = [
 export function registerForge(projects: Command): void {
   const forge = projects
     .command('forge [project]')
-    .summary("Show or change where a project's work is reviewed and merged")
+    .summary("Show or change a project's forge")
     .description(
       "Show or change the forge of a project (default: the current one): GitHub, GitLab, Gitea or Forgejo, selected by the Git remote, or another one by a command. Its token is one of your credentials (board credentials add --provider github). The board sends it only to the credential's own address.",
     )
     .addOption(
-      new Option('--kind <forge>', "which forge; auto: as the credential or the remote's address says").choices([
-        ...ForgeKind.options,
-        'auto',
-      ]),
+      new Option(
+        '--kind <forge>',
+        "kind of the forge; auto: detect it from the credential or the remote's URL",
+      ).choices([...ForgeKind.options, 'auto']),
     )
-    .option(
-      '--remote <name>',
-      'the Git remote that work is pushed to; auto: the one that the branch follows, or origin',
-    )
-    .option('--base <branch>', "branch that work is merged into; auto: the forge's default branch")
+    .option('--remote <name>', 'Git remote to push to; auto: the upstream of the branch, or origin')
+    .option('--base <branch>', "target branch of merges; auto: the forge's default branch")
     .option('--credential <credential>', 'credential with the token (name or ID); none: no credential')
     .option('--command <command>', 'with --kind command: program for the forge; none: no program')
     .addOption(new Option('--merge-method <how>', 'merge method of pull requests').choices(MergeMethod.options))
     .option('--auto-merge', 'merge new pull requests as soon as the forge allows it')
     .option('--no-auto-merge', 'turn off automatic merges')
     .addOption(
-      new Option(
-        '--max-rounds <number>',
-        'how often an agent is sent back to its work on one pull request; 0 for never',
-      ).argParser(roundsOf),
+      new Option('--max-rounds <number>', 'maximum number of feedback rounds per pull request; 0 for none').argParser(
+        roundsOf,
+      ),
     )
     .option('--issue-label <label>', 'label of issues that become cards; none: no issues')
     .option('--issue-comments', 'copy comments between issues and cards')

@@ -41,7 +41,7 @@ export function registerIssues(projects: Command): void {
         cursor = Number(page.nextCursor)
       }
       await context.out.list(items, columns, { empty: whyNone(state) })
-      if (state?.problem) context.out.done(`The forge could not be asked: ${state.problem}`)
+      if (state?.problem) context.out.done(`Synchronization failed: ${state.problem}`)
     })
   example(
     issues,
@@ -54,7 +54,7 @@ export function registerIssues(projects: Command): void {
 const outcomeOf = ({ imported, updated, closed, reopened, received, sent, failed }: Synced): string =>
   [
     `${imported} new, ${updated} cards changed, ${closed} issues closed, ${reopened} reopened, ${received} comments received, ${sent} sent.`,
-    ...(failed > 0 ? [`${failed} issues failed; they are tried again.`] : []),
+    ...(failed > 0 ? [`${failed} issues failed. The board retries them.`] : []),
   ].join(' ')
 
 const whyNone = (sync: Found['sync'] | undefined): string =>

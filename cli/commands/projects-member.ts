@@ -113,7 +113,7 @@ function registerSet(member: Command): void {
           see,
         })
       const changed = await context.client.members.update({ projectId, userId, role })
-      await context.out.did(changed, `${email} has the role ${role} now.`)
+      await context.out.did(changed, `${email} now has the role ${role}.`)
     })
   example(set, 'board projects member set ada@example.com viewer')
 }

@@ -40,14 +40,14 @@ const fields: Column<Sandbox>[] = [
 
 export function registerSandbox(projects: Command): void {
   const sandbox = addBoundOptions(projects.command('sandbox [project]'))
-    .summary("Show or change what a project's agents are kept apart by")
+    .summary("Show or change the sandbox of a project's agents")
     .description(
       "Show or change the sandbox of a project's agents (default: the current project). In the sandbox, an agent sees the system, the project and its own state, and can change only its worktree. Allowed monitors and scripts run outside. Running sessions keep their settings. board doctor shows the default limits.",
     )
     .addOption(
       new Option(
         '--walls <which>',
-        'server: as the server is set; require: an agent that cannot be kept apart does not start; off: none',
+        'server: default of the server; require: agents start only in a sandbox; off: no sandbox',
       ).choices(['server', 'require', 'off']),
     )
     .addOption(
@@ -58,7 +58,7 @@ export function registerSandbox(projects: Command): void {
     )
     .option(
       '--allow <host>',
-      'one more host that agents reach with --network listed: example.org, *.example.org, example.org:8443 (repeat it; none takes all away)',
+      'additional host for --network listed: example.org, *.example.org, example.org:8443 (repeat it; none removes all)',
       collect,
     )
     .option('--disallow <host>', 'host to remove from the list (repeatable)', collect)
@@ -83,7 +83,7 @@ export function registerSandbox(projects: Command): void {
       })
       await context.out.did(
         edited,
-        `Changed the sandbox of project ${id}. It holds from the next start of an agent on.`,
+        `Changed the sandbox of project ${id}. The change applies to future starts of agents.`,
       )
     })
   example(
@@ -102,7 +102,7 @@ const addBoundOptions = (command: Command): Command =>
     .option('--max-processes <number>', 'maximum processes of a session; none for the default', orWord('none', countOf))
     .option(
       '--max-file <size>',
-      'the size of each file that it writes: 2G; none for no bound',
+      'maximum size of each written file: 2G; none for no limit',
       orWord('none', megabytesOf),
     )
     .option('--max-time <time>', 'maximum time of a session: 2h; none: no limit', orWord('none', minutesOf))

@@ -42,7 +42,7 @@ async function clearProject(command: Command): Promise<void> {
   await out.did(
     { id: null, name: null, profile: profile ?? null },
     isNamed
-      ? `Profile ${profile} names no project any more: the working folder chooses it.`
-      : 'No profile names a project.',
+      ? `Profile ${profile} no longer selects a project. The working folder selects it.`
+      : 'No profile selects a project.',
   )
 }

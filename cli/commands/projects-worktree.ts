@@ -56,18 +56,14 @@ export function registerWorktree(projects: Command): void {
     )
     .option(
       '--setup <command>',
-      'runs once in a new worktree, such as "npm ci"; none, or board.json for what that says',
+      'command that runs once in a new worktree, for example "npm ci"; none, or board.json for its value',
     )
     .option('--before-run <command>', 'command before each session')
     .option('--after-run <command>', 'command after each session, before the card is completed')
     .option('--cleanup <command>', 'command before a worktree is removed')
     .option('--preview <command>', 'command that serves the worktree at $BOARD_PORT for a preview')
     .option('--subfolder <folder>', 'folder in the project where agents work: packages/web')
-    .option(
-      '--ports <number>',
-      'how many ports each card has for itself: BOARD_PORT, BOARD_PORT_2, ...',
-      orWord(inherited, portsOf),
-    )
+    .option('--ports <number>', 'number of ports per card: BOARD_PORT, BOARD_PORT_2, ...', orWord(inherited, portsOf))
     .option(
       '--max-time <time>',
       'maximum time for each command except the preview, for example 30m',
@@ -75,7 +71,7 @@ export function registerWorktree(projects: Command): void {
     )
     .option(
       '--copy <pattern>',
-      'pattern of ignored files that each new worktree gets a copy of, in the syntax of .gitignore: .env, !test.env. Repeat the option for more patterns; none removes them',
+      'pattern of ignored files to copy to each new worktree, in the syntax of .gitignore: .env, !test.env. Repeat the option for more patterns; none removes them',
       collect,
     )
     .option('--agree', 'agree to the current version of board.json')
@@ -86,14 +82,14 @@ export function registerWorktree(projects: Command): void {
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
       if (Object.keys(options).length > 0) {
         const edited = await context.client.projects.update({ id, worktree: changeOf(options) })
-        const message = `Changed the worktrees of project ${id}. It holds from the next start on.`
+        const message = `Changed the worktrees of project ${id}. The change applies to future starts.`
         // With --json, one record is printed: the last one.
         if (agree || withdraw) context.out.done(message)
         else await context.out.did(edited.worktree, message)
       }
       if (withdraw) {
         await context.client.projects.withdrawAgreement({ id })
-        await context.out.did({ id }, 'Withdrew the agreement. board.json is not used any more.')
+        await context.out.did({ id }, 'Withdrew the agreement. board.json is no longer used.')
       }
       if (agree) return agreeTo(context, id, yes)
       if (Object.keys(options).length === 0 && !withdraw) return show(context, id)
@@ -130,7 +126,7 @@ async function agreeTo(context: Context, id: string, yes: boolean | undefined): 
   if (yes) context.out.doneLines(terms)
   await confirm(context, `Allow the cards of project ${id} to run these commands?`, yes, terms)
   const agreed = await context.client.projects.agreeToBoardFile({ id, version })
-  await context.out.did(agreed.effective, 'Agreed. It holds from the next start of an agent on.')
+  await context.out.did(agreed.effective, 'Agreed to board.json for future starts of agents.')
 }
 
 /**
@@ -144,7 +140,7 @@ const termsOf = (settings: Effective): string =>
     ...(settings.subfolder === '' ? [] : [`works in: ${settings.subfolder}`]),
   ]
     .map(term => term.replaceAll(/[\r\n]+/g, '\n    '))
-    .join('\n') || 'It runs no command and copies nothing.'
+    .join('\n') || 'No commands run, and no files are copied.'
 
 const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
   ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, given(text)])),

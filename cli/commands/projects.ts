@@ -32,7 +32,7 @@ export function register(projects: Command): void {
       const context = await openUserContext(list)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       await context.out.list(await context.client.projects.list({ organizationId }), projectColumns, {
-        empty: 'No projects. Make one: board projects create <name>',
+        empty: 'No projects. Create one: board projects create <name>',
       })
     })
   example(list, 'board projects list', 'board projects list --org acme --json id,name')
@@ -178,7 +178,7 @@ function registerContents(projects: Command): void {
       const context = await openContext(read)
       const { id, name } = await projectOf(context, wanted)
       await context.client.projects.markAllRead({ id })
-      context.out.done(`All cards of project ${id} "${name}" are read.`)
+      context.out.done(`Marked all cards of project ${id} "${name}" as read.`)
     })
   example(read, 'board projects read web')
 

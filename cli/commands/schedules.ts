@@ -96,7 +96,7 @@ async function added(context: Context, name: string, options: AddOptions): Promi
   const timing = { cron, everySecs: every, timeZone }
   if (dryRun) {
     const { nextRuns, timeZone: zone } = await context.client.schedules.preview({ projectId, ...timing })
-    context.out.done(`Would run by the clock of ${zone}:`)
+    context.out.done(`Would run at these times (${zone}):`)
     return context.out.list(
       nextRuns.map(at => ({ at })),
       nextRunsOf(context.out, zone),
@@ -132,8 +132,8 @@ function registerEdit(schedules: Command): void {
 
 async function edited(context: Context, wanted: string, options: EditOptions): Promise<void> {
   const { cron, every, timeZone, overlap, catchUp, name, title, enable, disable } = options
-  if (enable && disable) throw usage('--enable and --disable do not go together')
-  if (cron !== undefined && every !== undefined) throw usage('--cron and --every do not go together')
+  if (enable && disable) throw usage('--enable and --disable are mutually exclusive')
+  if (cron !== undefined && every !== undefined) throw usage('--cron and --every are mutually exclusive')
   const place = await resolveSchedule(context, wanted)
   const given = { ...(await templateOf(context, place.projectId, options)), title }
   const template = Object.values(given).some(value => value !== undefined) ? given : undefined
@@ -182,7 +182,7 @@ async function templateOf(context: Context, projectId: string, options: Template
 function registerRun(schedules: Command): void {
   const run = schedules
     .command('run <schedule>')
-    .summary("Make a schedule's next card now")
+    .summary("Create a schedule's next card now")
     .description(
       'Create the next card of a schedule now, with your permissions, regardless of its last card. The next scheduled run is unchanged.',
     )

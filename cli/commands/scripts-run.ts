@@ -50,7 +50,7 @@ export function registerRun(scripts: Command): void {
 
   const cancel = scripts
     .command('cancel <script>')
-    .summary("End a script's run")
+    .summary("Cancel a script's run")
     .description('Stop the run of a script and all processes that it started.')
     .action(async (wanted: string) => {
       const context = await openContext(cancel)

@@ -39,7 +39,7 @@ export function register(command: Command): void {
     requireUser(context, 'search')
     const projectId = context.globals.project === undefined ? undefined : (await context.project()).id
     await context.out.list(await context.client.search.find({ q: words.join(' '), projectId, limit }), columns, {
-      empty: 'Nothing was found.',
+      empty: 'No results.',
     })
   })
 }

@@ -95,7 +95,7 @@ async function requireManager(service: Service): Promise<void> {
 async function requireNoOther(service: Service): Promise<void> {
   const { state, runtime } = await findLocalServer()
   if (state === 'running' && !(await isServiceProcess(service, runtime!.pid)))
-    throw new Failure('conflict', `a server runs already: ${runtime!.url} (process ${runtime!.pid})`, {
+    throw new Failure('conflict', `a server is already running: ${runtime!.url} (process ${runtime!.pid})`, {
       hint: 'stop it first: board server stop',
       see: 'board server status',
     })
@@ -105,7 +105,7 @@ function serviceOf(
   { systemd, launchd }: InstallOptions,
   { program, args }: Pick<ServiceOptions, 'program' | 'args'>,
 ): Service {
-  if (systemd && launchd) throw usage('--systemd and --launchd exclude each other')
+  if (systemd && launchd) throw usage('--systemd and --launchd are mutually exclusive')
   const isMac = process.platform === 'darwin'
   if (!systemd && !launchd && !isMac && process.platform !== 'linux')
     throw usage('this platform has neither systemd nor launchd', { hint: 'run board serve by its own service manager' })

@@ -123,7 +123,7 @@ function timeoutOf(command: Command): number {
 async function started(program: string, out: Out, args: readonly string[], waitSecs: number): Promise<void> {
   const present = await findLocalServer()
   if (present.state === 'running')
-    out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
+    out.done(`A server is already running: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
   else if (args.length === 0 && installedService()) await startedService(program, out, installedService()!, waitSecs)
   else await startedPlain(program, out, args, waitSecs)
   if (out.json) await showStatus(out)
@@ -157,7 +157,7 @@ async function stopped(out: Out, timeoutSecs: number): Promise<void> {
   if (state === 'none') return out.done(`No server runs on ${dataDir}.`)
   if (state === 'stale') {
     forgetStale(dataDir)
-    return out.done(`No server runs on ${dataDir}; what a killed one left is removed.`)
+    return out.done(`No server runs on ${dataDir}; the files of a killed server were removed.`)
   }
   if (await runsAsService(found)) await runService(installedService()!, 'stop')
   else await stopLocalServer(runtime!, timeoutSecs)
@@ -190,14 +190,14 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
 }
 
 function serviceText({ service, managed, pid }: Status): string | null {
-  return service !== null && pid !== null && !managed ? `${service} (not what runs)` : service
+  return service !== null && pid !== null && !managed ? `${service} (not the running server)` : service
 }
 
 const stateText = ({ state, answers }: LocalServer): string =>
   state === 'running' && !answers
     ? 'running (it does not answer)'
     : state === 'stale'
-      ? 'not running (one was killed)'
+      ? 'not running (the last server was killed)'
       : state === 'none'
         ? 'not running'
         : 'running'

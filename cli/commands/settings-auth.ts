@@ -19,7 +19,7 @@ const fields: Column<AuthSettings>[] = [
 export function registerAuth(settings: Command): void {
   const auth = settings
     .command('auth')
-    .addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
+    .addArgument(new Argument('[state]', 'on or off (default: show the current state)').choices(switches))
     .summary('Turn authentication on or off')
     .description(
       'Turn authentication on or off. Without authentication, the account that runs the server acts as super_admin. If others can reach the server, authentication stays on.',

@@ -95,7 +95,7 @@ async function set({ client, out }: Context, options: Options): Promise<LogExpor
   const changed = await client.logs.setExport(change)
   out.done(
     changed.enabled
-      ? `The log is sent to ${changed.endpoint}. To try it: board settings log-export --test`
+      ? `The log is sent to ${changed.endpoint}. To test it: board settings log-export --test`
       : 'The log is not sent.',
   )
   return changed
@@ -113,7 +113,7 @@ async function test({ client, out }: Context): Promise<void> {
   const tested = await client.logs.testExport()
   await out.record(tested, testFields)
   if (!tested.ok)
-    throw new Failure('failure', 'the receiver did not take the entry', {
+    throw new Failure('failure', 'the receiver rejected the entry', {
       hint: tested.error ?? undefined,
       see: 'board settings log-export',
     })

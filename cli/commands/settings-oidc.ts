@@ -110,7 +110,7 @@ export function registerOidc(settings: Command): void {
 
 async function set(context: Context, options: Options): Promise<OidcSettings> {
   if (options.file !== undefined && options.clientSecretStdin)
-    throw usage('-F and --client-secret-stdin do not go together')
+    throw usage('-F and --client-secret-stdin are mutually exclusive')
   const settings =
     options.file === undefined
       ? await given(context, options)
@@ -151,7 +151,7 @@ const bounds = ({ allowDomain, allowGroup, groupsClaim, emailVerification }: Opt
 })
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {
-  await confirm(context, 'Remove single sign-on? Accounts without a password cannot sign in any more.', yes)
+  await confirm(context, 'Remove single sign-on? Accounts without a password can no longer sign in.', yes)
   await context.client.oidc.delete()
   context.out.done('Removed single sign-on.')
 }

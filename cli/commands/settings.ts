@@ -29,18 +29,18 @@ const groups: Record<string, Group> = {
     set: ({ client }, values) => client.settings.setUser(values),
   },
   'context-relay': {
-    about: 'When agents hand over to a fresh session (admins change it)',
+    about: 'Hand-off of agents to a new session (changed by admins)',
     get: ({ client }) => client.settings.getContextRelay(),
     set: ({ client }, values) => client.settings.setContextRelay(values),
   },
   agents: {
-    about: 'Which agent works where no card, column or project names one, and how (admins change it)',
+    about: 'Default agent and its options (changed by admins)',
     get: ({ client }) => client.settings.getAgents(),
     set: ({ client }, values) => client.settings.setAgents(values),
     plain: value => (value === 'none' ? null : value),
   },
   'agent-slots': {
-    about: 'How many agents work at once on all machines, and how many of each agent (admins change it)',
+    about: 'Maximum number of concurrent agents, in total and per agent (changed by admins)',
     get: async ({ client }) => flatSlots(await client.settings.getAgentSlots()),
     set: async ({ client }, values) => flatSlots(await client.settings.setAgentSlots(slotsOf(values))),
     plain: value => (value === 'none' ? null : parseJson(value)),
@@ -51,7 +51,7 @@ const groups: Record<string, Group> = {
     set: ({ client }, values) => client.notifications.set(values),
   },
   'log-export': {
-    about: 'Where the log is sent (super_admins; board settings log-export sets headers)',
+    about: 'Log export (super_admins; board settings log-export sets headers)',
     secret: 'headers',
     get: ({ client }) => client.logs.getExport(),
     set: ({ client }, values) => client.logs.setExport(values),
@@ -180,7 +180,7 @@ function known(name: string): string {
 
 function parseField(text: string, plain: Group['plain']): [string, unknown] {
   const at = text.indexOf('=')
-  if (at < 1) throw usage(`-f wants key=value, not "${text}"`)
+  if (at < 1) throw usage(`-f requires key=value, not "${text}"`)
   const value = text.slice(at + 1)
   const parsed = plain ? plain(value) : parseJson(value)
   return [text.slice(0, at), parsed === undefined ? value : parsed]
@@ -188,7 +188,7 @@ function parseField(text: string, plain: Group['plain']): [string, unknown] {
 
 function parseFile(text: string): Values {
   const value = parseJson(text)
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw usage('-F wants a JSON object')
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw usage('-F requires a JSON object')
   return value as Values
 }
 

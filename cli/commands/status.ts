@@ -48,7 +48,7 @@ const fields: Column<Status>[] = [
       daemons
         .map(
           ({ machine, url, isThere, duties }) =>
-            `${machine} (${url}${!isThere ? ', away' : duties.length === 0 ? ', standing by' : ''})`,
+            `${machine} (${url}${!isThere ? ', offline' : duties.length === 0 ? ', standing by' : ''})`,
         )
         .join(', '),
   },
@@ -127,7 +127,7 @@ async function print({ out }: Context, row: Status): Promise<void> {
   if (out.json) return out.record(row, fields)
   const shown = row.project ? fields : fields.slice(0, 3)
   await out.record(row, row.daemons ? shown : shown.filter(({ name }) => name !== 'daemons'))
-  if (!row.byColumn) return out.done('No project is chosen: name one with -P.')
+  if (!row.byColumn) return out.done('No project is selected: use -P.')
   if (out.terminal.stdout) write('\n')
   await out.list(row.byColumn, columns)
 }

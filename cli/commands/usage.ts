@@ -65,6 +65,6 @@ export function register(command: Command): void {
     })
     if (options.csv) return write(toCsv(Object.keys(UsageRow.entries), rows))
     const isId = !['agent', 'model', 'day'].includes(by)
-    await context.out.list(rows, columnsOf(isId), { empty: 'Nothing was used.' })
+    await context.out.list(rows, columnsOf(isId), { empty: 'No usage.' })
   })
 }

@@ -51,7 +51,9 @@ export function register(users: Command): void {
     )
     .action(async (text: string) => {
       const context = await openUserContext(search)
-      await context.out.list(await context.client.users.search({ q: text }), foundColumns, { empty: 'Nobody.' })
+      await context.out.list(await context.client.users.search({ q: text }), foundColumns, {
+        empty: 'No people found.',
+      })
     })
   example(search, 'board users search ada')
 

@@ -49,7 +49,7 @@ export function registerDeliveries(webhooks: Command): void {
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
       const delivery = await context.client.webhooks.test({ projectId, webhookId })
       if (wait) return told(context, await attempted(context, { projectId, webhookId }, delivery))
-      context.out.done(`Sending delivery ${delivery.id}; what comes of it: board webhooks deliveries ${webhookId}`)
+      context.out.done(`Sending delivery ${delivery.id}; to see the result: board webhooks deliveries ${webhookId}`)
       await context.out.record(delivery, columns.slice(0, 3))
     })
   example(test, 'board webhooks test 3 --wait')
@@ -114,7 +114,7 @@ async function attempted(
     const {
       items: [found],
     } = await client.webhooks.deliveries({ ...place, cursor: Number(delivery.id) + 1, limit: 1 })
-    if (found?.id !== delivery.id) throw new Failure('failure', `delivery ${delivery.id} is gone`)
+    if (found?.id !== delivery.id) throw new Failure('failure', `delivery ${delivery.id} was deleted`)
     latest = found
   }
   return latest
@@ -123,8 +123,8 @@ async function attempted(
 async function told({ out }: Context, delivery: Delivery): Promise<void> {
   out.done(
     delivery.status === 'succeeded'
-      ? `The receiver took it, with status ${delivery.responseStatus}.`
-      : (delivery.error ?? 'It was not taken.'),
+      ? `The receiver accepted the message with status ${delivery.responseStatus}.`
+      : (delivery.error ?? 'The receiver rejected the message.'),
   )
   await out.record(delivery, columns)
   if (delivery.status !== 'succeeded') process.exitCode = exits.failure

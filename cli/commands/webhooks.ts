@@ -58,7 +58,7 @@ export function register(webhooks: Command): void {
     .action(async () => {
       const context = await openContext(list)
       await context.out.list(await context.client.webhooks.list({ projectId: (await context.project()).id }), columns, {
-        empty: 'No webhooks. Make one: board webhooks create <url> --event card.moved',
+        empty: 'No webhooks. Create one: board webhooks create <url> --event card.moved',
       })
     })
   example(list, 'board webhooks list', "board webhooks list --jq '.[] | select(.enabled | not) | .disabledReason'")

@@ -24,7 +24,7 @@ export interface Candidates {
  */
 export async function findProjects(context: LookupContext): Promise<Candidates> {
   const wanted = context.discovery.project
-  if (context.external && !wanted) throw noProject('an API key works in the project that you name: -P ID')
+  if (context.external && !wanted) throw noProject('an API key requires a project: -P ID')
   if (context.external || (wanted && !isOfProfile(wanted)))
     return { projects: [await resolveProject(context, wanted!.value)], notAccepted: [] }
   const all = await context.client.projects.list()
@@ -66,17 +66,15 @@ export async function chooseProject(
   const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
   if (closest) return closest
   if (notAccepted.length > 0)
-    throw noProject(
-      `${listed(notAccepted)} has this folder; if that is yours to use: board projects accept ${notAccepted[0]!.id}`,
-    )
-  throw noProject('name one with -P, or run: board projects use <project>')
+    throw noProject(`${listed(notAccepted)} has this folder; to use it: board projects accept ${notAccepted[0]!.id}`)
+  throw noProject('select one with -P, or run: board projects use <project>')
 }
 
 /** Asks the person to select one of several projects in a folder. @throws Failure (usage) without a terminal */
 async function oneOf<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
   if (!context.mayAsk)
     throw usage('several projects have this folder', {
-      hint: `name one with -P: ${listed(projects)}`,
+      hint: `select one with -P: ${listed(projects)}`,
       see: 'board projects list',
     })
   const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')

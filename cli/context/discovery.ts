@@ -110,7 +110,7 @@ const found = (value: string | undefined, from: string): Found | undefined =>
 function tokenOf(value: string | undefined, from: string): Found | undefined {
   const token = value?.trim()
   if (token !== undefined && /[^\x21-\x7e]/.test(token))
-    throw usage(`the token of ${from} is not one word: it has a space, a line break or a strange character in it`, {
+    throw usage(`the token of ${from} is not one word: it contains a space, a line break or an invalid character`, {
       hint: 'it looks like svc_ak_...; create a new one with: board keys create',
       see: 'board help environment',
     })

@@ -59,7 +59,7 @@ export async function startLocalServer(program: string, args: readonly string[],
   const ended = endOf(child)
   for (const giveUpAtMs = performance.now() + waitSecs * 1000; performance.now() < giveUpAtMs;) {
     if (ended.happened)
-      throw new Failure('failure', `the server ended at once: ${lastLines(printed)}`, { see: printed })
+      throw new Failure('failure', `the server exited immediately: ${lastLines(printed)}`, { see: printed })
     const runtime = readRuntime()
     if (runtime && runtime.pid === child.pid && (await askVersion(runtime)) !== null) {
       child.unref()
@@ -85,7 +85,7 @@ export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Pr
   }
   throw new Failure(
     'timedOut',
-    `the server (process ${pid}) has not stopped after ${timeoutSecs} s; it lets its work end`,
+    `the server (process ${pid}) has not stopped after ${timeoutSecs} s; it is still finishing its work`,
     { hint: 'wait longer with --timeout' },
   )
 }
@@ -134,5 +134,5 @@ function endOf(child: ChildProcess): { happened: boolean } {
 
 const lastLines = (path: string): string =>
   existsSync(path)
-    ? readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' ').slice(0, 500) || 'it printed nothing'
-    : 'it printed nothing'
+    ? readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' ').slice(0, 500) || 'no output'
+    : 'no output'

@@ -28,7 +28,7 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   const other = items.find(item => item.name === wanted && item !== byId)
   if (byId && other)
     throw usage(`"${wanted}" is the id of one ${kind} and the name of another`, {
-      hint: `say which: "#${byId.id}" is ${byId.name}, "#${other.id}" is ${other.name}`,
+      hint: `use an ID: "#${byId.id}" is ${byId.name}, "#${other.id}" is ${other.name}`,
       see,
     })
   if (byId) return byId
@@ -37,7 +37,7 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   if (same.length === 1) return same[0]!
   if (same.length > 1)
     throw usage(`several ${kind}s are named "${wanted}"`, {
-      hint: `name it by its id: ${same.map(item => item.id).join(', ')}`,
+      hint: `use an ID: ${same.map(item => item.id).join(', ')}`,
       see,
     })
   const meant = nearest(

@@ -21,7 +21,7 @@ export function userCommandsOf({ commands = [] }: Pick<Settings, 'commands'>): U
   if (!Array.isArray(commands)) throw wrong('commands must be a list')
   return commands.map((entry: unknown, at) => {
     const { key, name, run, background } = (entry ?? {}) as Record<string, unknown>
-    if (!isText(key) || !isText(run)) throw wrong(`commands[${at}] needs a key and what to run`)
+    if (!isText(key) || !isText(run)) throw wrong(`commands[${at}] needs a key and a command to run`)
     if (background !== undefined && typeof background !== 'boolean')
       throw wrong(`background of commands[${at}] must be true or false`)
     return { key: key.trim(), name: isText(name) ? name.trim() : run.trim(), run, background: background ?? false }

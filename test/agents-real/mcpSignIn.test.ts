@@ -40,7 +40,7 @@ describe.skipIf(noBrowser !== undefined)('signs in with the browser, and reports
     const { page } = await visit({ url: board.url, token: ada }, { elsewhere: redirect.origin })
     await page.getByText('Roof').first().waitFor()
     await page.goto(asked)
-    await page.getByLabel('It may', { exact: true }).selectOption('work')
+    await page.getByLabel('Access', { exact: true }).selectOption('work')
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.waitForURL(url => url.origin === redirect.origin)
     return done

@@ -61,7 +61,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     const { page, axeViolations } = await open()
     const tile = (title: string) => page.locator('.card').filter({ hasText: title })
     await tile('Of Anna').getByText('qwen').waitFor()
-    await tile('Of Anna').getByRole('img', { name: 'made by Anna Berg' }).waitFor()
+    await tile('Of Anna').getByRole('img', { name: 'created by Anna Berg' }).waitFor()
     const file = { path: 'package.json' }
     const { id: attachmentId } = await board.client.attachments.create({ projectId, cardId, file })
     await tile('Of Anna').getByRole('img', { name: '1 attachment' }).waitFor()
@@ -102,7 +102,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     const answer = await holdRequests(page, '**/api/user/settings')
     await page.reload()
     const field = page.getByRole('textbox', { name: 'Title of a new card in Backlog' })
-    await page.getByRole('button', { name: 'Add a card to Backlog' }).click()
+    await page.getByRole('button', { name: 'New card in Backlog' }).click()
     await field.pressSequentially('Half typ')
     await card(page, 'One').waitFor()
     const usual = (await tileOf(page, 'One').boundingBox())!.height
@@ -169,13 +169,13 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
         .then(() => route.continue({ url: route.request().url().replace(`/cards/${doomed.id}/`, '/cards/999999/') })),
     )
     await page.keyboard.press('L')
-    await page.getByRole('alert').getByText(`Card ${doomed.id} is where it was`).waitFor()
+    await page.getByRole('alert').getByText(`Card ${doomed.id} was not moved`).waitFor()
     await until(() => titles(page, 'Backlog'), ['One', 'Two'])
   })
 
   test('cards are added one after the other, filtered, and found in the palette', async () => {
     const { page } = await open()
-    await page.getByRole('button', { name: 'Add a card to Backlog' }).click()
+    await page.getByRole('button', { name: 'New card in Backlog' }).click()
     const field = page.getByLabel('Title of a new card in Backlog')
     await field.fill('Write the tests')
     await field.press('Enter')

@@ -24,15 +24,15 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     await page.getByRole('row', { name: /Fix the roof 1 unknown unknown \$4\.00/ }).waitFor()
     await page.getByRole('button', { name: 'New budget' }).click()
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('4.5')
-    await page.getByRole('button', { name: 'Make the budget' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     await page.getByText('$4.00 of $4.50 this month (89 %): 80 % spent').waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
-    await page.getByRole('button', { name: 'Change the budget of Project Agents' }).click()
+    await page.getByRole('button', { name: 'Change budget of Project Agents' }).click()
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('20')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('$4.00 of $20.00 this month (20 %): in bounds').waitFor()
-    await page.getByRole('combobox', { name: 'Use by' }).selectOption('agent')
+    await page.getByText('$4.00 of $20.00 this month (20 %): within the limit').waitFor()
+    await page.getByRole('combobox', { name: 'Usage by' }).selectOption('agent')
     await page.getByRole('row', { name: /spender 1 unknown/ }).waitFor()
     const [csv] = await Promise.all([
       page.waitForEvent('download'),
@@ -42,8 +42,8 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const url = `${board.url}/api/usage?groupBy=agent&projectId=${board.projectId}`
     const headers = { accept: 'text/csv', authorization: `Bearer ${board.token}` }
     expect(readFileSync(await csv.path(), 'utf8')).toBe(await (await fetch(url, { headers })).text())
-    await page.getByRole('button', { name: 'Delete the budget of Project Agents' }).click()
-    await page.getByRole('button', { name: 'Delete the budget', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete budget of Project Agents' }).click()
+    await page.getByRole('button', { name: 'Delete budget', exact: true }).click()
     await page.getByText('No budgets.').waitFor()
   })
 
@@ -60,14 +60,14 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const { page, axeViolations, settled } = await visit(board, {
       at: `#/projects/${board.projectId}/cards/${id}/transcript`,
     })
-    await page.getByText('The agent waits: a budget is used up.').waitFor()
-    await page.getByText(/\$\d+\.\d\d of \$5\.00 in all \(\d+ %\): used up/).waitFor()
+    await page.getByText('The agent is paused because a budget is used up.').waitFor()
+    await page.getByText(/\$\d+\.\d\d of \$5\.00 in total \(\d+ %\): used up/).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
-    await page.getByRole('button', { name: 'Raise the limit' }).click()
+    await page.getByRole('button', { name: 'Raise limit' }).click()
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('50')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The agent waits: a budget is used up.').waitFor({ state: 'detached' })
+    await page.getByText('The agent is paused because a budget is used up.').waitFor({ state: 'detached' })
     await board.untilStatus(id, 'completed')
     await board.client.budgets.delete({ id: budget.id })
   })

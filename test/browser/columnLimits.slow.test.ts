@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}` })
     const head = (name: string) => page.locator('.column-head').filter({ hasText: name })
     await head('Done').getByRole('button', { name: 'Actions of the column Done' }).click()
-    await page.getByRole('menuitem', { name: 'Settings of the column…' }).click()
+    await page.getByRole('menuitem', { name: 'Column settings…' }).click()
     const pull = page.getByRole('checkbox', { name: 'Pull cards' })
     expect(await pull.isDisabled()).toBe(true)
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('1')
@@ -39,7 +39,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await settled()
     expect(await axeViolations()).toEqual([])
     expect((await client.cards.get({ projectId, cardId: second.id })).columnType).toBe('backlog')
-    await page.getByRole('button', { name: 'Put it there anyway' }).click()
+    await page.getByRole('button', { name: 'Move anyway' }).click()
     await eventually('the forced card', async () => {
       const { columnId } = await client.cards.get({ projectId, cardId: second.id })
       return columnId === done!.id
@@ -83,7 +83,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await page.getByRole('spinbutton', { name: 'Limit, column 2' }).fill('2')
     await page.getByRole('checkbox', { name: 'Pull cards, column 2' }).check()
     await page.getByRole('spinbutton', { name: 'Limit, column 3' }).fill('9')
-    await page.getByRole('button', { name: 'Save the template' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('listitem').filter({ hasText: 'Bounded' }).waitFor()
     const made = (await client.templates.list()).find(({ name }) => name === 'Bounded')!
     expect(made.columns.map(({ wipLimit, pull }) => [wipLimit, pull])).toEqual([
@@ -93,7 +93,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     ])
 
     const agents = (await visit(board, to('agents'))).page
-    const slots = agents.getByRole('spinbutton', { name: 'Agents at once' })
+    const slots = agents.getByRole('spinbutton', { name: 'Concurrent agents' })
     for (const [typed, kept] of [
       ['3', 3],
       ['', null],
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     const { id } = await client.credentials.create({ name: 'work', provider: 'openai', apiKey: 'sk-0123456789abcdef' })
     const credentials = (await visit(board, to('credentials'))).page
     await credentials.getByRole('button', { name: 'Edit work' }).click()
-    await credentials.getByRole('spinbutton', { name: 'Agents at once' }).fill('1')
+    await credentials.getByRole('spinbutton', { name: 'Concurrent agents' }).fill('1')
     await credentials.getByRole('button', { name: 'Save', exact: true }).click()
     await eventually('its slots', async () => (await client.credentials.get({ id })).agentSlots === 1)
   })

@@ -46,12 +46,12 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await settled()
     expect(await axeViolations()).toEqual([])
 
-    await comment.getByRole('button', { name: 'Edit the comment' }).click()
-    await page.getByRole('textbox', { name: 'The comment' }).fill('Thank you')
+    await comment.getByRole('button', { name: 'Edit comment' }).click()
+    await page.getByRole('textbox', { name: 'Comment', exact: true }).fill('Thank you')
     await page.keyboard.press('Control+Enter')
     await comment.getByText('Thank you').waitFor()
     await comment.getByText(', edited').waitFor()
-    await comment.getByRole('button', { name: 'Delete the comment' }).click()
+    await comment.getByRole('button', { name: 'Delete comment' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await comment.waitFor({ state: 'detached' })
     await page.getByText('deleted a comment').waitFor()
@@ -66,7 +66,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await board.client.comments.create({ projectId, cardId, body: 'Which red?' })
     await page.getByText('changed title: Buy tiles → Buy red tiles').waitFor()
     await page.getByRole('article', { name: 'Comment of Ada' }).getByText('Which red?').waitFor()
-    expect(await page.getByRole('list', { name: 'What was said and done' }).locator('> li').count()).toBe(3)
+    expect(await page.getByRole('list', { name: 'Activity' }).locator('> li').count()).toBe(3)
   })
 
   test('accept files, which become attachments with a link in the comment', async () => {

@@ -48,7 +48,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     await page.getByText('<img src=x').waitFor()
     await settled()
     expect(await page.getByRole('main').innerText()).toMatch(/http:\/\/127\.0\.0\.1 \(a program on this computer\)/)
-    expect(await page.getByLabel('It may', { exact: true }).inputValue()).toBe('read')
+    expect(await page.getByLabel('Access', { exact: true }).inputValue()).toBe('read')
     expect(await axeViolations()).toEqual([])
     expect(await page.evaluate('[window.wasRun, document.documentElement.scrollWidth <= innerWidth]')).toEqual([
       undefined,
@@ -62,8 +62,8 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     const { page, settled } = await open(made)
     await page.getByRole('button', { name: 'Allow' }).waitFor()
     await settled()
-    await page.getByLabel('It may', { exact: true }).selectOption('work')
-    await page.getByLabel('It may do so in').selectOption(projectId)
+    await page.getByLabel('Access', { exact: true }).selectOption('work')
+    await page.getByLabel('Projects').selectOption(projectId)
     await page.getByRole('button', { name: 'Allow' }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(url => url.pathname === '/callback')
@@ -84,7 +84,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     const made = await app('Refused')
     const place = await placeOf(made)
     const { page } = await visit({ url: board.url, token }, { at: place, elsewhere: redirect })
-    await page.getByRole('button', { name: 'Refuse' }).click()
+    await page.getByRole('button', { name: 'Reject' }).click()
     await page.waitForURL(url => url.pathname === '/callback')
     expect(heard[0]!.searchParams.get('error')).toBe('access_denied')
     const again = await visit({ url: board.url, token }, { at: place, elsewhere: redirect })

@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     await page.getByRole('textbox', { name: 'Wait for card' }).fill(`#${tiles.id}`)
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: `#${tiles.id} Buy tiles` }).waitFor()
-    await page.getByText('It does not start before these are done.').waitFor()
+    await page.getByText('The card does not start before these cards are done.').waitFor()
     await page.getByRole('button', { name: 'Start anyway' }).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
@@ -30,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
 
     await board.client.cards.complete({ projectId, cardId: tiles.id })
     await page.getByRole('button', { name: 'Start', exact: true }).waitFor()
-    await page.getByRole('button', { name: `Take away card ${tiles.id}` }).click()
+    await page.getByRole('button', { name: `Remove card ${tiles.id}` }).click()
     await page.getByRole('link', { name: 'Buy tiles' }).waitFor({ state: 'detached' })
     expect(await board.client.cards.get({ projectId, cardId: roof.id })).toMatchObject({
       blockedBy: [],
@@ -43,7 +43,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
     const choose = async (base: string) => {
       await page.getByRole('button', { name: 'Base…' }).click()
-      await page.getByRole('textbox', { name: 'Branch, tag or commit, or a card' }).fill(base)
+      await page.getByRole('textbox', { name: 'Branch, tag, commit or card' }).fill(base)
       await page.keyboard.press('Enter')
     }
     await choose(`#${tiles.id}`)
@@ -54,9 +54,9 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     await page.getByText('must be the name of a branch or tag, or a commit', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
     await choose('release/2.0')
-    await page.getByText('Its base is release/2.0').waitFor()
+    await page.getByText('The base is release/2.0').waitFor()
     await choose('')
-    await page.getByText('Its base is').waitFor({ state: 'detached' })
+    await page.getByText('The base is').waitFor({ state: 'detached' })
     expect(await board.client.cards.get({ projectId, cardId: roof.id })).toMatchObject({ base: null, baseCardId: null })
   })
 

@@ -21,15 +21,15 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
 
   test('lists questions, failures and unread cards of all projects in this order, and marks them as read for all users', async () => {
     const { page, axeViolations } = await visit(board)
-    await page.getByText('Nothing waits for you.').waitFor()
+    await page.getByText('Your inbox is empty.').waitFor()
     const done = await board.start('works', { title: 'Done' })
     await board.untilStatus(done.id, 'completed')
     const broken = await board.start('breaks', { title: 'Broken' })
     await board.untilStatus(broken.id, 'failed')
     const asking = await board.start('asks', { title: 'Asking' })
     await board.untilStatus(asking.id, 'waiting')
-    await page.getByRole('heading', { name: 'Waits for you (3)' }).waitFor()
-    const headings = page.getByRole('region', { name: /Waits for you/ }).getByRole('heading', { level: 3 })
+    await page.getByRole('heading', { name: 'Inbox (3)' }).waitFor()
+    const headings = page.getByRole('region', { name: /Inbox/ }).getByRole('heading', { level: 3 })
     await expect.poll(() => headings.allTextContents()).toEqual(['To answer', 'Failed', 'Finished, not looked at'])
     for (const [list, title] of [
       ['To answer', 'Asking'],
@@ -40,8 +40,8 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await expect.poll(() => page.title()).toBe('(3) Home · board')
     expect(await axeViolations()).toEqual([])
 
-    await page.getByRole('button', { name: 'Mark as looked at: Done' }).click()
-    await page.getByRole('heading', { name: 'Waits for you (2)' }).waitFor()
+    await page.getByRole('button', { name: 'Mark as read: Done' }).click()
+    await page.getByRole('heading', { name: 'Inbox (2)' }).waitFor()
     await expect.poll(async () => (await board.card(done.id)).unread).toBe(false)
   })
 
@@ -50,18 +50,18 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     const { page, axeViolations } = await visit(board)
     const list = page.getByRole('list', { name: 'Silent' })
     await list
-      .getByText(/^The agent has said nothing for \d+ s, and its processes do nothing\. Cancel it, or/)
+      .getByText(/^The agent has been silent for \d+ s, and its processes are idle\. Cancel the agent, or/)
       .waitFor()
     await list.getByText('waiting: silent').waitFor()
-    await page.getByRole('heading', { name: 'Waits for you (1)' }).waitFor()
+    await page.getByRole('heading', { name: 'Inbox (1)' }).waitFor()
     expect(await page.getByRole('list', { name: 'To answer' }).count()).toBe(0)
     expect(await axeViolations()).toEqual([])
     await list.getByRole('link', { name: 'Silent' }).click()
     await page.getByRole('tab', { name: 'Transcript' }).click()
-    await page.getByRole('status').filter({ hasText: 'and its processes do nothing' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'and its processes are idle' }).waitFor()
     await page.goBack()
-    await list.getByRole('button', { name: 'Cancel the agent of Silent' }).click()
-    await page.getByText('Nothing waits for you.').waitFor()
+    await list.getByRole('button', { name: 'Cancel agent of Silent' }).click()
+    await page.getByText('Your inbox is empty.').waitFor()
     expect(await board.card(id)).toMatchObject({ status: 'cancelled' })
   })
 

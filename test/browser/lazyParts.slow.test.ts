@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     const { page, settled, axeViolations } = await visit(board, { at })
     await settled()
     await page
-      .getByRole('button', { name: /^Add a card/ })
+      .getByRole('button', { name: /^New card/ })
       .first()
       .click()
     const title = page.getByRole('textbox', { name: /title/i })
@@ -34,10 +34,10 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     expect(await axeViolations()).toEqual([])
     expect(await title.inputValue()).toBe('Half a thought')
 
-    await failed.getByRole('button', { name: 'Try again' }).click()
+    await failed.getByRole('button', { name: 'Retry' }).click()
     await failed.waitFor()
     await page.unroute(scripts)
-    await failed.getByRole('button', { name: 'Try again' }).click()
+    await failed.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('combobox').waitFor()
     await failed.waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')

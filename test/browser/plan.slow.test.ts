@@ -30,9 +30,9 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
       { at: `#/projects/${projectId}/cards/${cardId}` },
     )
     await page.getByLabel('Assign to').selectOption('Bob Bell')
-    await page.getByRole('button', { name: 'Take off Bob Bell' }).waitFor()
-    await page.getByRole('button', { name: 'Take off Zoe' }).click()
-    await page.getByRole('button', { name: 'Take off Zoe' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove Bob Bell' }).waitFor()
+    await page.getByRole('button', { name: 'Remove Zoe' }).click()
+    await page.getByRole('button', { name: 'Remove Zoe' }).waitFor({ state: 'detached' })
     await page.getByLabel('Priority').selectOption('Urgent')
     await page.getByLabel('Due date').fill('2020-01-31')
     await page.getByText('Overdue since').waitFor()

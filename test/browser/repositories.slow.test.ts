@@ -17,10 +17,10 @@ describe.skipIf(noBrowser !== undefined)('several repositories', () => {
   test("a repository is added in the settings, and a card's changes there are shown and merged", async () => {
     const lib = makeRepository(board.folder('lib'))
     const settings = await visit(board, { at: `#/projects/${board.projectId}/settings/general` })
-    await settings.page.getByLabel('Name of the repository').fill('lib')
-    await settings.page.getByLabel('Folder of the repository').fill(lib)
-    await settings.page.getByRole('button', { name: 'Add the repository' }).click()
-    await settings.page.getByRole('button', { name: 'Take away lib' }).waitFor()
+    await settings.page.getByLabel('Repository name').fill('lib')
+    await settings.page.getByLabel('Repository folder').fill(lib)
+    await settings.page.getByRole('button', { name: 'Add repository' }).click()
+    await settings.page.getByRole('button', { name: 'Remove lib' }).waitFor()
     expect(await settings.axeViolations()).toEqual([])
 
     const { id } = await board.start('lib')

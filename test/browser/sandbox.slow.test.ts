@@ -25,14 +25,14 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await page.getByText('In the sandbox (bubblewrap)').waitFor()
     const { bounds } = await board.client.agents.sandbox()
     await page.getByText(bounds.reason ?? 'The kernel enforces the memory and processes of each session').waitFor()
-    await page.getByLabel('Network').selectOption('Listed hosts alone')
+    await page.getByLabel('Network').selectOption('Listed hosts only')
     await page.getByLabel('Hosts').fill('*')
-    await page.getByRole('button', { name: 'Save the sandbox' }).click()
+    await page.getByRole('button', { name: 'Save sandbox' }).click()
     await page.getByText('must be a host').waitFor()
     await page.getByLabel('Hosts').fill('example.com')
-    await page.getByLabel('Time of a session').fill('60')
-    await page.getByRole('button', { name: 'Save the sandbox' }).click()
-    await page.getByText('Saved. It holds from the next start').waitFor()
+    await page.getByLabel('Time per session').fill('60')
+    await page.getByRole('button', { name: 'Save sandbox' }).click()
+    await page.getByText('Saved the sandbox for future starts').waitFor()
     expect((await board.client.projects.get({ id: board.projectId })).sandbox).toMatchObject({
       network: 'listed',
       hosts: ['example.com'],
@@ -49,14 +49,14 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const hosts = ['npm.example.org:8443', 'refused.example.org']
     const answer = await holdRequests(card, `**/api/projects/${board.projectId}`)
     const allow = (host: string) =>
-      card.getByRole('listitem').filter({ hasText: host }).getByRole('button', { name: 'Allow for this project' })
+      card.getByRole('listitem').filter({ hasText: host }).getByRole('button', { name: 'Allow in this project' })
     for (const host of hosts) await allow(host).click()
     answer()
     for (const host of hosts) await card.getByText(`Allowed ${host}`).waitFor()
     const { sandbox } = await board.client.projects.get({ id: board.projectId })
     expect(sandbox.hosts.toSorted()).toEqual(['example.com', ...hosts])
-    // An allowed host is no longer offered, also if a pattern allows it.
-    await card.getByText('The network of the sandbox has refused:').waitFor({ state: 'detached' })
+    // What is allowed is no longer offered, also where a pattern allows it.
+    await card.getByText('The sandbox has blocked:').waitFor({ state: 'detached' })
   })
 
   test('does not offer a host that a pattern of the list allows, and keeps the focus when one is allowed', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await board.client.projects.update({ id: board.projectId, sandbox: { hosts: ['*.example.org'] } })
     const { page, settled } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}/transcript` })
     // The pattern is for ports 80 and 443.
-    const offered = page.getByRole('button', { name: 'Allow for this project' })
+    const offered = page.getByRole('button', { name: 'Allow in this project' })
     await expect.poll(() => offered.count()).toBe(1)
     await settled()
     await offered.focus()
@@ -79,26 +79,26 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { id } = await board.start('watches', { title: 'Watches' })
     await board.untilStatus(id, 'completed')
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
-    await card.getByText('waits for permission').waitFor()
+    await card.getByText('waiting for approval').waitFor()
     await card.getByRole('tab', { name: 'Transcript' }).click()
     await card.getByText('touch watched', { exact: true }).first().waitFor()
     const { page, axeViolations } = await visit(board)
-    await page.getByRole('heading', { name: 'Waits for you (1)' }).waitFor()
+    await page.getByRole('heading', { name: 'Inbox (1)' }).waitFor()
     const item = page.getByRole('list', { name: 'To answer' }).getByRole('listitem')
     await item.getByText('Run a command outside the sandbox every 3600 s').waitFor()
     await item.getByText('touch watched').waitFor()
     expect(await axeViolations()).toEqual([])
     await item.getByRole('button', { name: 'Allow', exact: true }).click()
-    await page.getByText('Nothing waits for you.').waitFor()
+    await page.getByText('Your inbox is empty.').waitFor()
     await card.getByRole('button', { name: 'Allow', exact: true }).waitFor({ state: 'detached' })
     await expect.poll(() => existsSync(join(board.path, 'watched'))).toBe(true)
   })
 
   test('lets monitors run without approval if its admin allows that', async () => {
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
-    await page.getByLabel('Monitors of agents run outside the sandbox').selectOption('At once')
-    await page.getByRole('button', { name: 'Save the sandbox' }).click()
-    await page.getByText('Saved. It holds from the next start').waitFor()
+    await page.getByLabel('Approval of monitors, which run outside the sandbox').selectOption('Immediately')
+    await page.getByRole('button', { name: 'Save sandbox' }).click()
+    await page.getByText('Saved the sandbox for future starts').waitFor()
     const { id } = await board.start('watches')
     await board.untilStatus(id, 'completed')
     await expect.poll(() => existsSync(join(board.path, 'watched'))).toBe(true)

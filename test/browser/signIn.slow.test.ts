@@ -21,7 +21,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await page.getByLabel('Name').fill('Ada')
     await page.getByLabel('Email').fill(person.email)
     await page.getByLabel('Password').fill(person.password)
-    await page.getByRole('button', { name: 'Make the first account' }).click()
+    await page.getByRole('button', { name: 'Create account' }).click()
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
     expect(await axeViolations()).toEqual([])
   })
@@ -81,7 +81,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     'a sign-in message in a foreign link is not shown: %s',
     async outcome => {
       const { page, settled } = await visit(board, { isStranger: true, at: `#/${outcome}` })
-      await page.getByText('That sign-in was not begun in this tab.').waitFor()
+      await page.getByText('The sign-in was not started in this tab.').waitFor()
       await settled()
       expect(await page.locator('body').innerText()).not.toMatch(/Eve|URI|verifier/)
     },
@@ -94,7 +94,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
     for (const { id, current } of await board.as(token).auth.sessions())
       if (!current) await board.as(token).auth.endSession({ id })
-    const dialog = page.getByRole('dialog', { name: 'Your sign-in has ended' })
+    const dialog = page.getByRole('dialog', { name: 'Your sign-in has expired' })
     await dialog.getByLabel('Email').fill(person.email)
     await dialog.getByLabel('Password').fill(person.password)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
@@ -148,7 +148,7 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     await box.check()
     await page.getByLabel('Client secret').fill(sso.provider.clientSecret)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Single sign-on was saved.').waitFor()
+    await page.getByText('Saved single sign-on.').waitFor()
     expect(await sso.board.client.oidc.get()).toMatchObject({ emailVerification: 'assumed' })
     const refused = await signOn('mallory')
     await refused.getByRole('alert').getByText('has not verified your email address').waitFor()

@@ -78,7 +78,7 @@ test('approve rejects an answer that is not offered or contradicts itself, and t
   const say = (...options: string[]) => cli.board(['agents', 'approve', id, ...options])
   expect(await say('--option', 'ever')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('it offers: yes (Allow), always (Always allow), no (Reject)'),
+    stderr: expect.stringContaining('offered answers: yes (Allow), always (Always allow), no (Reject)'),
   })
   expect((await say('--option', 'yes', '--reject')).code).toBe(2)
   expect((await say('--option', 'yes', '--always')).code).toBe(2)

@@ -47,7 +47,7 @@ test('a budget is set, changed, listed and deleted', async () => {
   expect(await cli.json(['budgets', 'set', 'project', '--limit', '9'])).toMatchObject({ id: made.id, limit: 9 })
   const tokens = ['budgets', 'set', `card:${cardId}`, '--limit', '1k', '--unit', 'tokens', '--period', 'total']
   const used = await cli.board(tokens)
-  expect(used.stderr).toContain('It is used up already')
+  expect(used.stderr).toContain('The budget is already used up')
   const lines = (await cli.ok(['budgets', 'list', '-P', projectId])).split('\n').slice(0, -1)
   expect(lines.map(line => line.split('\t').slice(1))).toEqual([
     [
@@ -73,10 +73,7 @@ test('invalid input is reported: the scope, the amount, a name, an unknown budge
     const { code, stderr } = await cli.board(words)
     return [code, stderr.split('\n')[0]]
   }
-  expect(await says(['budgets', 'set', 'planet', '--limit', '5'])).toEqual([
-    2,
-    'board: "planet" says not what the budget is for',
-  ])
+  expect(await says(['budgets', 'set', 'planet', '--limit', '5'])).toEqual([2, 'board: "planet" is not a budget scope'])
   expect(await says(['budgets', 'set', 'project', '--limit', 'much'])).toEqual([
     2,
     expect.stringContaining('must be an amount above 0'),

@@ -92,7 +92,10 @@ test("a card's worktree is shown and its branch checked out in the user's folder
   git(worktree.worktreePath as string, 'add', '.')
   git(worktree.worktreePath as string, 'commit', '-qm', 'Say hello')
   const second = await cli.board(['cards', 'checkout', id], { cwd: board.path })
-  expect({ code: second.code, told: second.stderr.includes('in no commit') }).toEqual({ code: 0, told: false })
+  expect({ code: second.code, told: second.stderr.includes('has uncommitted changes') }).toEqual({
+    code: 0,
+    told: false,
+  })
   expect(existsSync(join(board.path, 'hello.txt'))).toBe(true)
 
   writeFileSync(join(board.path, 'README'), 'Changed here.\n')

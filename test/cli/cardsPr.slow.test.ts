@@ -84,7 +84,7 @@ describe('board cards pr', () => {
     )
     expect(await cli.board(['cards', 'pr', 'merge', cardId, '--auto', '--squash'])).toMatchObject({
       code: 0,
-      stderr: '#1 is merged as soon as the forge lets it. Checks: failure.\n',
+      stderr: '#1 will be merged as soon as the forge allows it. Checks: failure.\n',
     })
     expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({
       autoMerge: true,

@@ -52,7 +52,7 @@ describe('board cards preview', () => {
     expect((await openPreview(JSON.parse(going.stdout).url)).url).toBe((await read()).url)
     expect(await cli.board(['cards', 'preview', cardId, '--stop'])).toMatchObject({
       code: 0,
-      stderr: `Ended the preview of card ${cardId}.\n`,
+      stderr: `Stopped the preview of card ${cardId}.\n`,
     })
     await untilCode(going)
     expect(going.code).toBe(0)

@@ -53,7 +53,7 @@ test("comments are collected in a draft, sent as one review, and shown with the 
   expect(await cli.ok(['cards', 'diff', id, '--stat'])).toBe('notes.txt\t4\t0\n')
   expect(await cli.ok(['cards', 'diff', id, '--stat', '--since', sent.id])).toBe('notes.txt\t1\t0\n')
   expect((await cli.board(['cards', 'diff', id, '--since', 'last'])).code).toBe(2)
-  expect((await reviewed(id, '--approve')).stderr).toContain('is approved')
+  expect((await reviewed(id, '--approve')).stderr).toContain('Approved card')
   expect(await cli.ok(['cards', 'view', id])).toContain('reviewState\tapproved (round 1)\n')
   expect(await cli.json(['cards', 'view', id])).toMatchObject({
     reviewState: 'approved',

@@ -124,7 +124,7 @@ describe('in a project without Git', () => {
   const newCard = async (more: { useWorktree?: boolean } = {}) =>
     (await board.client.cards.create({ projectId, title: 'Work', ...more })).id
   const warning =
-    'warning: the project is in no Git repository, so its agents work in its folder itself, without worktrees'
+    'warning: the project is not in a Git repository, so its agents work in its folder itself, without worktrees'
 
   test('a move and a run report the missing worktree once; the message remains in the history', async () => {
     const [first, second, third] = [await newCard(), await newCard(), await newCard()]
@@ -134,7 +134,7 @@ describe('in a project without Git', () => {
     expect(ran.code).toBe(0)
     expect(ran.stderr).toContain(warning)
     const [told] = await board.client.agents.messages({ projectId, cardId: third })
-    expect(told).toMatchObject({ role: 'system', content: expect.stringContaining('in no Git repository') })
+    expect(told).toMatchObject({ role: 'system', content: expect.stringContaining('not in a Git repository') })
   })
 
   test('a card without a worktree gets no notice', async () => {

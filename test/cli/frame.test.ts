@@ -174,7 +174,7 @@ describe('a mistake', () => {
       ['cards', 'view', 'The first one'],
       [
         'board: there is no card "The first one"',
-        'a card is named by its id; its words find it: board search "The first one"',
+        'use the ID of a card; to find cards by words: board search "The first one"',
         'see: board cards list',
       ],
     ],

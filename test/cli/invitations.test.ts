@@ -109,7 +109,7 @@ test('a project that another user created at my folder is ignored there until I 
   await bob.ok(['projects', 'accept', squatting.id])
   const several = await bob.board(['cards', 'add', 'Whose?'], { cwd: folder })
   expect(several).toMatchObject({ code: 2, stdout: '' })
-  expect(several.stderr).toContain('name one with -P')
+  expect(several.stderr).toContain('select one with -P')
   const told = await onTerminal(['cards', 'add', 'Chosen'], {
     cwd: folder,
     env: bob.env,

@@ -131,7 +131,7 @@ test('a word that is the id of one column and the name of another is ambiguous',
   })
   expect(await cli.board(['cards', 'move', ids[0]!, '--to', backlog])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`say which: "#${backlog}" is Backlog, "#${id}" is ${backlog}`),
+    stderr: expect.stringContaining(`use an ID: "#${backlog}" is Backlog, "#${id}" is ${backlog}`),
   })
   await cli.ok(['cards', 'move', ids[0]!, '--to', `#${id}`])
   expect((await server.client.cards.getFlat({ id: ids[0]! })).columnId).toBe(id)

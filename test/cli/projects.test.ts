@@ -57,7 +57,7 @@ test("a profile's project is reported in the folder of another one, until use --
   expect(await projectIn(mine)).toEqual({ id: here, name: 'mine', from: 'the working folder' })
   expect(await cli.board(['projects', 'use', '--clear'], at(mine))).toMatchObject({
     code: 0,
-    stderr: 'No profile names a project.\n',
+    stderr: 'No profile selects a project.\n',
   })
   expect((await cli.board(['projects', 'use'], at(mine))).code).toBe(2)
   expect((await cli.board(['projects', 'use', 'mine', '--clear'], at(mine))).code).toBe(2)
@@ -86,7 +86,7 @@ test('profile set verifies the project if it can, and reports if it cannot', asy
 test('a new project creates its folder if the parent folder exists, and reports it', async () => {
   const path = join(server.folder('above'), 'new')
   const made = await cli.board(['projects', 'create', 'new', '--path', path])
-  expect([made.code, made.stderr.split('\n')[0]]).toEqual([0, `Made the folder ${path}.`])
+  expect([made.code, made.stderr.split('\n')[0]]).toEqual([0, `Created the folder ${path}.`])
   expect(statSync(path).isDirectory()).toBe(true)
   const nowhere = await cli.board(['projects', 'create', 'lost', '--path', join(path, 'a', 'b')])
   expect([nowhere.code, existsSync(join(path, 'a'))]).not.toContain(0)

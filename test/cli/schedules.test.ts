@@ -66,7 +66,7 @@ describe('board schedules', () => {
     ])
     expect(stdout.split('\n').filter(Boolean)).toHaveLength(3)
     for (const line of stdout.split('\n').filter(Boolean)) expect(line).toMatch(/^\d{4}-02-29T00:00:00\.000Z$/)
-    expect(stderr).toBe('Would run by the clock of UTC:\n')
+    expect(stderr).toBe('Would run at these times (UTC):\n')
     expect(await schedules()).toEqual([])
   })
 

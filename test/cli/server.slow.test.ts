@@ -45,7 +45,7 @@ test('a started server keeps running in the background, and is found, restarted 
     pid: first.pid,
     dataDir,
   })
-  expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
+  expect((await cli.board(['server', 'start'])).stderr).toContain('is already running')
   expect(await cli.ok(['whoami', '--json', '--jq', '.role'])).toBe('super_admin\n')
   await cli.ok(['server', 'restart'])
   const second = runtime()
@@ -78,7 +78,7 @@ test('the output of a background server does not fill the disk, and its first pa
 test('a server that cannot start reports the reason, and leaves no process', async () => {
   const failed = await cli.board(['server', 'start', '--', '--port', '0', '--host', '192.0.2.1'])
   expect([failed.code, failed.stdout]).toEqual([1, ''])
-  expect(failed.stderr).toContain('the server ended at once: ')
+  expect(failed.stderr).toContain('the server exited immediately: ')
   expect((await state()).state).toBe('not running')
 })
 
@@ -106,7 +106,7 @@ test('a server that does not answer is not treated as killed', async context => 
   try {
     expect(await state()).toMatchObject({ state: 'running (it does not answer)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)
-    expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
+    expect((await cli.board(['server', 'start'])).stderr).toContain('is already running')
     expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({
       code: 7,
       stderr: expect.stringContaining('it did not answer in time') as string,

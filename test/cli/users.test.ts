@@ -126,7 +126,7 @@ test('the members of a project are added, invited, changed and removed', async (
     /^Invited new\+tag@example\.org\. Pass the link on/,
   )
   expect((await member('add', 'bob@example.org')).code).toBe(5)
-  expect((await member('set', 'bob@example.org', 'member')).stderr).toBe('bob@example.org has the role member now.\n')
+  expect((await member('set', 'bob@example.org', 'member')).stderr).toBe('bob@example.org now has the role member.\n')
   expect((await member('list')).stdout).toMatch(
     /^bob@example\.org\tBob\tmember\tfalse\t\d+\nnew\+tag@example\.org\t\tmember\ttrue\t\n$/,
   )

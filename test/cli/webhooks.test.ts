@@ -44,7 +44,7 @@ test('a webhook is created with its secret on stdout alone, tested, changed and 
   expect([tried.code, JSON.parse(tried.stdout), tried.stderr]).toEqual([
     0,
     { status: 'succeeded', responseStatus: 200, responseBody: 'ok' },
-    'The receiver took it, with status 200.\n',
+    'The receiver accepted the message with status 200.\n',
   ])
   expect(verified(secret.trim(), receiver.at('/made')[0]!)).toMatchObject({ type: 'webhook.test' })
   const [{ id, events, description }] = await cli.json<[{ id: string; events: string[]; description: string }]>([
@@ -161,7 +161,7 @@ test('a server rejects targets on its own machine unless it is configured to all
       isLetPass ? [true, 0, ''] : [false, 2, expect.stringContaining('loopback, private or link-local')],
     )
     const tried = isLetPass ? await cli.board(['webhooks', 'test', '1', '-P', '1', '--wait'], { env }) : undefined
-    expect(tried?.stderr).toBe(isLetPass ? 'The receiver took it, with status 200.\n' : undefined)
+    expect(tried?.stderr).toBe(isLetPass ? 'The receiver accepted the message with status 200.\n' : undefined)
     going.interrupt()
     await eventually('its end', () => going.code !== undefined, 15_000)
   }

@@ -56,7 +56,7 @@ describe("the user's own commands", () => {
 
   test('that are invalid exit the board before it draws, naming the entry', async () => {
     for (const [commands, message] of [
-      [[{ key: 'x' }], 'commands[0] needs a key and what to run'],
+      [[{ key: 'x' }], 'commands[0] needs a key and a command to run'],
       ['x', 'commands must be a list'],
     ] as const) {
       await configure(commands)

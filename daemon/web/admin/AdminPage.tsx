@@ -47,7 +47,7 @@ export function AdminPage({ section = 'users' }: { section?: string }) {
   if (role === 'user')
     return (
       <Page title="Administration">
-        <p>Only administrators of the server have something to do here.</p>
+        <p>You need to be a server admin to view this page.</p>
       </Page>
     )
   const { id, label, view: View } = shown.find(each => each.id === section) ?? shown[0]!

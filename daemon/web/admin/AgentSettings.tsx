@@ -18,8 +18,8 @@ export function AgentSettings() {
               <AgentChoice
                 known={agents}
                 value={value}
-                none="the first that is installed"
-                hint="It holds where no card, column or project names another."
+                none="the first installed agent"
+                hint="The default for cards, columns and projects that don’t set an agent."
                 save={async next => choice.set(await client.settings.setAgents(next))}
               />
             )}

@@ -20,7 +20,7 @@ export function Agents() {
   usePoll(isChecking, 1000, loaded.reload)
   return (
     <>
-      <p>A check starts the program, and ends it again. Nothing is sent to a model, unless you greet it.</p>
+      <p>A check starts and stops the program without a model request. Greet sends a short request to the model.</p>
       <Rows of={loaded} label="Agents">
         {agent => <AgentRow agent={agent} reload={loaded.reload} />}
       </Rows>
@@ -37,8 +37,8 @@ function AgentRow({ agent, reload }: { agent: Provider; reload: () => Promise<vo
   const greet = () =>
     confirm({
       title: `Greet ${name}`,
-      text: 'It is started and asked for one sentence. That is sent to its model and costs a few thousand tokens at most.',
-      submit: 'Greet it',
+      text: 'The agent starts and sends one sentence to its model, which costs up to a few thousand tokens.',
+      submit: 'Greet',
       isDanger: false,
       run: () => run(true),
     })
@@ -76,8 +76,8 @@ function AgentRow({ agent, reload }: { agent: Provider; reload: () => Promise<vo
 }
 
 function Checked({ status, greeted, detail, inputTokens, outputTokens }: Check) {
-  if (status === 'running') return <div role="status">{greeted ? 'It is greeted…' : 'It is started on trial…'}</div>
+  if (status === 'running') return <div role="status">{greeted ? 'Greeting the agent…' : 'Starting the agent…'}</div>
   const tokens = inputTokens === null ? '' : ` (${inputTokens} tokens in, ${outputTokens ?? 0} out)`
-  if (status === 'failed') return <div className="error">It failed: {detail}</div>
-  return <div>{greeted ? `It answered${tokens}: ${detail ?? ''}` : 'It starts.'}</div>
+  if (status === 'failed') return <div className="error">The check failed: {detail}</div>
+  return <div>{greeted ? `The agent answered${tokens}: ${detail ?? ''}` : 'The agent starts.'}</div>
 }

@@ -12,8 +12,8 @@ type Entry = Output<Contract['audit']['list']>['items'][number]
 
 const outcomes = [
   ['', 'all'],
-  ['ok', 'what was done'],
-  ['failed', 'what failed'],
+  ['ok', 'successful actions'],
+  ['failed', 'failed actions'],
 ] as const
 
 /** Who did what with which rights. */
@@ -42,7 +42,7 @@ export function Audit() {
       <Await of={loaded}>
         {({ items, nextCursor }) => (
           <>
-            <Table label="Audit log" head={['When', 'Who', 'Action', 'On', 'With', 'From', 'More']}>
+            <Table label="Audit log" head={['When', 'Who', 'Action', 'Target', 'Credential', 'Address', 'More']}>
               {items.map(entry => (
                 <AuditRow key={entry.id} {...entry} />
               ))}

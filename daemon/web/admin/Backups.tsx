@@ -15,7 +15,7 @@ import { Table } from '../ui/Table.tsx'
 
 type Backup = Output<Contract['backups']['list']>[number]
 
-const origins = { request: 'asked for', timetable: 'timetable', restore: 'kept by a restore', upload: 'uploaded' }
+const origins = { request: 'manual', timetable: 'timetable', restore: 'before a restore', upload: 'uploaded' }
 
 /** The backups that are on the server. */
 export function Backups() {
@@ -30,21 +30,24 @@ export function Backups() {
   const upload = (file: File) =>
     withProgress(`Uploading ${file.name}…`, async () => {
       const onProgress = (sent: number, total: number) =>
-        setProgress({ text: sent < total ? `Uploading ${file.name}…` : 'The server verifies it…', value: sent / total })
+        setProgress({
+          text: sent < total ? `Uploading ${file.name}…` : 'The server is verifying the backup…',
+          value: sent / total,
+        })
       const { filename } = await client.backups.upload({ file: { file, filename: file.name, onProgress } })
-      showMessage(`${filename} is on the server, and is good.`)
+      showMessage(`Uploaded and verified ${filename}.`)
     })
   return (
     <>
       <Check
-        label="With the key"
+        label="Include the key"
         hint="The key decrypts stored secrets. Without the key, a restore on another machine cannot read them. With the key, keep the file as secret as the secrets."
         value={withKey}
         onChange={setWithKey}
       />
       <div className="tools">
         <Button isMain onClick={make} disabled={progress !== undefined}>
-          Back up now
+          Create backup
         </Button>
         <Upload isDisabled={progress !== undefined} send={file => void upload(file).catch(showError)} />
       </div>
@@ -57,9 +60,9 @@ export function Backups() {
       <Await of={loaded}>
         {all =>
           all.length === 0 ? (
-            <p>There are no backups yet.</p>
+            <p>No backups yet. Create one to be able to restore this data.</p>
           ) : (
-            <Table label="Backups" head={['File', 'Made', 'Size', 'Why', 'Verified', '']}>
+            <Table label="Backups" head={['File', 'Created', 'Size', 'Reason', 'Verified', '']}>
               {all.map(backup => (
                 <BackupRow key={backup.filename} backup={backup} withProgress={withProgress} />
               ))}
@@ -92,7 +95,7 @@ function Upload({ isDisabled, send }: { isDisabled: boolean; send: (file: File) 
   return (
     <>
       <Button disabled={isDisabled} onClick={() => input.current!.click()}>
-        Upload a backup
+        Upload backup
       </Button>
       <input
         ref={input}
@@ -133,7 +136,7 @@ function BackupRow({
     confirm({
       title: `Delete ${filename}`,
       text: 'This permanently deletes the backup. The current data is unchanged.',
-      submit: 'Delete the backup',
+      submit: 'Delete',
       run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
     })
   const download = () =>

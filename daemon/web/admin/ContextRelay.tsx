@@ -19,7 +19,7 @@ function RelayForm({ relay }: { relay: Relay }) {
   const { values, bind } = useFields(relay)
   const save = async () => {
     await client.settings.setContextRelay(values)
-    showMessage('Saved.')
+    showMessage('Saved the context relay.')
   }
   return (
     <Form submit="Save" onSubmit={save}>
@@ -28,7 +28,7 @@ function RelayForm({ relay }: { relay: Relay }) {
         hint="The agent summarizes its context, and a new session continues with the summary."
         {...bind('enabled')}
       />
-      <NumberInput label="From how much of the context (%)" min={1} max={99} {...bind('thresholdPercent')} />
+      <NumberInput label="Context threshold (%)" min={1} max={99} {...bind('thresholdPercent')} />
       <NumberInput label="Length of the summary (tokens)" min={100} max={100_000} {...bind('maxSummaryTokens')} />
     </Form>
   )

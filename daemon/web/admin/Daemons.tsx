@@ -15,9 +15,9 @@ export function Daemons() {
         <>
           <p>This server runs board {health.version}.</p>
           {all.length === 0 ? (
-            <p>Its database is a file of its machine: no other daemon shares the board.</p>
+            <p>The database is a file on this machine. No other daemon shares the board.</p>
           ) : (
-            <Table label="Daemons" head={['Machine', 'Address', 'Version', 'Since', 'Seen', 'Does for all']}>
+            <Table label="Daemons" head={['Machine', 'Address', 'Version', 'Since', 'Seen', 'Duties']}>
               {all.map(daemon => (
                 <tr key={daemon.id}>
                   <td>

@@ -49,17 +49,22 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
     onSaved(
       await client.logs.setExport({ enabled, endpoint, minLevel, compression, ...(lines.length > 0 && { headers }) }),
     )
-    showMessage('The log export was saved.')
+    showMessage('Saved the log export.')
   }
   const test = async () => {
     const { ok, status, error } = await client.logs.testExport()
     const answer = status === null ? '' : ` (status ${status})`
-    setOutcome({ ok, text: ok ? `One entry was sent and taken${answer}.` : `${error ?? 'It was refused'}${answer}` })
+    setOutcome({
+      ok,
+      text: ok
+        ? `Sent one entry. The endpoint accepted it${answer}.`
+        : `${error ?? 'The endpoint rejected the entry'}${answer}`,
+    })
   }
   return (
     <>
       <Form submit="Save" onSubmit={save}>
-        <Check label="Send the log" hint="By OTLP over HTTP, as JSON." {...bind('enabled')} />
+        <Check label="Send the log" hint="Uses OTLP over HTTP, as JSON." {...bind('enabled')} />
         <TextInput
           label="Endpoint"
           type="url"
@@ -80,7 +85,7 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
         <Choice label="Compression" options={compressions} {...bind('compression')} />
       </Form>
       <div className="tools">
-        <Button onClick={test}>Send one entry as a test</Button>
+        <Button onClick={test}>Send test entry</Button>
       </div>
       <Outcome of={outcome} />
     </>

@@ -87,7 +87,7 @@ function LogEntry({ entry, onRequest }: { entry: Entry; onRequest: (id: string) 
         <span className="dim">{source}</span>
         <span className="log-text">{message}</span>
         {requestId !== null && (
-          <Button isPlain aria-label={`Only the request ${requestId}`} onClick={() => onRequest(requestId)}>
+          <Button isPlain aria-label={`Show only request ${requestId}`} onClick={() => onRequest(requestId)}>
             <code>{requestId}</code>
           </Button>
         )}

@@ -80,8 +80,8 @@ function Tools({ organization, label, reload, mayDelete }: OrganizationProps & {
   const remove = () =>
     confirm({
       title: `Delete ${label}`,
-      text: 'Its members lose nothing else. It must not have projects.',
-      submit: 'Delete the organization',
+      text: 'Members keep their accounts and other projects. The organization must not have projects.',
+      submit: 'Delete',
       run: async () => {
         await client.organizations.delete({ id })
         await reload()
@@ -122,8 +122,8 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
   if (credentials.length === 0 && !isSomebodyElses) return null
   return (
     <Choice
-      label="Credential of its projects"
-      hint="One of yours, where neither the card nor the project has one."
+      label="Credential of the projects"
+      hint="Used if neither the card nor the project has a credential."
       value={defaultCredentialId ?? ''}
       options={[
         ['', 'none'],
@@ -183,7 +183,7 @@ function Rename({ organization: { id, name }, label, reload }: OrganizationProps
       </Button>
     )
   return (
-    <Form submit="Save the name" onSubmit={save} onCancel={() => setText(undefined)}>
+    <Form submit="Save name" onSubmit={save} onCancel={() => setText(undefined)}>
       <TextInput label="Name" required autoFocus value={text} onChange={setText} field="name" />
     </Form>
   )
@@ -204,8 +204,8 @@ function MemberRow({ id, member: { userId, email, displayName, role }, mayManage
   }
   const remove = () =>
     confirm({
-      title: isMe ? 'Leave the organization' : `Remove ${email}`,
-      text: `${isMe ? 'You lose' : 'They lose'} sight of its projects.`,
+      title: isMe ? 'Leave organization' : `Remove ${email}`,
+      text: `${isMe ? 'You lose' : `${email} loses`} access to the projects of the organization.`,
       submit: isMe ? 'Leave' : 'Remove',
       run: async () => {
         await client.organizations.removeMember({ id, userId })
@@ -234,7 +234,7 @@ function MemberRow({ id, member: { userId, email, displayName, role }, mayManage
         <span>{role}</span>
       )}
       {(mayManage || isMe) && (
-        <Button isDanger aria-label={isMe ? 'Leave the organization' : `Remove ${email}`} onClick={remove}>
+        <Button isDanger aria-label={isMe ? 'Leave organization' : `Remove ${email}`} onClick={remove}>
           {isMe ? 'Leave' : 'Remove'}
         </Button>
       )}

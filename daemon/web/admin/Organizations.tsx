@@ -17,11 +17,11 @@ export function Organizations() {
   }
   return (
     <>
-      <p>The members of an organization may see all of its projects.</p>
+      <p>The members of an organization can see all of its projects.</p>
       <Await of={loaded}>
         {all => (
           <>
-            {all.length === 0 && <p>You are in no organization.</p>}
+            {all.length === 0 && <p>You are not a member of an organization.</p>}
             {all.map(organization => (
               <OrganizationPanel
                 key={organization.id}
@@ -33,7 +33,7 @@ export function Organizations() {
           </>
         )}
       </Await>
-      <Form submit="Make the organization" onSubmit={make}>
+      <Form submit="Create" onSubmit={make}>
         <TextInput label="New organization" required {...bind('name')} />
       </Form>
     </>

@@ -16,9 +16,9 @@ export function Profiles() {
   const editing = useEditing<Profile>(loaded)
   const remove = ({ id, name }: Profile) =>
     confirm({
-      title: `Delete the profile ${name}`,
+      title: `Delete profile ${name}`,
       text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
-      submit: 'Delete the profile',
+      submit: 'Delete',
       run: async () => {
         await client.agentProfiles.delete({ id })
         await loaded.reload()
@@ -27,8 +27,8 @@ export function Profiles() {
   return (
     <>
       <p>
-        A profile is an agent with a command line, an environment and a model of its own. Cards, columns and projects
-        name it.
+        A profile is an agent with its own command line, environment and model. You can select it for cards, columns and
+        projects.
       </p>
       <div className="tools">
         <Button isMain icon="add" onClick={editing.add}>
@@ -46,8 +46,9 @@ export function Profiles() {
               </div>
               {profile.command && <code>{[...profile.command, ...(profile.args ?? [])].join(' ')}</code>}
             </div>
-            <Button aria-label={`Change ${profile.name}`} onClick={() => editing.edit(profile)}>
-              Change
+            <Button aria-label={`Edit ${profile.name}`} onClick={() => editing.edit(profile)}>
+              {' '}
+              Edit{' '}
             </Button>
             <Button isDanger aria-label={`Delete ${profile.name}`} onClick={() => remove(profile)}>
               Delete
@@ -107,7 +108,7 @@ function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Pr
     <FormDialog
       title={profile ? `Profile ${profile.name}` : 'New profile'}
       onClose={onClose}
-      submit="Save the profile"
+      submit="Save"
       onSubmit={save}
     >
       {!profile && (
@@ -121,15 +122,15 @@ function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Pr
         hint="The program and its leading arguments, one per line. Empty: the agent's default command."
         {...bind('command')}
       />
-      <TextArea label="Arguments" hint="One a line." {...bind('args')} />
+      <TextArea label="Arguments" hint="One per line." {...bind('args')} />
       <TextArea
         label="Environment"
         hint={`NAME=value, one per line. Values are stored encrypted and never shown.${profile && profile.environment.length > 0 ? ` Set: ${profile.environment.join(', ')}. These variables are kept. A name without a value removes the variable.` : ''}`}
         {...bind('environment')}
       />
-      <TextInput label="Model" placeholder="the agent's own" {...bind('model')} />
-      <TextInput label="Mode" placeholder="the agent's own" {...bind('mode')} />
-      <TextInput label="Effort" placeholder="the agent's own" {...bind('effort')} />
+      <TextInput label="Model" placeholder="the agent's default" {...bind('model')} />
+      <TextInput label="Mode" placeholder="the agent's default" {...bind('mode')} />
+      <TextInput label="Effort" placeholder="the agent's default" {...bind('effort')} />
     </FormDialog>
   )
 }

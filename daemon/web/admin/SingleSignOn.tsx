@@ -20,7 +20,7 @@ export function SingleSignOn() {
   const [outcome, setOutcome] = useState<Tested>()
   const test = async () => {
     const { ok, issuer, error } = await client.oidc.test()
-    setOutcome({ ok, text: ok ? `The provider answers: ${issuer}` : (error ?? 'The provider did not answer.') })
+    setOutcome({ ok, text: ok ? `The provider answered: ${issuer}` : (error ?? 'The provider did not answer.') })
   }
   const remove = () =>
     confirm({
@@ -39,12 +39,12 @@ export function SingleSignOn() {
           <Secret
             label="Redirect URI"
             value={settings.redirectUri}
-            hint="Give it to the identity provider, where you register the board."
+            hint="Enter this URI at the identity provider when you register the board."
           />
           <OidcForm key={String(settings.configured)} settings={settings} onSaved={loaded.set} />
           {settings.configured && (
             <div className="tools">
-              <Button onClick={test}>Test it</Button>
+              <Button onClick={test}>Test</Button>
               <Button isDanger onClick={remove}>
                 Remove
               </Button>
@@ -80,18 +80,18 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
         allowedGroups: linesOf(values.allowedGroups),
       }),
     )
-    showMessage('Single sign-on was saved. Test it before you rely on it.')
+    showMessage('Saved single sign-on. Test the connection before you rely on it.')
   }
   return (
     <Form submit="Save" onSubmit={save}>
       <TextInput label="Issuer URL" type="url" required {...bind('issuerUrl')} />
-      <TextInput label="Client id" required {...bind('clientId')} />
+      <TextInput label="Client ID" required {...bind('clientId')} />
       <TextInput
         label="Client secret"
         type="password"
         required
         autoComplete="off"
-        hint="It is sealed and never shown. Each change of these settings needs it."
+        hint="Stored encrypted and never shown. Required for each change of these settings."
         {...bind('clientSecret')}
       />
       <TextArea
@@ -100,7 +100,7 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
         {...bind('allowedDomains')}
       />
       <TextArea label="Allowed groups" hint="One per line." {...bind('allowedGroups')} />
-      <TextInput label="Claim that names the groups" {...bind('groupsClaim')} />
+      <TextInput label="Groups claim" {...bind('groupsClaim')} />
       <Check
         label="Trust addresses if the provider sends no email_verified"
         hint="Anyone who can set an address at the provider gets the account with that address. With email_verified: false, sign-ins still fail."

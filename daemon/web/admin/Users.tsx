@@ -25,8 +25,8 @@ interface Password {
 const pageSize = 50
 const roles: readonly (readonly [Role, string])[] = [
   ['user', 'User'],
-  ['admin', 'Administrator'],
-  ['super_admin', 'Super administrator'],
+  ['admin', 'Admin'],
+  ['super_admin', 'Super admin'],
 ]
 
 /** All accounts. */
@@ -60,7 +60,7 @@ export function Users() {
       <Await of={list}>
         {({ users, total }) => (
           <>
-            <Table label="Users" head={['Name', 'Email', 'Role', 'Signs in by', 'Since', '']}>
+            <Table label="Users" head={['Name', 'Email', 'Role', 'Sign-in', 'Since', '']}>
               {users.map(user => (
                 <UserRow key={user.id} user={user} reload={list.reload} onPassword={setPassword} />
               ))}
@@ -96,7 +96,7 @@ function Pages({ offset, total, go }: { offset: number; total: number; go: (offs
   return (
     <div className="tools">
       <Button disabled={offset === 0} onClick={() => go(offset - pageSize)}>
-        Before
+        Previous
       </Button>
       <span>
         {offset + 1} to {Math.min(total, offset + pageSize)} of {total}
@@ -128,7 +128,7 @@ function UserRow({ user, reload, onPassword }: UserRowProps) {
       <td>{user.name}</td>
       <td>
         {user.email}
-        {!user.addressVerified && <div className="dim">address not confirmed</div>}
+        {!user.addressVerified && <div className="dim">email not confirmed</div>}
       </td>
       <td>
         {mayChange ? (
@@ -181,28 +181,29 @@ function itemsOf({
   const reset = () =>
     confirm({
       title: `Reset the password of ${email}`,
-      text: 'The present password is replaced by a new one, which is shown once.',
-      submit: 'Reset the password',
+      text: 'The server generates a new password and shows it once. The current password stops working.',
+      submit: 'Reset',
       run: async () => onPassword({ email, password: (await client.users.resetPassword({ id })).generatedPassword }),
     })
   const remove = async () => {
     const { ownedProjectsCount: count } = await client.users.checkDelete({ id })
-    const owned = count === 0 ? 'It owns no projects.' : `${count} of its projects pass to a super administrator.`
+    const owned =
+      count === 0 ? 'The account owns no projects.' : `${count} of its projects are transferred to a super admin.`
     confirm({
       title: `Delete ${email}`,
       text: `This permanently deletes the account, its sign-ins and its API keys. ${owned}`,
-      submit: 'Delete the account',
+      submit: 'Delete',
       typed: email,
       run: async () => {
         await client.users.delete({ id })
-        showMessage(`${email} was deleted.`)
+        showMessage(`Deleted ${email}.`)
         await reload()
       },
     })
   }
   return [
-    ...(addressVerified ? [] : [{ label: 'Confirm the address', run: confirmAddress }]),
-    ...(authProvider === 'local' ? [{ label: 'Reset the password', run: reset }] : []),
+    ...(addressVerified ? [] : [{ label: 'Confirm email', run: confirmAddress }]),
+    ...(authProvider === 'local' ? [{ label: 'Reset password', run: reset }] : []),
     ...(isMe ? [] : [{ label: 'Delete', isDanger: true, run: remove }]),
   ]
 }
@@ -215,11 +216,11 @@ function NewUser({ onClose, onMade }: { onClose: () => void; onMade: (made: Pass
     onMade({ email: user.email, password: generatedPassword })
   }
   return (
-    <FormDialog title="New user" onClose={onClose} submit="Make the account" onSubmit={make}>
+    <FormDialog title="New user" onClose={onClose} submit="Create" onSubmit={make}>
       <TextInput label="Name" required {...bind('name')} />
       <TextInput label="Email" type="email" required {...bind('email')} />
       <Choice label="Role" options={roles.filter(([role]) => isSuper || role !== 'super_admin')} {...bind('role')} />
-      <p className="hint">A password is made for it, and shown once.</p>
+      <p className="hint">The server generates a password and shows it once.</p>
     </FormDialog>
   )
 }

@@ -51,7 +51,7 @@ export function App() {
             <h1>No answer</h1>
             <p>{now.reason}</p>
             <Button isMain onClick={() => begin(takeArrival)}>
-              Try again
+              Retry
             </Button>
           </main>
         </div>
@@ -106,9 +106,9 @@ function Routed({ route }: { route: Route }) {
       return <ConnectPage key={route.request} {...route} />
     case 'missing':
       return (
-        <Page title="Nothing here">
+        <Page title="Not found">
           <p>
-            No page has this address. <a href={hrefOf({ name: 'home' })}>Go home</a>
+            This page does not exist. <a href={hrefOf({ name: 'home' })}>Go home</a>
           </p>
         </Page>
       )

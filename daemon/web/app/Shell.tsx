@@ -41,7 +41,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Button
           isPlain
           icon="menu"
-          label={isShown ? 'Fold the projects' : 'Show the projects'}
+          label={isShown ? 'Hide projects' : 'Show projects'}
           aria-expanded={isShown}
           aria-controls="sidebar"
           onClick={() => (isNarrow ? setOpenOnPhone(!isShown) : void changeSettings({ sidebarExpanded: !isExpanded }))}
@@ -50,7 +50,12 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           board
         </a>
         <ProjectSwitcher route={route} />
-        <Button isPlain icon="search" label="Search and do (Ctrl-K)" onClick={() => palette.set({ isOpen: true })} />
+        <Button
+          isPlain
+          icon="search"
+          label="Search and commands (Ctrl-K)"
+          onClick={() => palette.set({ isOpen: true })}
+        />
         <ConnectionStatus />
         <Account me={me} />
       </header>
@@ -101,7 +106,7 @@ function ConnectionStatus() {
   if (state === 'open') return <span className="connection">live</span>
   return (
     <span className="connection lost" role="status">
-      {state === 'connecting' ? 'connecting…' : 'no connection; trying again…'}
+      {state === 'connecting' ? 'connecting…' : 'disconnected, retrying…'}
     </span>
   )
 }

@@ -66,7 +66,7 @@ function Box({ projectId, cardId, agent, onSent }: BoxProps) {
       projectId={projectId}
       draftKey={`assistant ${projectId}`}
       label="Message to the assistant"
-      hint="It uses tokens."
+      hint="The assistant uses tokens."
       agent={agent}
       onSend={async (content, attachmentIds) => {
         await client.assistant.send({ projectId, content, attachmentIds })

@@ -90,7 +90,7 @@ function LabelsOf({ session, cards }: CardsProps) {
   const save = async () => {
     const wanted = { ...marks, ...(added.trim() !== '' && { [added.trim()]: true }) }
     for (const { id } of cards) await label(session.projectId, id, wanted)
-    announce('The labels are changed')
+    announce('Changed the labels')
     close()
   }
   return (
@@ -105,7 +105,7 @@ function LabelsOf({ session, cards }: CardsProps) {
           {name}
         </label>
       ))}
-      <Field label="A new label" field="labels">
+      <Field label="New label" field="labels">
         {props => <input {...props} maxLength={100} value={added} onChange={({ target }) => setAdded(target.value)} />}
       </Field>
     </FormDialog>
@@ -132,7 +132,7 @@ function AgentOf({ session, cards }: CardsProps) {
   const save = async () => {
     const chosen = { agent: agent || null, profile: profile ?? null, model: model || null }
     for (const { id } of cards) await client.cards.update({ projectId: session.projectId, cardId: id, ...chosen })
-    showMessage(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works from the next start on.`)
+    showMessage(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works on the next start.`)
     close()
   }
   return (
@@ -158,7 +158,7 @@ function AgentOf({ session, cards }: CardsProps) {
             <Field label="Model" field="model">
               {props => (
                 <select {...props} value={model} onChange={({ target }) => setModel(target.value)}>
-                  <option value="">The agent's own</option>
+                  <option value="">The agent's default</option>
                   {agents
                     .find(({ id }) => id === agent)
                     ?.models?.map(({ id, name }) => (
@@ -188,7 +188,7 @@ function Help() {
   const { keysOf } = keymapOf(shortcuts.get())
   return (
     <Dialog title="Keys" kind="wide" onClose={close}>
-      <p className="hint">Ctrl-K or Cmd-K opens the palette everywhere. The keys can be changed in your settings.</p>
+      <p className="hint">Ctrl-K or Cmd-K opens the palette on every page. You can change the keys in your settings.</p>
       <table className="table">
         <tbody>
           {(Object.keys(meanings) as ShortcutAction[])

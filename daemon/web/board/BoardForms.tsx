@@ -7,8 +7,8 @@ import { ColumnLimit } from './ColumnLimit.tsx'
 import type { BoardSession } from './boardSession.ts'
 
 const types = [
-  ['backlog', 'Backlog: cards wait here'],
-  ['active', 'Active: cards that come here start their agents'],
+  ['backlog', 'Backlog: cards wait'],
+  ['active', 'Active: agents start'],
   ['done', 'Done'],
   ['archive', 'Archive'],
 ] as const
@@ -54,7 +54,7 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
   return (
     <FormDialog
       title={column ? `Column ${column.name}` : 'New column'}
-      submit={column ? 'Save' : 'Make the column'}
+      submit={column ? 'Save' : 'Create'}
       onSubmit={save}
       onClose={onClose}
     >
@@ -86,11 +86,15 @@ function AfterRequests({
   return (
     <>
       <Choice
-        label="When its request is merged"
+        label="After a merged pull request"
         options={[['', 'To the first done column'], ...others]}
         {...bind('mergedColumnId')}
       />
-      <Choice label="When its request is closed" options={[['', 'It stays'], ...others]} {...bind('closedColumnId')} />
+      <Choice
+        label="After a closed pull request"
+        options={[['', 'Keep the card here'], ...others]}
+        {...bind('closedColumnId')}
+      />
     </>
   )
 }
@@ -117,7 +121,7 @@ export function BoardForm({ session, boardId, onClose }: FormProps & { boardId?:
   return (
     <FormDialog
       title={board ? `Rename ${board.name}` : 'New board'}
-      submit={board ? 'Rename' : 'Make the board'}
+      submit={board ? 'Rename' : 'Create'}
       onSubmit={save}
       onClose={onClose}
     >
@@ -125,8 +129,8 @@ export function BoardForm({ session, boardId, onClose }: FormProps & { boardId?:
       {!board && (
         <Choice
           label="Columns"
-          hint="From a template."
-          options={[['', 'The usual ones'], ...choicesOf(templates.value)]}
+          hint="A template for the columns."
+          options={[['', 'Default columns'], ...choicesOf(templates.value)]}
           {...bind('templateId')}
         />
       )}

@@ -95,12 +95,12 @@ function itemsOf(
   return [
     column,
     making,
-    { label: 'Rename the board…', run: () => boardDialog.set({ kind: 'board', boardId: board.id }) },
-    { label: 'Move the board left', run: shift(-1), isDisabled: at === 0 },
-    { label: 'Move the board right', run: shift(1), isDisabled: at === ids.length - 1 },
+    { label: 'Rename board…', run: () => boardDialog.set({ kind: 'board', boardId: board.id }) },
+    { label: 'Move board left', run: shift(-1), isDisabled: at === 0 },
+    { label: 'Move board right', run: shift(1), isDisabled: at === ids.length - 1 },
     density,
     {
-      label: 'Mark all cards of the project as read',
+      label: 'Mark all cards in the project as read',
       run: () => client.projects.markAllRead({ id: projectId }),
       separator: true,
     },
@@ -110,14 +110,14 @@ function itemsOf(
 }
 
 const deleting = (projectId: string, { id: boardId, name }: Board): MenuItem => ({
-  label: 'Delete the board…',
+  label: 'Delete board…',
   isDanger: true,
   separator: true,
   run: () =>
     confirm({
-      title: `Delete the board ${name}?`,
-      text: 'Its columns and all its cards go with it, with what agents said on them.',
-      submit: 'Delete the board',
+      title: `Delete board ${name}?`,
+      text: 'This permanently deletes the columns, the cards and their transcripts. Other boards remain.',
+      submit: 'Delete board',
       typed: name,
       run: async () => {
         await client.boards.delete({ projectId, boardId })

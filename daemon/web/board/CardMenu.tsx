@@ -26,7 +26,7 @@ function itemsOf(session: BoardSession, card: Card): MenuItem[] {
   const reading: MenuItem[] = [
     { label: 'Open', run: () => openCard(session, cardId), keys: keysOf('open') },
     { label: 'Open on a separate page', run: () => navigate({ name: 'card', projectId, cardId }) },
-    { label: 'Copy the link', run: () => copy(linkOf(card)) },
+    { label: 'Copy link', run: () => copy(linkOf(card)) },
   ]
   if (!canChange(projectId)) return reading
   return [
@@ -39,10 +39,10 @@ function itemsOf(session: BoardSession, card: Card): MenuItem[] {
     },
     { label: 'Move up', run: () => moveWithin(session, card, -1), keys: keysOf('moveUp') },
     { label: 'Move down', run: () => moveWithin(session, card, 1), keys: keysOf('moveDown') },
-    { label: 'Move to the top', run: () => moveWithin(session, card, -Infinity) },
+    { label: 'Move to top', run: () => moveWithin(session, card, -Infinity) },
     card.hasActiveAgent
-      ? { label: 'Cancel the agent…', run: () => cancel(session, cards), keys: keysOf('cancel'), separator: true }
-      : { label: 'Start the agent', run: () => run(session, cards), keys: keysOf('run'), separator: true },
+      ? { label: 'Cancel agent…', run: () => cancel(session, cards), keys: keysOf('cancel'), separator: true }
+      : { label: 'Start agent', run: () => run(session, cards), keys: keysOf('run'), separator: true },
     { label: 'Agent…', run: () => boardDialog.set({ kind: 'agent', cards }), keys: keysOf('agent') },
     { label: 'Labels…', run: () => boardDialog.set({ kind: 'labels', cards }), keys: keysOf('label') },
     { label: 'Archive', run: () => removeCards(session, 'archive', cards), keys: keysOf('archive'), separator: true },

@@ -29,7 +29,7 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
       {countOf(column)}
     </span>
     {column.columnType === 'active' && (
-      <span className="hint" title="A card that is moved here starts its agent">
+      <span className="hint" title="Moving a card here starts its agent">
         starts agents
       </span>
     )}
@@ -48,7 +48,7 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
 function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
   const { projectId } = session
   const { id: columnId, name, total } = column
-  const select = { label: 'Select all cards, or none', run: () => toggleSelected(session, column.found) }
+  const select = { label: 'Select or deselect all cards', run: () => toggleSelected(session, column.found) }
   if (!canChange(projectId)) return [select]
   const ids = session.shown().columns.map(({ id }) => id)
   const at = ids.indexOf(columnId)
@@ -57,33 +57,33 @@ function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
     await client.columns.reorder({ projectId, ids: order.map(Number) })
   }
   return [
-    { label: 'Add a card', run: () => adding.set(columnId) },
+    { label: 'New card', run: () => adding.set(columnId) },
     select,
-    { label: 'Settings of the column…', run: () => boardDialog.set({ kind: 'column', columnId }), separator: true },
-    { label: 'Move the column left', run: shift(-1), isDisabled: at === 0 },
-    { label: 'Move the column right', run: shift(1), isDisabled: at === ids.length - 1 },
+    { label: 'Column settings…', run: () => boardDialog.set({ kind: 'column', columnId }), separator: true },
+    { label: 'Move column left', run: shift(-1), isDisabled: at === 0 },
+    { label: 'Move column right', run: shift(1), isDisabled: at === ids.length - 1 },
     {
-      label: 'Delete all its cards…',
+      label: 'Delete all cards…',
       isDanger: true,
       isDisabled: total === 0,
       separator: true,
       run: () =>
         confirm({
           title: `Delete all cards of ${name}?`,
-          text: `${total} cards are deleted, those that were archived from here as well, and their agents end. Each can be restored for 30 days.`,
-          submit: 'Delete the cards',
+          text: `This deletes ${total} cards, including archived cards of this column, and stops their agents. You can restore the cards for 30 days.`,
+          submit: 'Delete',
           typed: name,
           run: () => client.columns.clear({ projectId, columnId }),
         }),
     },
     {
-      label: 'Delete the column…',
+      label: 'Delete column…',
       isDanger: true,
       run: () =>
         confirm({
-          title: `Delete the column ${name}?`,
-          text: total === 0 ? 'It holds no cards.' : 'Only an empty column can be deleted: move its cards first.',
-          submit: 'Delete the column',
+          title: `Delete column ${name}?`,
+          text: total === 0 ? 'The column has no cards.' : 'You can only delete an empty column. Move its cards first.',
+          submit: 'Delete column',
           run: () => client.columns.delete({ projectId, columnId }),
         }),
     },

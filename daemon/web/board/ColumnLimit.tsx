@@ -19,7 +19,7 @@ export const ColumnLimit = ({
   <div className="column-limit">
     <OptionalNumber
       label={`Limit${of}`}
-      hint={of === '' && 'How many cards it takes; empty for any number.'}
+      hint={of === '' && 'Maximum number of cards. Empty: no limit.'}
       min={1}
       max={10_000}
       {...wipLimit}

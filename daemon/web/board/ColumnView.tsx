@@ -72,7 +72,7 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
           ))}
         </ul>
         <DropLine columnId={columnId} virtualizer={virtualizer} />
-        {count === 0 && <p className="empty">{column.total === 0 ? 'No cards' : 'No card matches'}</p>}
+        {count === 0 && <p className="empty">{column.total === 0 ? 'No cards' : 'No results'}</p>}
       </div>
       <QuickAdd session={session} column={column} />
     </section>
@@ -138,6 +138,6 @@ function StartWarning({ columnId }: { columnId: string }) {
   const count = now ? startsIn(now, columnId) : 0
   if (count === 0) return null
   return (
-    <p className="starting">{count === 1 ? 'Dropped here, its agent starts' : `Dropped here, ${count} agents start`}</p>
+    <p className="starting">{count === 1 ? 'Drop here to start the agent' : `Drop here to start ${count} agents`}</p>
   )
 }

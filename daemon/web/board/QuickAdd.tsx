@@ -46,7 +46,7 @@ export function QuickAdd({ session, column }: { session: BoardSession; column: S
           <input
             ref={input}
             aria-label={`Title of a new card in ${column.name}`}
-            placeholder="Title; enter adds, escape ends"
+            placeholder="Title (Enter adds, Escape cancels)"
             maxLength={500}
             value={title}
             onChange={({ target }) => setTitle(target.value)}
@@ -59,8 +59,9 @@ export function QuickAdd({ session, column }: { session: BoardSession; column: S
           />
         </form>
       ) : (
-        <Button isPlain icon="add" onClick={() => adding.set(column.id)} label={`Add a card to ${column.name}`}>
-          Add a card
+        <Button isPlain icon="add" onClick={() => adding.set(column.id)} label={`New card in ${column.name}`}>
+          {' '}
+          New card{' '}
         </Button>
       )}
     </div>

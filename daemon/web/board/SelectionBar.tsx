@@ -35,7 +35,7 @@ export function SelectionBar({ session }: { session: BoardSession }) {
       <Button
         isPlain
         icon="close"
-        label="Select none"
+        label="Clear selection"
         onClick={() => session.set(state => ({ ...state, selected: new Set() }))}
       />
     </section>

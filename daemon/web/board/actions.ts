@@ -90,7 +90,8 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
   const start = async () => {
     for (const card of idle) {
       const column = active.find(({ id }) => id === card.columnId) ?? active[0]
-      if (!column) throw new Error('This board has no active column, in which agents work. Add one.')
+      if (!column)
+        throw new Error('This board has no active column. Create one, because agents work in active columns.')
       await startIn(client, card, column)
       const text = `The agent of card ${card.id} ${goesOn(card) ? 'resumes' : 'starts'}.`
       showMessage(text)
@@ -99,7 +100,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
       if (lastAgentAction?.type === 'not_started') showError(new Error(`Card ${card.id}: ${lastAgentAction.detail}`))
     }
   }
-  if (idle.length === 0) return showMessage('Its agent is at work already.')
+  if (idle.length === 0) return showMessage('The agent is already at work.')
   if (idle.length === 1) return void start().catch(showError)
   const title = `Start ${idle.length} agents?`
   confirm({
@@ -114,11 +115,11 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
 /** Cancels the agents that are at work. */
 export function cancel(session: BoardSession, cards: readonly Card[]): void {
   const active = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
-  if (active.length === 0) return showMessage('No agent is at work here.')
+  if (active.length === 0) return showMessage('No agent is at work on these cards.')
   confirm({
     title: active.length === 1 ? `Cancel the agent of card ${active[0]!.id}?` : `Cancel ${active.length} agents?`,
-    text: 'The files that were written stay.',
-    submit: 'Cancel the agent',
+    text: 'Changed files remain.',
+    submit: 'Cancel agent',
     run: () => Promise.all(active.map(({ id }) => client.agents.cancel({ projectId: session.projectId, cardId: id }))),
   })
 }

@@ -163,7 +163,7 @@ export class BoardSession {
       ])
       if (this.state.get().boardId !== asked) return
       const board = boards.find(({ id }) => id === asked) ?? boards[0]
-      if (asked !== undefined && board?.id !== asked) showMessage('That board is not there any more.')
+      if (asked !== undefined && board?.id !== asked) showMessage('The board no longer exists.')
       if (board && board.id !== asked) this.set(state => ({ ...state, boardId: board.id, cache: emptyCache }))
       const columns = all.filter(({ boardId }) => boardId === board?.id)
       this.set(state => ({ ...withBoardColumns(state, columns), boards, columns, error: undefined }))

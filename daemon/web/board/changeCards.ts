@@ -36,7 +36,7 @@ function ask(costs: Costs, run: () => void): void {
   confirm({
     title: `${costs.what[0]!.toUpperCase()}${costs.what.slice(1)}`,
     text: question,
-    submit: 'Go on',
+    submit: 'Continue',
     run: async () => run(),
   })
 }
@@ -48,7 +48,7 @@ function moveCards(session: BoardSession, cards: readonly Card[], places: readon
   const starting = countStarts(state, places)
   ask(costsOfMove(state, cards, places, text), () => {
     perform(session, { type: 'move', places, text })
-    const more = starting === 0 ? '' : starting === 1 ? ' Its agent starts.' : ` ${starting} agents start.`
+    const more = starting === 0 ? '' : starting === 1 ? ' The agent starts.' : ` ${starting} agents start.`
     tell(session, `Moved ${text}.${more}`)
   })
 }
@@ -91,7 +91,7 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
     text:
       `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and the comments and messages of ` +
       `${cards.length === 1 ? 'the card' : 'the cards'} can be restored for 30 days.` +
-      (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} at work and will be ended.` : ''),
+      (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} at work and will be stopped.` : ''),
     submit: 'Delete',
     run: async () => run(),
   })
@@ -109,7 +109,7 @@ function perform(session: BoardSession, change: Change): string | undefined {
 export function undo(session: BoardSession): void {
   const state = session.state.get()
   const last = state.undos.at(-1)
-  if (!last) return announceAndSay('There is nothing to undo.')
+  if (!last) return announceAndSay('Nothing to undo.')
   ask(costsOfUndo(state, last), () => {
     const result = withUndone(session.state.get())
     if (!result) return
@@ -124,7 +124,7 @@ export function undo(session: BoardSession): void {
 export function redo(session: BoardSession): void {
   const state = session.state.get()
   const next = state.redos.at(-1)
-  if (!next) return announceAndSay('There is nothing to redo.')
+  if (!next) return announceAndSay('Nothing to redo.')
   ask(costsOfRedo(state, next), () => {
     const result = withRedone(session.state.get(), session.shown())
     if (!result) return
@@ -151,7 +151,7 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
 function refused(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
   if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
-  const text = `Card ${move.cardId} is where it was: ${reasonOf(error)}`
+  const text = `Card ${move.cardId} was not moved: ${reasonOf(error)}`
   showError(new Error(text))
   announce(text)
 }
@@ -170,8 +170,8 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
     const waits = moves.some(({ cardId }) => session.state.get().cache.cards.get(cardId)?.blocked)
     confirm({
       title: 'The column is full',
-      text: `${many} where ${moves.length === 1 ? 'it was' : 'they were'}. ${reason}${waits ? ' Blocked cards would also start.' : ''}`,
-      submit: 'Put it there anyway',
+      text: `${many} not moved. ${reason}${waits ? ' Blocked cards would also start.' : ''}`,
+      submit: 'Move anyway',
       isDanger: false,
       run: async () => {
         for (const { cardId, columnId, position } of moves)

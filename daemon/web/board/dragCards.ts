@@ -84,7 +84,7 @@ function over(x: number, y: number): void {
 function drop(isInside: boolean): void {
   const now = drag.get()
   drag.set(undefined)
-  if (!now?.over || !isInside) return announce('Dropped where it was')
+  if (!now?.over || !isInside) return announce('Not moved')
   const { session, cardIds, over: place } = now
   const column = session.column(place.columnId)
   const cards = cardIds.flatMap(id => session.card(id) ?? [])

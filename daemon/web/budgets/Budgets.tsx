@@ -6,8 +6,8 @@ import { Rows, useEditing } from '../ui/Rows.tsx'
 import { dated } from '../ui/Time.tsx'
 import { EditBudget, type Budget, type Scope } from './EditBudget.tsx'
 
-const periods = { day: 'today', month: 'this month', total: 'in all' }
-const states = { ok: 'in bounds', warned: '80 % spent', exhausted: 'used up' }
+const periods = { day: 'today', month: 'this month', total: 'in total' }
+const states = { ok: 'within the limit', warned: '80 % spent', exhausted: 'used up' }
 const scopes = { card: 'Card', project: 'Project', organization: 'Organization', credential: 'Credential' }
 
 /** An amount of a budget's unit, for people. */
@@ -62,9 +62,9 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
   const what = `${scopes[scope]} ${scopeName}`
   const remove = () =>
     confirm({
-      title: `Delete the budget of ${what}`,
+      title: `Delete budget of ${what}`,
       text: 'Agents in this scope are no longer limited. Paused agents continue.',
-      submit: 'Delete the budget',
+      submit: 'Delete budget',
       run: async () => {
         await client.budgets.delete({ id })
         await reload()
@@ -84,10 +84,10 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
         </div>
         {onEdit && (
           <div className="tools">
-            <Button isMain={state === 'exhausted'} aria-label={`Change the budget of ${what}`} onClick={onEdit}>
+            <Button isMain={state === 'exhausted'} aria-label={`Change budget of ${what}`} onClick={onEdit}>
               {state === 'exhausted' ? 'Raise' : 'Change'}
             </Button>
-            <Button isDanger aria-label={`Delete the budget of ${what}`} onClick={remove}>
+            <Button isDanger aria-label={`Delete budget of ${what}`} onClick={remove}>
               Delete
             </Button>
           </div>

@@ -12,13 +12,13 @@ export type Scope = Pick<Budget, 'scope' | 'scopeId'>
 const units = [
   ['usd', 'US dollars'],
   ['tokens', 'Tokens'],
-  ['runs', 'Runs of agents'],
-  ['hours', 'Hours of agents at work'],
+  ['runs', 'Agent runs'],
+  ['hours', 'Agent hours'],
 ] as const
 const periods = [
   ['day', 'a day (UTC)'],
   ['month', 'a month (UTC)'],
-  ['total', 'in all'],
+  ['total', 'in total'],
 ] as const
 
 /** Makes a budget, or changes the limit and the period of one. */
@@ -42,14 +42,19 @@ export function EditBudget({ scope, budget, onClose, onSaved }: EditProps & { sc
   }
   return (
     <FormDialog
-      title={budget ? 'Change the budget' : 'New budget'}
-      submit={budget ? 'Save' : 'Make the budget'}
+      title={budget ? 'Change budget' : 'New budget'}
+      submit={budget ? 'Save' : 'Create'}
       onSubmit={save}
       onClose={onClose}
     >
-      {!budget && <Choice label="In" options={units} {...bind('unit')} />}
+      {!budget && <Choice label="Unit" options={units} {...bind('unit')} />}
       <TextInput label="Limit" type="number" min={0} step="any" required {...bind('limit')} />
-      <Choice label="For" hint="Includes usage since the start of the period." options={periods} {...bind('period')} />
+      <Choice
+        label="Period"
+        hint="Includes usage since the start of the period."
+        options={periods}
+        {...bind('period')}
+      />
     </FormDialog>
   )
 }

@@ -18,17 +18,19 @@ export function PausedByBudget({ projectId, cardId }: { projectId: string; cardI
   const close = () => raise(undefined)
   return (
     <div className="notice waits budget-notice" role="status">
-      <p>The agent waits: a budget is used up. It goes on by itself when that allows it.</p>
+      <p>
+        The agent is paused because a budget is used up. The agent continues automatically when the budget allows it.
+      </p>
       {used.map(budget => (
         <div key={budget.id} className="budget-used">
           <strong>
             {budget.scope} {budget.scopeName}
           </strong>
           <Spent budget={budget} />
-          {budget.resetsAt && <span className="dim">Begins anew at {dated(budget.resetsAt)}.</span>}
+          {budget.resetsAt && <span className="dim">Resets at {dated(budget.resetsAt)}.</span>}
           {(mayManage || budget.scope === 'organization' || budget.scope === 'credential') && (
             <Button isMain onClick={() => raise(budget)}>
-              Raise the limit
+              Raise limit
             </Button>
           )}
         </div>

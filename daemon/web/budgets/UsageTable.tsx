@@ -25,7 +25,7 @@ const groups: readonly (readonly [Group, string])[] = [
 const times = [
   ['7', 'the last 7 days'],
   ['30', 'the last 30 days'],
-  ['', 'all the time'],
+  ['', 'all time'],
 ] as const
 const dayMs = 86_400_000
 const maxRows = 200
@@ -41,8 +41,8 @@ export function UsageTable(of: { projectId?: number; organizationId?: number; ca
   return (
     <>
       <div className="usage-choices">
-        <Choice label="Use by" value={groupBy} onChange={setGroup} options={groups} />
-        <Choice label="In" value={days} onChange={setDays} options={times} />
+        <Choice label="Usage by" value={groupBy} onChange={setGroup} options={groups} />
+        <Choice label="Period" value={days} onChange={setDays} options={times} />
         <Button icon="file" disabled={!usage.value?.length} onClick={() => saveCsv(groupBy, usage.value!)}>
           CSV
         </Button>
@@ -50,9 +50,9 @@ export function UsageTable(of: { projectId?: number; organizationId?: number; ca
       <Await of={usage}>
         {rows =>
           rows.length === 0 ? (
-            <p>No agent has worked in that time.</p>
+            <p>No agent has worked in this period.</p>
           ) : (
-            <Table label="Use" head={['Name', 'Runs', 'Tokens in', 'Tokens out', 'Cost', 'Hours']}>
+            <Table label="Usage" head={['Name', 'Runs', 'Tokens in', 'Tokens out', 'Cost', 'Hours']}>
               {rows.slice(0, maxRows).map(row => (
                 <Used key={row.key ?? ''} row={row} />
               ))}

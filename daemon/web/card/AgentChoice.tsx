@@ -32,7 +32,7 @@ export function AgentChoice() {
   const warning = agent && !agent.installed ? `${agent.name} is not installed. ${agent.install ?? ''}` : undefined
   return (
     <section>
-      <Heading>Who works on it</Heading>
+      <Heading>Agent</Heading>
       <div className="card-choices">
         <Choice
           label="Agent"
@@ -132,7 +132,7 @@ function Choice({ label, value, offered, isDisabled, hint, onChange }: ChoicePro
           disabled={isDisabled}
           onChange={({ target }) => onChange(target.value || null)}
         >
-          <option value="">As the column or project says</option>
+          <option value="">Default of the column or project</option>
           {!isOffered && <option value={value}>{value}</option>}
           {offered.map(({ id, name }) => (
             <option key={id} value={id}>
@@ -154,7 +154,7 @@ function CredentialChoice({
   offered: readonly Offered[]
 }) {
   return (
-    <Field label="Credential" hint="Choosing replaces the one that it has.">
+    <Field label="Credential" hint="A choice replaces the current credential.">
       {props => (
         <select
           {...props}
@@ -165,8 +165,8 @@ function CredentialChoice({
               .catch(showError)
           }
         >
-          <option value="keep">Leave it as it is</option>
-          <option value="none">As the project says</option>
+          <option value="keep">Keep the current one</option>
+          <option value="none">Default of the project</option>
           {offered.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}

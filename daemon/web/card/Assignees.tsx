@@ -60,7 +60,7 @@ export const AssignedPerson = ({ name, title, onRemove }: AssignedProps) => (
   <span className="label editable">
     <Person name={name} isAssigned />
     <span title={title}>{name}</span>
-    {onRemove && <Button isPlain icon="close" label={`Take off ${name}`} onClick={() => void onRemove()} />}
+    {onRemove && <Button isPlain icon="close" label={`Remove ${name}`} onClick={() => void onRemove()} />}
   </span>
 )
 

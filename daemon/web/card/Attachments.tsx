@@ -61,7 +61,7 @@ export function Attachments() {
       {canWork && (
         <div className="drop-here">
           <FileButton onFiles={take} text="Attach files" />
-          <span className="hint">or drop them here, or paste a picture</span>
+          <span className="hint">or drop files here, or paste an image</span>
         </div>
       )}
     </section>
@@ -92,8 +92,8 @@ function Attached({ attachment, canWork }: { attachment: Attachment; canWork: bo
           label={`Delete ${filename}`}
           onClick={() =>
             confirm({
-              title: 'Delete the attachment?',
-              text: `“${filename}” is deleted for good.`,
+              title: 'Delete attachment?',
+              text: `This permanently deletes “${filename}”. The card remains.`,
               submit: 'Delete',
               run: () => client.attachments.delete({ attachmentId: id }),
             })

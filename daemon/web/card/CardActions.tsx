@@ -58,7 +58,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     label: 'Cancel',
     icon: 'stop',
     isDanger: true,
-    title: 'Ends the agent; files that it wrote stay',
+    title: 'Stops the agent. Changed files remain',
     run: () => client.agents.cancel(place),
   }
   const retry: MainAction = {
@@ -71,7 +71,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
   const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first
   const items: MenuItem[] = []
   const add = (isThere: boolean, item: MenuItem) => isThere && items.push(item)
-  add(hasWorked && !hasActiveAgent && main !== retry, { label: 'Retry: go on with the latest session', run: retry.run })
+  add(hasWorked && !hasActiveAgent && main !== retry, { label: 'Retry: resume the latest session', run: retry.run })
   add(hasWorked && !hasActiveAgent, {
     label: 'Relaunch: start a new session',
     run: () =>
@@ -84,10 +84,10 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
       }),
   })
   add(hasActiveAgent, {
-    label: 'Relay: hand over to a fresh session',
+    label: 'Relay: hand over to a new session',
     run: () =>
       confirm({
-        title: 'Hand over to a fresh session?',
+        title: 'Hand over to a new session?',
         text: 'The running session ends, and a new one continues with a condensed context, which uses tokens.',
         submit: 'Relay',
         isDanger: false,
@@ -98,7 +98,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
   add(card.columnType !== 'done', { label: 'Complete: move to done', run: () => client.cards.complete(place) })
   add(true, { label: 'Copy the link', run: () => copyAddress(place) })
   add(archivedAt === null, { label: 'Archive', separator: true, run: () => archive(place) })
-  add(archivedAt !== null, { label: 'Bring back', separator: true, run: () => client.cards.unarchive(place) })
+  add(archivedAt !== null, { label: 'Restore', separator: true, run: () => client.cards.unarchive(place) })
   items.push({ label: 'Delete…', isDanger: true, run: () => askToDelete(place, card, onGone) })
   // In an active column the main button starts it; where nothing pulls there is nothing to let it.
   const isHeldBack =
@@ -122,7 +122,11 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
   const isThere = !column || column.id === card.columnId
   const where = isThere ? '' : ` The card moves to “${column.name}”.`
   const held = isHeld(card)
-  const waits = card.blocked ? ` It waits for cards that are not done.` : held ? ` It was to start later.` : ''
+  const waits = card.blocked
+    ? ` The card is blocked by open cards.`
+    : held
+      ? ` The card is scheduled to start later.`
+      : ''
   const start = (): Promise<unknown> => {
     const force = held
     if (!isThere) return client.cards.move({ ...place, columnId: column.id, mustStart: true, force })
@@ -146,18 +150,18 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
 
 async function archive(place: Place): Promise<void> {
   await client.cards.archive(place)
-  showMessage('Archived.', { label: 'Undo', run: () => void client.cards.unarchive(place).catch(showError) })
+  showMessage('Archived the card.', { label: 'Undo', run: () => void client.cards.unarchive(place).catch(showError) })
 }
 
 async function summarize(place: Place): Promise<void> {
   await client.agents.summary(place)
-  showMessage('Summarized. The summary is below “Sessions”.')
+  showMessage('Summarized the work. The summary is below “Sessions”.')
 }
 
 async function copyAddress({ projectId, cardId }: Place): Promise<void> {
   const address = `${location.origin}${location.pathname}#/projects/${projectId}/cards/${cardId}`
   await navigator.clipboard.writeText(address)
-  showMessage('Its address is copied.')
+  showMessage('Copied the link.')
 }
 
 function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
@@ -170,16 +174,17 @@ function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
     })
   }
   const lost = [
-    card.hasActiveAgent && 'Cancel its agent first.',
+    card.hasActiveAgent && 'Cancel the agent of the card first.',
     card.blocks.length > 0 &&
       card.columnType !== 'done' &&
-      `${card.blocks.length} ${card.blocks.length === 1 ? 'card waits' : 'cards wait'} for it, and will go on waiting.`,
-    card.sessions.length > 0 && `Its transcript of ${card.sessions.length} sessions goes with it.`,
-    card.gitBranch !== null && `Its worktree goes; the branch ${card.gitBranch} stays until it is deleted for good.`,
+      `${card.blocks.length} ${card.blocks.length === 1 ? 'card waits' : 'cards wait'} for this card and will keep waiting.`,
+    card.sessions.length > 0 && `The transcript of ${card.sessions.length} sessions is also deleted.`,
+    card.gitBranch !== null &&
+      `The worktree is removed. The branch ${card.gitBranch} remains until the card is permanently deleted.`,
   ].filter(Boolean)
   confirm({
-    title: 'Delete the card?',
-    text: ['It can be restored for 30 days.', ...lost].join(' '),
+    title: 'Delete card?',
+    text: ['You can restore the card for 30 days.', ...lost].join(' '),
     submit: 'Delete',
     run: () =>
       remove(false).catch((error: unknown) => {
@@ -189,9 +194,9 @@ function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
         // After this dialog has closed.
         setTimeout(() =>
           confirm({
-            title: 'Delete it with work that is nowhere else?',
-            text: 'Its worktree has changes that are not committed, or commits that are nowhere else. They go; the server keeps a patch of them in its data folder.',
-            submit: 'Delete with the changes',
+            title: 'Delete card with unsaved work?',
+            text: 'The worktree has uncommitted changes, or commits that exist nowhere else. This deletes them. The server keeps a patch in its data folder.',
+            submit: 'Delete with changes',
             typed: card.title.length <= 40 ? card.title : undefined,
             run: () => remove(true),
           }),

@@ -16,7 +16,7 @@ export function CardBudgets() {
   if (isEmpty && !mayManage) return null
   return (
     <section>
-      <Heading>Budget and use</Heading>
+      <Heading>Budget and usage</Heading>
       <Budgets of={list} scope={{ scope: 'card', scopeId: id }} mayManage={mayManage} />
       {sessions.length > 0 && <UsageTable cardId={Number(id)} />}
     </section>

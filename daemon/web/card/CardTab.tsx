@@ -41,7 +41,7 @@ export function CardTab() {
       <Monitors />
       <Locks />
       <p className="dim">
-        {card.kind === 'terminal' ? 'Terminal card' : 'Card'}, made <Time at={card.createdAt} />, changed{' '}
+        {card.kind === 'terminal' ? 'Terminal card' : 'Card'}, created <Time at={card.createdAt} />, changed{' '}
         <Time at={card.updatedAt} />
       </p>
     </div>

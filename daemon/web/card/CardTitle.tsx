@@ -37,7 +37,7 @@ export function CardTitle({ isPage }: { isPage: boolean }) {
           }}
         />
         <div className="buttons">
-          <Button onClick={edited.end}>Leave it</Button>
+          <Button onClick={edited.end}>Cancel</Button>
           <Button isMain disabled={edited.theirs !== undefined || edited.text.trim() === ''} onClick={edited.save}>
             Save
           </Button>
@@ -48,7 +48,7 @@ export function CardTitle({ isPage }: { isPage: boolean }) {
   return (
     <div className="opened-title" ref={button}>
       <Head onDoubleClick={canWork ? edited.begin : undefined}>{edited.now}</Head>
-      {canWork && <Button isPlain icon="edit" label="Edit the title" onClick={edited.begin} />}
+      {canWork && <Button isPlain icon="edit" label="Edit title" onClick={edited.begin} />}
       <Labels labels={labels} />
     </div>
   )

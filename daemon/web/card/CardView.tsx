@@ -106,7 +106,7 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
             >
               <Icon name="expand" />
             </a>
-            <Button isPlain icon="close" label="Close the card" onClick={onClose} />
+            <Button isPlain icon="close" label="Close card" onClick={onClose} />
           </>
         )}
       </div>

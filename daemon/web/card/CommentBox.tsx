@@ -70,8 +70,8 @@ export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: 
       />
       <div className="buttons">
         {canAttach && <FileButton onFiles={files => void attach(files)} />}
-        <span className="hint">Markdown; @ mentions somebody; Ctrl+Enter sends</span>
-        {onCancel && <Button onClick={onCancel}>Leave it</Button>}
+        <span className="hint">Markdown. @ mentions a person. Ctrl+Enter sends</span>
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
         <Button isMain disabled={isSending || text.trim() === ''} aria-busy={isSending || undefined} onClick={send}>
           {submit}
         </Button>

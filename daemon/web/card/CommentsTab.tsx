@@ -42,7 +42,7 @@ export function CommentsTab() {
           Show older
         </Button>
       )}
-      {stream.value?.entries.length === 0 && <p className="dim">Nothing was said yet.</p>}
+      {stream.value?.entries.length === 0 && <p className="dim">No comments yet. Write the first one above.</p>}
     </div>
   )
 }
@@ -75,8 +75,8 @@ function Said({ comment, onChanged }: { comment: Comment; onChanged: () => Promi
   }
   const remove = () =>
     confirm({
-      title: 'Delete the comment?',
-      text: 'It is deleted for good.',
+      title: 'Delete comment?',
+      text: 'This permanently deletes the comment.',
       submit: 'Delete',
       run: () => client.comments.delete(place).then(onChanged),
     })
@@ -91,16 +91,16 @@ function Said({ comment, onChanged }: { comment: Comment; onChanged: () => Promi
         </span>
         <span className="comment-tools">
           {isMine && edited === undefined && (
-            <Button isPlain icon="edit" label="Edit the comment" onClick={() => setEdited(body)} />
+            <Button isPlain icon="edit" label="Edit comment" onClick={() => setEdited(body)} />
           )}
-          {(isMine || isManager) && <Button isPlain icon="trash" label="Delete the comment" onClick={remove} />}
+          {(isMine || isManager) && <Button isPlain icon="trash" label="Delete comment" onClick={remove} />}
         </span>
       </header>
       {edited === undefined ? (
         <Markdown text={body} breaks />
       ) : (
         <CommentBox
-          label="The comment"
+          label="Comment"
           text={edited}
           onText={setEdited}
           submit="Save"

@@ -8,7 +8,7 @@ export function Conflict({ edited }: { edited: ReturnType<typeof useEdited> }) {
   if (theirs !== undefined)
     return (
       <div className="notice failure" role="alert">
-        <p>Somebody else has changed it meanwhile. What you typed is kept. It is now:</p>
+        <p>Another person has changed this text. Your version is kept. The current text is:</p>
         <pre className="printed theirs">{theirs === '' ? '(empty)' : theirs}</pre>
         <Button onClick={keepMine}>Keep mine</Button>
         <Button onClick={end}>Take theirs</Button>

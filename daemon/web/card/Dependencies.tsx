@@ -26,7 +26,9 @@ export function Dependencies() {
     <section>
       <Heading>Dependencies</Heading>
       {blocked && (
-        <p className="notice">It does not start before these are done. In auto mode it then starts by itself.</p>
+        <p className="notice">
+          The card does not start before these cards are done. In auto mode, the card then starts automatically.
+        </p>
       )}
       <CardLinks
         ids={blockedBy}
@@ -79,7 +81,7 @@ function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: 
             #{id} {value[at]?.title}
           </a>
           {value[at]?.columnType === 'done' && <span className="dim"> done</span>}
-          {onRemove && <Button isPlain icon="close" label={`Take away card ${id}`} onClick={() => onRemove(id)} />}
+          {onRemove && <Button isPlain icon="close" label={`Remove card ${id}`} onClick={() => onRemove(id)} />}
         </li>
       ))}
     </ul>

@@ -32,7 +32,7 @@ export function LabelEditor() {
               <Button
                 isPlain
                 icon="close"
-                label={`Take off ${label}`}
+                label={`Remove ${label}`}
                 onClick={() => change(labels.filter(each => each !== label))}
               />
             )}
@@ -47,7 +47,7 @@ export function LabelEditor() {
               value={text}
               onChange={({ target }) => setText(target.value)}
             />
-            <Button type="submit" isPlain icon="add" label="Put on the label" disabled={text.trim() === ''} />
+            <Button type="submit" isPlain icon="add" label="Add label" disabled={text.trim() === ''} />
           </form>
         )}
       </div>

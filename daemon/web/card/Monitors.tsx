@@ -28,8 +28,8 @@ export function Monitors() {
                 label={`Remove the monitor ${plainText(monitor.description ?? monitor.command)}`}
                 onClick={() =>
                   confirm({
-                    title: 'Remove the monitor?',
-                    text: 'It runs no more, and a run that is under way is ended.',
+                    title: 'Remove monitor?',
+                    text: 'The monitor no longer runs, and a current run is stopped.',
                     submit: 'Remove',
                     run: () => client.monitors.deleteProject({ projectId, monitorId: monitor.id }),
                   })
@@ -51,13 +51,13 @@ function MonitorFacts({ monitor }: { monitor: Monitor }) {
         {description !== null && plainText(description)} <code>{plainText(command)}</code>
       </p>
       <p className="dim">
-        {requestId === null ? status : 'waits for permission'}, every {intervalSecs} s{lastFinishedAt && <>, last </>}
+        {requestId === null ? status : 'waiting for approval'}, every {intervalSecs} s{lastFinishedAt && <>, last </>}
         {lastFinishedAt && <Time at={lastFinishedAt} />}
         {error !== null && `: ${plainText(error)}`}
       </p>
       {output !== '' && (
         <details>
-          <summary>Its output</summary>
+          <summary>Output</summary>
           <pre className="printed">{plainText(output)}</pre>
         </details>
       )}

@@ -54,22 +54,24 @@ function Steps() {
           />
         ) : (
           <>
-            {pipeline.steps.length === 0 && <p className="dim">It stays where it is when its agent has finished.</p>}
+            {pipeline.steps.length === 0 && (
+              <p className="dim">The card stays in its column when the agent has finished.</p>
+            )}
             <ol className="steps">
               {pipeline.steps.map(step => (
                 <li key={step.columnId} aria-current={step.columnId === card.columnId ? 'step' : undefined}>
                   <strong>{step.columnName}</strong>{' '}
-                  <span className="dim">{step.approval === 'manual' ? 'after an approval' : 'by itself'}</span>
+                  <span className="dim">{step.approval === 'manual' ? 'after an approval' : 'automatically'}</span>
                   {step.prompt !== '' && <p>{step.prompt}</p>}
                 </li>
               ))}
             </ol>
             {canWork && (
               <div className="tools">
-                <Button onClick={() => setEditing(true)}>Change the pipeline</Button>
+                <Button onClick={() => setEditing(true)}>Edit pipeline</Button>
                 {pipeline.steps.length > 0 && card.status === 'completed' && (
                   <Button isMain onClick={() => client.agents.approveAuto({ projectId, cardId })}>
-                    Approve: go on with the next step
+                    Approve next step
                   </Button>
                 )}
               </div>
@@ -94,7 +96,7 @@ function EditSteps({ columns, steps: before, onClose, onSave }: EditStepsProps) 
   const free = columns.filter(({ id }) => steps.every(({ columnId }) => columnId !== id))
   return (
     <Form
-      submit="Save the pipeline"
+      submit="Save pipeline"
       onCancel={onClose}
       onSubmit={() => onSave(steps.map(({ columnId, prompt, approval }) => ({ columnId, prompt, approval })))}
     >
@@ -144,7 +146,7 @@ function EditStep({ step, isFirst, isLast, onChange, onMove, onRemove }: EditSte
         <span>
           <Button isPlain icon="up" label={`${columnName} earlier`} disabled={isFirst} onClick={() => onMove(-1)} />
           <Button isPlain icon="down" label={`${columnName} later`} disabled={isLast} onClick={() => onMove(1)} />
-          <Button isPlain icon="trash" label={`Leave out ${columnName}`} onClick={onRemove} />
+          <Button isPlain icon="trash" label={`Remove ${columnName}`} onClick={onRemove} />
         </span>
       </div>
       <Field label="Prompt for this column">
@@ -158,7 +160,7 @@ function EditStep({ step, isFirst, isLast, onChange, onMove, onRemove }: EditSte
           checked={approval === 'manual'}
           onChange={({ target }) => onChange({ approval: target.checked ? 'manual' : 'auto' })}
         />
-        <span>Somebody approves before it moves there</span>
+        <span>Requires approval before the move</span>
       </label>
     </li>
   )

@@ -23,7 +23,7 @@ export function PreSessionTalk() {
     return (
       <div className="tools refine">
         <Button icon="message" onClick={() => askToBegin(() => talk.begin())}>
-          Refine the prompt with an agent…
+          Refine prompt with an agent…
         </Button>
       </div>
     )
@@ -32,11 +32,11 @@ export function PreSessionTalk() {
     <section className="pre-session">
       <Heading>Refining the prompt</Heading>
       <div className="pre-talk">
-        <Transcript messages={messages} empty="The agent reads the prompt." />
+        <Transcript messages={messages} empty="The agent is reading the prompt." />
       </div>
       {session.prompt !== null && (
         <details className="folded">
-          <summary>The prompt so far</summary>
+          <summary>Current draft of the prompt</summary>
           <Markdown text={session.prompt} breaks />
         </details>
       )}
@@ -46,7 +46,7 @@ export function PreSessionTalk() {
             projectId={projectId}
             draftKey={`refine ${card.id}`}
             label="Answer the planning agent"
-            hint={session.status === 'running' ? 'It is at work.' : undefined}
+            hint={session.status === 'running' ? 'The planning agent is at work.' : undefined}
             onSend={(content, attachmentIds) => talk.send(content, attachmentIds)}
             onFile={file =>
               client.attachments.create({ projectId, cardId: card.id, file: { file, filename: file.name } })
@@ -58,9 +58,9 @@ export function PreSessionTalk() {
               disabled={session.prompt === null || session.status === 'running'}
               onClick={async () => opened.setCard(await talk.accept())}
             >
-              Use this prompt
+              Use prompt
             </Button>
-            <Button onClick={() => talk.cancel()}>End without it</Button>
+            <Button onClick={() => talk.cancel()}>Discard</Button>
           </div>
         </>
       )}
@@ -70,7 +70,7 @@ export function PreSessionTalk() {
 
 const askToBegin = (run: () => Promise<void>): void =>
   confirm({
-    title: 'Refine the prompt?',
+    title: 'Refine prompt?',
     text: 'An agent reads the project and asks questions about the task, which uses tokens. The agent changes no files. The card’s prompt changes only if you accept the new prompt.',
     submit: 'Start',
     isDanger: false,

@@ -34,11 +34,7 @@ function Panel() {
       {reason !== null && <p className="error">{plainText(reason)}</p>}
       {canWork && (
         <div className="tools">
-          {isLive ? (
-            <Button onClick={stop}>Stop the preview</Button>
-          ) : (
-            <Button onClick={start}>Start the preview</Button>
-          )}
+          {isLive ? <Button onClick={stop}>Stop preview</Button> : <Button onClick={start}>Start preview</Button>}
         </div>
       )}
       <Printed label="Output of the preview" output={output} isCut={false} />
@@ -54,12 +50,12 @@ function Address({ preview, open }: OpenedPreview) {
   const here = location.hostname
   return (
     <>
-      <Button onClick={open}>Open the preview</Button> <code>{url}</code>
+      <Button onClick={open}>Open preview</Button> <code>{url}</code>
       {!isLoopbackHost(here) && (
         <span className="hint">
           {' '}
-          That address is on the server’s machine. To see it on this one, run{' '}
-          <code>{`ssh -L ${port}:${hostname}:${port} ${here}`}</code> first.
+          The address is on the server’s machine. To open it on this machine, first run{' '}
+          <code>{`ssh -L ${port}:${hostname}:${port} ${here}`}</code>.
         </span>
       )}
     </>

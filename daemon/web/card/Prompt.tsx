@@ -14,10 +14,10 @@ export function Prompt() {
     <section>
       <div className="section-head">
         <Heading>Prompt</Heading>
-        {canWork && !edited.isEditing && <Button isPlain icon="edit" label="Edit the prompt" onClick={edited.begin} />}
+        {canWork && !edited.isEditing && <Button isPlain icon="edit" label="Edit prompt" onClick={edited.begin} />}
       </div>
       {!edited.isEditing && edited.now.trim() === '' && (
-        <p className="dim">No prompt: the agent gets the title and the prompt of its column.</p>
+        <p className="dim">No prompt. The agent receives the title and the prompt of the column.</p>
       )}
       {!edited.isEditing && edited.now.trim() !== '' && <Markdown text={edited.now} breaks />}
       {edited.isEditing && (
@@ -36,8 +36,8 @@ export function Prompt() {
             }}
           />
           <div className="buttons">
-            <span className="hint">Markdown; Ctrl+Enter saves</span>
-            <Button onClick={edited.end}>Leave it</Button>
+            <span className="hint">Markdown. Ctrl+Enter saves</span>
+            <Button onClick={edited.end}>Cancel</Button>
             <Button isMain disabled={edited.theirs !== undefined} onClick={edited.save}>
               Save
             </Button>

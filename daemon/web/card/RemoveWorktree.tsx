@@ -17,19 +17,19 @@ export function RemoveWorktree() {
     <Button
       onClick={() =>
         confirm({
-          title: 'Remove the worktree?',
-          text: 'Its folder on the server is deleted, unless there is work in it that exists nowhere else. An agent that starts on the card again gets a new one.',
-          submit: 'Remove it',
+          title: 'Remove worktree?',
+          text: 'This deletes the folder on the server, unless it has work that exists nowhere else. The next start of an agent creates a new worktree.',
+          submit: 'Remove',
           isDanger: false,
           run: async () => {
             await client.cards.detachWorktree({ projectId, cardId, remove: true })
             await opened.read()
-            announce('The worktree is removed.')
+            announce('Removed the worktree.')
           },
         })
       }
     >
-      Remove the worktree…
+      Remove worktree…
     </Button>
   )
 }

@@ -24,7 +24,7 @@ export function Worktree() {
     <section>
       <Heading>Branch</Heading>
       <p>
-        {gitBranch === null ? <span className="dim">It has none yet.</span> : <code>{gitBranch}</code>}
+        {gitBranch === null ? <span className="dim">No branch yet.</span> : <code>{gitBranch}</code>}
         {worktreePath !== null && (
           <>
             {' '}
@@ -36,12 +36,12 @@ export function Worktree() {
       {canWork && (
         <div className="tools">
           {isNew && useWorktree && <Button onClick={() => setAsked('base')}>Base…</Button>}
-          {isNew && isManager && <Button onClick={() => setAsked('worktree')}>Attach a worktree…</Button>}
+          {isNew && isManager && <Button onClick={() => setAsked('worktree')}>Attach worktree…</Button>}
           {worktreePath !== null && isManager && (
             <Button
               onClick={() =>
                 confirm({
-                  title: 'Detach the worktree?',
+                  title: 'Detach worktree?',
                   text: 'The worktree’s folder is unchanged. The card’s agent no longer works in it.',
                   submit: 'Detach',
                   run: async () => {
@@ -51,7 +51,7 @@ export function Worktree() {
                 })
               }
             >
-              Detach the worktree
+              Detach worktree
             </Button>
           )}
         </div>
@@ -74,7 +74,7 @@ function BasePoint() {
   if (base === null && baseCardId === null) return null
   return (
     <>
-      {' Its base is '}
+      {' The base is '}
       {base === null ? (
         <a href={hrefOf({ name: 'card', projectId, cardId: baseCardId! })}>the branch of card #{baseCardId}</a>
       ) : (
@@ -104,10 +104,10 @@ function ChooseBase({ onClose }: { onClose: () => void }) {
     onClose()
   }
   return (
-    <FormDialog title="Base of the branch" onClose={onClose} submit="Save" onSubmit={save}>
+    <FormDialog title="Base branch" onClose={onClose} submit="Save" onSubmit={save}>
       <Field
-        label="Branch, tag or commit, or a card"
-        hint="#12 is the branch of card 12. Empty: what the project’s folder has checked out."
+        label="Branch, tag, commit or card"
+        hint="#12 is the branch of card 12. Empty: the branch that the project’s folder has checked out."
         field={text.trim().startsWith('#') ? 'baseCardId' : 'base'}
       >
         {props => <input {...props} spellCheck={false} value={text} onChange={({ target }) => setText(target.value)} />}
@@ -120,7 +120,7 @@ function Attach({ onClose, onAttach }: { onClose: () => void; onAttach: (path: s
   const [path, setPath] = useState('')
   return (
     <FormDialog
-      title="Attach a worktree"
+      title="Attach worktree"
       onClose={onClose}
       submit="Attach"
 

@@ -52,7 +52,7 @@ export function useEdited(field: 'title' | 'prompt') {
         opened.setCard(await client.cards.get(place))
       }
     }
-    throw new Error('The card changes all the time. Try again.')
+    throw new Error('The card is changing too often. Try again.')
   }
   return {
     now,

@@ -49,8 +49,8 @@ export function ChartsPage({ projectId }: { projectId: string }) {
       title={`Charts of ${name}`}
       tools={
         <>
-          <Choice label="Of the last" options={ranges} value={range} onChange={setRange} />
-          <a href={hrefOf({ name: 'board', projectId })}>To the board</a>
+          <Choice label="Period" options={ranges} value={range} onChange={setRange} />
+          <a href={hrefOf({ name: 'board', projectId })}>Board</a>
         </>
       }
     >
@@ -81,27 +81,27 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
       <Statuses history={history} days={days} />
       <section className="panel">
         <h2>Finished by day</h2>
-        <p className="hint">Cards that were done or archived by a day’s end and were not the day before.</p>
+        <p className="hint">Cards that were done or archived at the end of a day, but not the day before.</p>
         <StackedBars title="Finished by day" {...finishedByDay(history, days)} format={whole.format} />
       </section>
       <section className="panel">
-        <h2>What agents used</h2>
+        <h2>Agent usage</h2>
         {usage.length === 0 ? (
-          <p>No agent has run in this time.</p>
+          <p>No agent has run in this period.</p>
         ) : (
           <>
             <Choice
               label="Show"
               options={[
                 ['tokens', 'tokens'],
-                ['cost', hasCost ? 'cost' : 'cost (no agent has told it)'],
+                ['cost', hasCost ? 'cost' : 'cost (not reported by agents)'],
               ]}
               value={measure}
               onChange={setMeasure}
             />
             <p className="hint">
-              By the day (UTC) on which a session began, as far as agents tell. Sessions of deleted cards are left out
-              once they are gone for good.
+              By the day (UTC) on which a session started, as reported by the agents. Sessions of permanently deleted
+              cards are not included.
             </p>
             <StackedBars
               title={isCost ? 'Cost by agent and day' : 'Tokens by agent and day'}
@@ -125,11 +125,11 @@ function Statuses({ history, days }: Pick<ChartsProps, 'history' | 'days'>) {
     <section className="panel">
       <h2>Cards by status</h2>
       <p className="hint">
-        At each day’s end (UTC); archived cards are left out.
-        {isPartial && begins !== undefined && ` Recorded since ${begins}: of days before it nothing is known.`}
+        At the end of each day (UTC), without archived cards.
+        {isPartial && begins !== undefined && ` Recorded since ${begins}. Earlier days are unknown.`}
       </p>
       {chart.series.length === 0 ? (
-        <p>There were no cards in this time.</p>
+        <p>There were no cards in this period.</p>
       ) : (
         <StackedBars title="Cards by status" {...chart} format={whole.format} />
       )}
@@ -143,7 +143,7 @@ function Now({ stats }: Pick<ChartsProps, 'stats'>) {
     <section className="panel" aria-label="Now">
       <p>
         {total === 1 ? '1 card' : `${total} cards`}; {whole.format(tokens.total)} tokens in{' '}
-        {tokens.sessions === 1 ? '1 session' : `${tokens.sessions} sessions`} in all.
+        {tokens.sessions === 1 ? '1 session' : `${tokens.sessions} sessions`} in total.
       </p>
       <ul className="legend">
         {Object.entries(byStatus).map(([status, count]) => (

@@ -28,7 +28,7 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
   const fills = series.map((_, at) => `url(#${id}-${(looks?.[at] ?? at) % patternPaths.length})`)
   const describe = (values: readonly number[] | undefined) =>
     values ? series.map((name, at) => `${name} ${format(values[at]!)}`).join(', ') : unknown
-  const summary = `${title}. Last: ${describe(points.at(-1)?.values)}. The table below has every day.`
+  const summary = `${title}. Last: ${describe(points.at(-1)?.values)}. The table below lists every day.`
   return (
     <div className="chart" ref={box}>
       {series.length > 1 && <Legend fills={fills} series={series} />}

@@ -32,7 +32,7 @@ export function ConnectPage({ request }: { request: string }) {
     <Page title="Connect an app">
       {isDone ? (
         <p>
-          Your answer went to the app, and you can close this tab. What is connected stands among{' '}
+          Your answer was sent to the app. You can close this tab. Connected apps are listed under{' '}
           <a href={hrefOf({ name: 'me', section: 'keys' })}>your API keys</a>, where you can revoke it.
         </p>
       ) : isOver(asked.error) ? (
@@ -50,7 +50,7 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
   const { values, bind } = useFields<{ access: AppAccess; projectId: string }>({ access: 'read', projectId: '' })
   const leave = ({ redirectTo }: { redirectTo: string }) => {
     onDone()
-    announce('Your answer went to the app.')
+    announce('Sent your answer to the app.')
     location.assign(redirectTo)
   }
   return (
@@ -65,9 +65,9 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
         )}
         . The answer goes to <strong className="name">{asked.leadsTo}</strong> ({placeText(asked.leadsTo)}).
       </p>
-      <p>Allow it only if you have just asked that app to connect to the board. Anybody can give an app any name.</p>
+      <p>Allow access only if you started this connection in the app. Any app can use any name.</p>
       <Choice
-        label="It may"
+        label="Access"
         hint={accessTexts[values.access][1]}
         options={asked.access.map(access => [access, accessTexts[access][0]] as const)}
         {...bind('access')}
@@ -94,7 +94,7 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
         >
           Allow
         </Button>
-        <Button onClick={async () => leave(await client.oauth.refuse({ request }))}>Refuse</Button>
+        <Button onClick={async () => leave(await client.oauth.refuse({ request }))}>Reject</Button>
       </div>
     </>
   )

@@ -12,27 +12,26 @@ export function FirstSteps({ project }: { project?: Project }) {
       <h2 id="first-steps">First steps</h2>
       <ol>
         <li className={project && 'done'}>
-          <strong>Make a project of a folder.</strong> A project is a folder of yours, best with a Git repository in it.
-          Each agent then works on a branch of its own, and your files stay as they are until you merge.
+          <strong>Create a project.</strong> A project is a folder, ideally a Git repository. Each agent then works on a
+          separate branch, and your files are unchanged until you merge.
         </li>
         <li>
-          <strong>Write a card.</strong> Its title says what is to be done, its prompt tells the agent more. It costs
-          nothing until it moves into an active column.{' '}
+          <strong>Create a card.</strong> The title states the task, and the prompt adds details for the agent. A card
+          costs nothing until it moves to an active column.{' '}
           {project && <a href={hrefOf({ name: 'board', projectId: project.id })}>Open the board of {project.name}</a>}
         </li>
         <li>
-          <strong>Let an agent work on it.</strong> Move the card to In Progress. What the agent asks, you answer here.
-          Which agents are installed and signed in, the{' '}
-          <a href={hrefOf({ name: 'me', section: 'agents' })}>list of agents</a> tells.
+          <strong>Start an agent.</strong> Move the card to In Progress, and answer the agent’s questions here. For the
+          installed agents, see the <a href={hrefOf({ name: 'me', section: 'agents' })}>list of agents</a>.
         </li>
         <li>
-          <strong>Review what it did.</strong> Read the diff of the card, comment on its lines, and merge it.
+          <strong>Review the changes.</strong> Read the diff of the card, comment on its lines, and merge it.
         </li>
       </ol>
       {!project && (
         <div className="tools">
           <Button isMain icon="add" onClick={() => setMaking(true)}>
-            Make a project of a folder
+            New project
           </Button>
         </div>
       )}

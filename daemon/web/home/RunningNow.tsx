@@ -15,8 +15,8 @@ export function RunningNow({ all }: { all: readonly Project[] }) {
   const running = all.flatMap(project => (known.get(project.id)?.running ?? []).map(item => ({ project, item })))
   return (
     <section className="running" aria-labelledby="running">
-      <h2 id="running">Runs now{running.length > 0 && ` (${running.length})`}</h2>
-      {running.length === 0 && <p className="dim">No agent is at work.</p>}
+      <h2 id="running">Running{running.length > 0 && ` (${running.length})`}</h2>
+      {running.length === 0 && <p className="dim">No agent is at work. Start a card to see its agent here.</p>}
       <ul className="items" aria-label="Agents at work">
         {running.map(({ project, item }) => (
           <RunningItem key={item.cardId} project={project} {...item} />
@@ -31,9 +31,9 @@ function RunningItem({ project, cardId, cardTitle, status, agent, startedAt }: R
   const doing = useStore(doings).get(sessionId)
   const cancel = () =>
     confirm({
-      title: `Cancel the agent of ${cardTitle}?`,
-      text: 'It stops where it is. Files that it wrote stay.',
-      submit: 'Cancel the agent',
+      title: `Cancel agent of ${cardTitle}?`,
+      text: 'The agent stops immediately. Changed files remain.',
+      submit: 'Cancel agent',
       run: () => client.agents.cancel({ projectId: project.id, cardId }),
     })
   return (
@@ -52,7 +52,7 @@ function RunningItem({ project, cardId, cardTitle, status, agent, startedAt }: R
           )}
         </span>
         {project.role !== 'viewer' && (
-          <Button isPlain icon="stop" label={`Cancel the agent of ${cardTitle}`} onClick={cancel} />
+          <Button isPlain icon="stop" label={`Cancel agent of ${cardTitle}`} onClick={cancel} />
         )}
       </div>
       {doing !== undefined && <p className="doing">{doing}</p>}

@@ -52,8 +52,8 @@ export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead:
   const count = countOf(known)
   return (
     <section className="waiting" aria-labelledby="waiting">
-      <h2 id="waiting">Waits for you{count > 0 && ` (${count})`}</h2>
-      {count === 0 && <p className="dim">{isRead ? 'Nothing waits for you.' : 'Loading…'}</p>}
+      <h2 id="waiting">Inbox{count > 0 && ` (${count})`}</h2>
+      {count === 0 && <p className="dim">{isRead ? 'Your inbox is empty.' : 'Loading…'}</p>}
       <Group name="To answer" all={asking}>
         {({ project, item }) => <AskingItem key={item.cardId} project={project} asking={item} />}
       </Group>
@@ -141,8 +141,8 @@ function PausedItem({ project, paused: { cardId, title, startedAt } }: { project
   return (
     <Item project={project} cardId={cardId} title={title} status="waiting" reason="budget" at={startedAt}>
       <p>
-        A budget is used up.{' '}
-        <a href={hrefOf({ name: 'project', projectId: project.id, section: 'budgets' })}>See the budgets</a>
+        The agent is paused because a budget is used up.{' '}
+        <a href={hrefOf({ name: 'project', projectId: project.id, section: 'budgets' })}>Show budgets</a>
       </p>
     </Item>
   )
@@ -157,7 +157,7 @@ function SilentItem({ project, silent }: { project: Project; silent: Asking }) {
       <p>{useSilence(silent)}</p>
       <div className="tools">
         {mayWork(project) && (
-          <Button icon="stop" aria-label={`Cancel the agent of ${title}`} onClick={() => client.agents.cancel(place)}>
+          <Button icon="stop" aria-label={`Cancel agent of ${title}`} onClick={() => client.agents.cancel(place)}>
             Cancel
           </Button>
         )}
@@ -206,8 +206,8 @@ function FinishedItem({ project, card }: { project: Project; card: Card }) {
     <Item project={project} cardId={card.id} title={card.title} status={card.status} at={card.updatedAt}>
       <div className="tools">
         <Open {...place} title={card.title} />
-        <Button icon="check" aria-label={`Mark as looked at: ${card.title}`} onClick={() => client.cards.view(place)}>
-          Looked at
+        <Button icon="check" aria-label={`Mark as read: ${card.title}`} onClick={() => client.cards.view(place)}>
+          Mark as read
         </Button>
       </div>
     </Item>

@@ -6,10 +6,10 @@ import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 
 const switches = [
-  ['highContrast', 'High contrast', 'Dim texts and thin lines are drawn as strong as the others.'],
-  ['sidebarExpanded', 'Names of the projects at the side', 'Without it the side shows their pictures alone.'],
+  ['highContrast', 'High contrast', 'Shows dim text and thin lines at full strength.'],
+  ['sidebarExpanded', 'Project names in the sidebar', 'If this is off, the sidebar shows only icons.'],
   ['agentReasoning', 'Thoughts of agents', 'Transcripts show what agents think before they act.'],
-  ['statusLine', 'Status line', 'Tokens, cost and context below a transcript.'],
+  ['statusLine', 'Status line', 'Shows tokens, cost and context below a transcript.'],
 ] as const
 
 /** How the board looks. It holds in every browser, and in the terminal. */
@@ -34,8 +34,8 @@ export function Appearance() {
         label="Cards on a board"
         value={mine.density}
         options={[
-          ['comfortable', 'Several lines each'],
-          ['compact', 'One line each'],
+          ['comfortable', 'Several lines per card'],
+          ['compact', 'One line per card'],
         ]}
         onChange={density => void changeSettings({ density })}
       />
@@ -63,10 +63,10 @@ function HiddenTools({ types }: { types: readonly string[] }) {
         .filter(Boolean),
     })
   return (
-    <Form submit="Save the hidden kinds" onSubmit={save}>
+    <Form submit="Save hidden kinds" onSubmit={save}>
       <Field
         label="Hidden kinds of tool calls"
-        hint="Transcripts leave these out: read, search, edit, execute, fetch, think, other; separated by commas."
+        hint="Comma-separated kinds that transcripts hide: read, search, edit, execute, fetch, think, other."
         field="hiddenToolTypes"
       >
         {props => <input {...props} value={text} onChange={({ target }) => setText(target.value)} />}

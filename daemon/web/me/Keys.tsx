@@ -14,7 +14,10 @@ export function Keys() {
   const isSuper = useStore(session, now => now.name === 'in' && now.me.role === 'super_admin')
   return (
     <>
-      <p>A key lets a program work in your name. It may do what you tick, and never more than you.</p>
+      <p>
+        A key lets a program work on your behalf. The key has the permissions that you select, and never more than your
+        account.
+      </p>
       <KeyList
         list={list}
         places={[
@@ -25,12 +28,12 @@ export function Keys() {
         // Permissions about the server go with its scope, and are a super administrator's to give.
         offered={place => (isSuper && place === 'server' ? permissions : projectPermissions)}
         placeOf={({ organizationId, projectId, scope }) => {
-          if (scope === 'server') return 'all that you can see'
+          if (scope === 'server') return 'all projects that you can see'
           if (scope === 'project') return `the project ${all.find(({ id }) => id === projectId)?.name ?? projectId}`
           const organization = own.find(({ id }) => id === organizationId)
           return `the organization ${organization ? organizationLabel(organization, own) : organizationId}`
         }}
-        empty="You have no keys."
+        empty="No keys."
       />
     </>
   )

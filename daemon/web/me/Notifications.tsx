@@ -41,7 +41,7 @@ export function Notifications() {
       {mine => (
         <>
           <fieldset className="choices">
-            <legend>Tell me when</legend>
+            <legend>Notify me when</legend>
             {kinds.map(([name, label]) => (
               <Check
                 key={name}
@@ -52,9 +52,9 @@ export function Notifications() {
             ))}
           </fieldset>
           <fieldset className="choices">
-            <legend>How</legend>
+            <legend>Channels</legend>
             <Check
-              label="Notifications of the system"
+              label="System notifications"
               hint="Shown while the board is hidden: by the browser for a hidden tab, and by the terminal board if the terminal supports it."
               value={mine.desktop}
               onChange={isOn => void change({ desktop: isOn }).catch(showError)}
@@ -72,10 +72,10 @@ export function Notifications() {
           <Webhook key={mine.webhookUrl} url={mine.webhookUrl} change={change} />
           {secret !== undefined && (
             <SecretDialog
-              title="The webhook's secret"
+              title="Webhook secret"
               label="Secret"
               value={secret}
-              hint="With it the receiver checks that a message is the board's. It is shown this once."
+              hint="The receiver verifies signatures with this secret. It is shown only once."
               onClose={() => setSecret(undefined)}
             />
           )}
@@ -90,9 +90,13 @@ function Permission() {
   const [state, setState] = useState(permission)
   if (state === 'granted') return <p className="hint">This browser shows notifications.</p>
   if (state === 'denied')
-    return <p className="hint">This browser was told not to show them. Its settings of this page can allow it again.</p>
+    return (
+      <p className="hint">
+        Notifications are blocked in this browser. Allow them in the browser’s settings for this page.
+      </p>
+    )
   if (state === 'unsupported')
-    return <p className="hint">This browser shows none for pages that come over plain HTTP from another machine.</p>
+    return <p className="hint">Browsers don’t show notifications for pages over plain HTTP from another machine.</p>
   return (
     <div className="tools">
       <Button
@@ -101,7 +105,7 @@ function Permission() {
           setState(await Notification.requestPermission())
         }}
       >
-        Allow them in this browser
+        Allow notifications
       </Button>
     </div>
   )
@@ -111,13 +115,13 @@ function Webhook({ url, change }: { url: string | null; change: (part: Partial<S
   const [text, setText] = useState(url ?? '')
   const save = async () => {
     await change({ webhookUrl: text.trim() === '' ? null : text.trim() })
-    showMessage(text.trim() === '' ? 'The webhook was removed.' : 'The webhook was saved.')
+    showMessage(text.trim() === '' ? 'Removed the webhook.' : 'Saved the webhook.')
   }
   return (
-    <Form submit="Save the webhook" onSubmit={save}>
+    <Form submit="Save webhook" onSubmit={save}>
       <Field
         label="Webhook"
-        hint="A URL that gets each notification as a signed POST. A new one has a secret, which is shown once."
+        hint="A URL that receives each notification as a signed POST. The secret of a new URL is shown once."
         field="webhookUrl"
       >
         {props => (

@@ -12,11 +12,11 @@ export function Password() {
     await client.auth.setPassword({ currentPassword, newPassword })
     setCurrent('')
     setNew('')
-    showMessage('The password was changed. All your other sign-ins have ended.')
+    showMessage('Changed the password. All other sign-ins were revoked.')
   }
   return (
-    <Form submit="Change the password" onSubmit={save}>
-      <PasswordField label="Present password" value={currentPassword} onChange={setCurrent} field="currentPassword" />
+    <Form submit="Change password" onSubmit={save}>
+      <PasswordField label="Current password" value={currentPassword} onChange={setCurrent} field="currentPassword" />
       <PasswordField label="New password" value={newPassword} onChange={setNew} field="newPassword" isNew />
     </Form>
   )

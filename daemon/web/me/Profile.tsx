@@ -2,8 +2,8 @@ import { session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 
 const roles = {
-  super_admin: 'Super administrator: all of the server',
-  admin: 'Administrator: accounts, agents and logs',
+  super_admin: 'Super admin: full access to the server',
+  admin: 'Admin: accounts, agents and logs',
   user: 'User',
 }
 
@@ -14,8 +14,8 @@ export function Profile() {
   if (me.id === '0')
     return (
       <p>
-        Nobody has an account here yet: you are the operator of this machine. To let others in, make the first account
-        by opening the page without the link of the command line.
+        The server has no accounts yet, and you are the operator of this machine. To let other people sign in, open the
+        page without the link from the command line, and create the first account.
       </p>
     )
   return (

@@ -26,14 +26,14 @@ export function Shortcuts() {
   const [edited, setEdited] = useState<ShortcutAction>()
   const reset = () =>
     confirm({
-      title: 'Reset all shortcuts',
-      text: 'Every action gets its usual keys again, here and in the terminal.',
+      title: 'Reset all shortcuts?',
+      text: 'This restores the default keys of all actions, on this page and in the terminal.',
       submit: 'Reset all',
       run: () => changeShortcuts(defaultShortcuts),
     })
   return (
     <>
-      <p>They hold on the board here, and on the board in the terminal.</p>
+      <p>The shortcuts apply to the board on this page and in the terminal.</p>
       <div className="tools">
         <Button onClick={reset}>Reset all</Button>
       </div>
@@ -46,14 +46,14 @@ export function Shortcuts() {
                 <kbd key={sequence}>{shownKeys(sequence)}</kbd>
               ))}
             </span>
-            <Button aria-label={`Change the keys: ${said[action]}`} onClick={() => setEdited(action)}>
+            <Button aria-label={`Change keys: ${said[action]}`} onClick={() => setEdited(action)}>
               Change
             </Button>
             {keys[action] !== defaultShortcuts[action] && (
               <Button
                 isPlain
                 icon="undo"
-                label={`Usual keys again: ${said[action]}`}
+                label={`Reset keys: ${said[action]}`}
                 onClick={() => changeShortcuts({ [action]: defaultShortcuts[action] })}
               />
             )}
@@ -100,16 +100,16 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
     <Dialog title={`Keys: ${said[action]}`} onClose={onClose}>
       <div className="form">
         <div className="field">
-          <label htmlFor="capture">Press the keys, one or two after each other</label>
+          <label htmlFor="capture">Press one key, or two keys in sequence</label>
           <input id="capture" readOnly autoFocus value={shownKeys(sequence)} onKeyDown={onKeyDown} />
-          <p className="hint">Backspace takes the last away. Tab goes on to the buttons.</p>
+          <p className="hint">Backspace removes the last key. Tab moves to the buttons.</p>
         </div>
         {others.length > 0 && (
           <p className="notice" role="alert">
-            {shownKeys(sequence)} means already: {others.map(other => said[other]).join('; ')}.{' '}
+            {shownKeys(sequence)} is already used for: {others.map(other => said[other]).join('; ')}.{' '}
             {bare.length > 0
-              ? 'It has no other keys: change those first.'
-              : 'It is taken away there; its other keys stay.'}
+              ? 'That action has no other keys. Change its keys first.'
+              : 'The key is removed from that action, which keeps its other keys.'}
           </p>
         )}
         <div className="buttons">
@@ -118,10 +118,10 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
             disabled={sequence === '' || bare.length > 0}
             onClick={() => use([...keysIn(keys[action]), sequence])}
           >
-            Use it, too
+            Add key
           </Button>
           <Button isMain disabled={sequence === '' || bare.length > 0} onClick={() => use([sequence])}>
-            Use it alone
+            Replace keys
           </Button>
         </div>
       </div>

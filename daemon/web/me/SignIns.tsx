@@ -40,8 +40,9 @@ export function SignIns() {
                     {current ? (
                       'this one'
                     ) : (
-                      <Button aria-label={`End the sign-in ${id}`} onClick={() => end(id)}>
-                        End
+                      <Button aria-label={`Revoke sign-in ${id}`} onClick={() => end(id)}>
+                        {' '}
+                        Revoke{' '}
                       </Button>
                     )}
                   </td>

@@ -46,7 +46,7 @@ export function Palette() {
     event.preventDefault()
   }
   return (
-    <Dialog title="Go to or do" kind="palette" onClose={close}>
+    <Dialog title="Search and commands" kind="palette" onClose={close}>
       <input
         role="combobox"
         aria-label="Cards, boards, projects, actions"
@@ -54,7 +54,7 @@ export function Palette() {
         aria-controls="palette-list"
         aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
         aria-autocomplete="list"
-        placeholder="Type a name, words of a card, or what to do"
+        placeholder="Type a name, words of a card, or an action"
         autoComplete="off"
         autoFocus
         value={text}
@@ -64,7 +64,7 @@ export function Palette() {
         }}
         onKeyDown={onKeyDown}
       />
-      <ul className="palette-list" id="palette-list" ref={list} role="listbox" aria-label="Found">
+      <ul className="palette-list" id="palette-list" ref={list} role="listbox" aria-label="Results">
         {items.map(({ label, aside, keys, run }, index) => (
           <li
             key={`${label} ${aside} ${index}`}
@@ -80,7 +80,7 @@ export function Palette() {
           </li>
         ))}
       </ul>
-      {items.length === 0 && <p className="hint">Nothing is found.</p>}
+      {items.length === 0 && <p className="hint">No results</p>}
     </Dialog>
   )
 }

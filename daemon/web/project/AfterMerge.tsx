@@ -9,13 +9,15 @@ export function AfterMerge({ project, onChange }: SectionProps) {
   const { values, bind } = useFields(project.afterMerge)
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, afterMerge: values }))
-    showMessage('Saved: the steps after a merge.')
+    showMessage('Saved the steps after a merge.')
   }
   return (
     <div className="panel">
       <h3>After a merge</h3>
-      <p className="hint">Each merge can override these steps. A worktree with work that exists nowhere else stays.</p>
-      <Form submit="Save the steps" onSubmit={save}>
+      <p className="hint">
+        You can override these steps for each merge. A worktree with work that exists nowhere else is kept.
+      </p>
+      <Form submit="Save steps" onSubmit={save}>
         <Check label="Move the card to the first done column of its board" {...bind('moveToDone')} />
         <Check label="Remove the worktree of the card" {...bind('removeWorktree')} />
       </Form>

@@ -16,11 +16,11 @@ export function AgentSlots({ project, onChange }: SectionProps) {
     onChange(
       await client.projects.update({ id: project.id, agentSlots, sessionCards: sessionCards ?? defaultSessionCards }),
     )
-    showMessage('Limits saved.')
+    showMessage('Saved the limits.')
   }
   return (
     <div className="panel">
-      <h3>Limits of agents</h3>
+      <h3>Agent limits</h3>
       <Form submit="Save limits" onSubmit={save}>
         <SlotsInput {...bind('agentSlots')} />
         <OptionalNumber
@@ -42,7 +42,7 @@ export const SlotsInput = (bound: {
   field?: string
 }) => (
   <OptionalNumber
-    label="Agents at once"
+    label="Concurrent agents"
     hint="Additional agents wait for a slot. Empty: the limit of the server."
     min={1}
     max={10_000}

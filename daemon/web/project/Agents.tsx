@@ -93,7 +93,7 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
       mode: mode || null,
       effort: effort || null,
     })
-    showMessage('Saved. It holds for agents that start from now on.')
+    showMessage('Saved the agent settings for future starts.')
   }
   const offered = known.agents.map(({ id, name, installed }) => ({
     id,
@@ -101,9 +101,9 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
   }))
   return (
     <div className="panel">
-      <h3>Which agent works</h3>
+      <h3>Default agent</h3>
       <p className="hint">{hint}</p>
-      <Form submit="Save the agent" onSubmit={save}>
+      <Form submit="Save agent" onSubmit={save}>
         <Choice label="Agent" options={options(offered, none)} {...bind('agent')} />
         {known.profiles.length > 0 && (
           <Choice label="Profile" options={profileOptions(known, 'none')} {...bind('profile')} />
@@ -127,8 +127,8 @@ function Option({
   value: string
   onChange: (value: string) => void
 }) {
-  if (offered.length > 0) return <Choice options={options(offered, "the agent's own")} {...rest} />
-  return <TextInput placeholder="the agent's own" spellCheck={false} {...rest} />
+  if (offered.length > 0) return <Choice options={options(offered, "the agent's default")} {...rest} />
+  return <TextInput placeholder="the agent's default" spellCheck={false} {...rest} />
 }
 
 const policies = [
@@ -147,21 +147,16 @@ function Approvals({ project, onChange }: SectionProps) {
   const save = async () => {
     const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
     onChange(await client.projects.update({ id: project.id, approvalPolicy }))
-    showMessage('Saved: how questions of agents are answered.')
+    showMessage('Saved the answers to questions of agents.')
   }
   return (
     <div className="panel">
       <h3>Questions of agents</h3>
-      <Form submit="Save the answers" onSubmit={save}>
-        <Choice
-          label="Unless a line below says otherwise"
-          options={policies}
-          {...bind('default')}
-          field="approvalPolicy.default"
-        />
+      <Form submit="Save answers" onSubmit={save}>
+        <Choice label="Default answer" options={policies} {...bind('default')} field="approvalPolicy.default" />
         <TextArea
           label="Always allow these commands"
-          hint="One a line, by its first words: git status covers git status --short. A command with ;, &, |, a substitution or a redirection is never covered."
+          hint="One prefix per line: git status covers git status --short. Commands with ;, &, |, a substitution or a redirection are never covered."
           spellCheck={false}
           {...bind('allow')}
           field="approvalPolicy.allow"
@@ -180,8 +175,8 @@ function Approvals({ project, onChange }: SectionProps) {
 
 const onLimits = [
   ['stop', 'the card fails'],
-  ['wait', 'wait until the limit ends, then go on'],
-  ['next', 'go on with the next of a list'],
+  ['wait', 'wait until the limit resets, then continue'],
+  ['next', 'continue with the next agent in a list'],
 ] as const
 interface Next {
   agent: string | null
@@ -197,13 +192,13 @@ function UsageLimits({ project, onChange, known }: WithKnown) {
     setValues(before => ({ ...before, next: before.next.toSpliced(at, 1, ...(entry ? [entry] : [])) }))
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, usageLimits: values }))
-    showMessage('Saved: what happens at a usage limit.')
+    showMessage('Saved the action at a usage limit.')
   }
   return (
     <div className="panel">
       <h3>When an agent reaches its usage limit</h3>
-      <Form submit="Save the limit" onSubmit={save}>
-        <Choice label="Then" options={onLimits} {...bind('onLimit')} field="usageLimits.onLimit" />
+      <Form submit="Save limit" onSubmit={save}>
+        <Choice label="Action" options={onLimits} {...bind('onLimit')} field="usageLimits.onLimit" />
         {values.onLimit === 'next' && (
           <>
             <ol className="rows">
@@ -218,7 +213,7 @@ function UsageLimits({ project, onChange, known }: WithKnown) {
               disabled={values.next.length >= 10}
               onClick={() => change(values.next.length, { agent: null, profile: null, credentialId: null })}
             >
-              Add to the list
+              Add agent
             </Button>
           </>
         )}
@@ -244,11 +239,11 @@ function NextEntry({
   })
   return (
     <>
-      <Choice label={`Agent ${at + 1}`} options={options(known.agents, 'the same')} {...bind('agent')} />
+      <Choice label={`Agent ${at + 1}`} options={options(known.agents, 'unchanged')} {...bind('agent')} />
       <Choice label={`Profile ${at + 1}`} options={profileOptions(known, 'none')} {...bind('profile')} />
       <Choice
         label={`Credential ${at + 1}`}
-        options={options(known.credentials, 'the same')}
+        options={options(known.credentials, 'unchanged')}
         {...bind('credentialId')}
       />
       <Button isPlain icon="trash" label={`Remove ${at + 1} from the list`} onClick={() => onChange(undefined)} />

@@ -10,8 +10,8 @@ export function BudgetsSection({ project, mayManage }: SectionProps) {
   return (
     <>
       <p>
-        At 80 % people are told. When one is used up, agents at work wait and nothing starts, until its limit is raised
-        or it begins anew.
+        At 80 % of a budget, people are notified. When a budget is used up, its agents are paused until you raise the
+        limit or the budget resets.
       </p>
       <Budgets
         of={list}
@@ -19,7 +19,7 @@ export function BudgetsSection({ project, mayManage }: SectionProps) {
         mayManage={mayManage}
         isOwn={({ scope }) => scope === 'project' || scope === 'card'}
       />
-      <h3>Use</h3>
+      <h3>Usage</h3>
       <UsageTable projectId={Number(project.id)} />
     </>
   )

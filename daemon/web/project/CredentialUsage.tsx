@@ -15,13 +15,13 @@ export function CredentialUsage({
 }) {
   const usage = useLoad(() => client.credentials.usage({ id }), [id])
   return (
-    <Dialog title={`Used with ${name}`} kind="wide" onClose={onClose}>
+    <Dialog title={`Usage of ${name}`} kind="wide" onClose={onClose}>
       <Await of={usage}>
         {({ byDay, ...all }) =>
           all.sessions === 0 ? (
-            <p>No agent has used it yet.</p>
+            <p>No agent has used this credential yet.</p>
           ) : (
-            <Table label="Use by day" head={['Day (UTC)', 'Sessions', 'Tokens in', 'Tokens out', 'Cost']}>
+            <Table label="Usage by day" head={['Day (UTC)', 'Sessions', 'Tokens in', 'Tokens out', 'Cost']}>
               <Used day="all" {...all} />
               {byDay.toReversed().map(each => (
                 <Used key={each.day} {...each} />

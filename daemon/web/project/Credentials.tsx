@@ -27,12 +27,12 @@ export function CredentialsSection(props: SectionProps) {
   return (
     <>
       <p>
-        With these your agents reach their models. They are yours: nobody else sees or uses them, except agents of a
-        project whose own they are. Keys are kept sealed.
+        Agents use credentials to access their models. Only you can see your credentials. If a project uses one of them,
+        agents of that project use it too. Keys are stored encrypted.
       </p>
       <div className="tools">
         <Button isMain icon="add" onClick={editing.add}>
-          Add a key
+          Add key
         </Button>
         <Button icon="person" onClick={() => setSigningIn(true)}>
           Sign in with a device code
@@ -41,8 +41,8 @@ export function CredentialsSection(props: SectionProps) {
       <Rows
         of={list}
         label="Credentials"
-        empty="You have none. Agents use what the server's account has."
-        after={isSomebodyElses && <li>The project uses a credential of somebody else.</li>}
+        empty="No credentials. Agents use those of the server's account."
+        after={isSomebodyElses && <li>The project uses a credential of another person.</li>}
       >
         {credential => (
           <CredentialRow
@@ -75,12 +75,12 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
     const credentialId = isUsed ? null : id
     await client.credentials.choose({ projectId: project.id, credentialId })
     onChange({ ...project, credentialId })
-    showMessage(isUsed ? 'The project uses no credential of yours now.' : `Agents of the project use ${name} now.`)
+    showMessage(isUsed ? 'The project no longer uses your credential.' : `Agents of the project now use ${name}.`)
   }
   const verify = async () => {
     const { valid, detail } = await client.credentials.verify({ id })
-    if (!valid) throw new Error(`${name} is not good${detail ? `: ${detail}` : '.'}`)
-    showMessage(`${name} is good.`)
+    if (!valid) throw new Error(`${name} is invalid${detail ? `: ${detail}` : '.'}`)
+    showMessage(`${name} is valid.`)
   }
   const remove = () =>
     confirm({
@@ -107,8 +107,8 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
       </div>
       <div className="tools">
         {mayManage && (
-          <Button onClick={choose} aria-label={isUsed ? `Stop using ${name}` : `Use here: ${name}`}>
-            {isUsed ? 'Stop using' : 'Use here'}
+          <Button onClick={choose} aria-label={isUsed ? `Stop using ${name}` : `Use in project: ${name}`}>
+            {isUsed ? 'Stop using' : 'Use in project'}
           </Button>
         )}
         <Button onClick={verify} aria-label={`Check ${name}`}>

@@ -40,18 +40,19 @@ export function Deliveries({ webhook, maySend, onClose }: { webhook: Webhook; ma
                 <li key={delivery.id}>
                   <DeliveryRow delivery={delivery} />
                   {maySend && (
-                    <Button onClick={() => redeliver(delivery.id)} aria-label={`Send again: ${delivery.type}`}>
-                      Send again
+                    <Button onClick={() => redeliver(delivery.id)} aria-label={`Resend: ${delivery.type}`}>
+                      {' '}
+                      Resend{' '}
                     </Button>
                   )}
                 </li>
               ))}
-              {all.length === 0 && <li>Nothing was sent yet.</li>}
+              {all.length === 0 && <li>No deliveries yet.</li>}
             </ul>
           )
         }}
       </Await>
-      {cursor && <Button onClick={readOlder}>Older ones</Button>}
+      {cursor && <Button onClick={readOlder}>Older</Button>}
     </Dialog>
   )
 }
@@ -70,7 +71,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
       </span>
       {error && <div className="error">{error}</div>}
       <details>
-        <summary>What was sent and answered</summary>
+        <summary>Request and response</summary>
         <pre className="printed" tabIndex={0}>
           {pretty(request.body)}
         </pre>

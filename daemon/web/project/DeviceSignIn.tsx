@@ -43,19 +43,19 @@ function Begin({ onBegun, onClose }: { onBegun: (begun: Begun) => void; onClose:
       <Choice label="Provider" options={modelProviders} {...bind('provider')} />
       <TextInput label="Name" maxLength={200} {...bind('name')} />
       <details>
-        <summary>An application of your own</summary>
+        <summary>Custom application</summary>
         <TextInput label="Base URL" type="url" {...bind('baseUrl')} />
-        <TextInput label="Client id" {...bind('clientId')} />
+        <TextInput label="Client ID" {...bind('clientId')} />
       </details>
     </Form>
   )
 }
 
 const outcomes: Record<Status, string> = {
-  pending: 'Waiting for you to type the code there…',
-  complete: 'You are signed in. The credential can be used now.',
-  failed: 'The provider refused. Begin again.',
-  expired: 'The code has expired. Begin again.',
+  pending: 'Waiting for the code…',
+  complete: 'You are signed in. You can now use the credential.',
+  failed: 'The provider rejected the request. Start again.',
+  expired: 'The code has expired. Start again.',
 }
 
 function Pending({ begun, onClose }: { begun: Begun; onClose: () => void }) {
@@ -78,9 +78,9 @@ function Pending({ begun, onClose }: { begun: Begun; onClose: () => void }) {
         ) : (
           <code>{begun.verificationUri}</code>
         )}{' '}
-        and type this code:
+        and enter this code:
       </p>
-      <Secret label="Code" value={begun.userCode} hint={`It is good until ${dated(begun.expiresAt, 'clock')}.`} />
+      <Secret label="Code" value={begun.userCode} hint={`Valid until ${dated(begun.expiresAt, 'clock')}.`} />
       <p className={status === 'pending' || status === 'complete' ? undefined : 'error'}>{outcomes[status]}</p>
       <div className="buttons">
         <Button isMain={status !== 'pending'} onClick={onClose}>

@@ -15,7 +15,7 @@ export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = 
   ['github', 'GitHub'],
   ['gitlab', 'GitLab'],
   ['gitea', 'Gitea or Forgejo'],
-  ['custom', 'another, with a base URL'],
+  ['custom', 'other, with a base URL'],
 ]
 
 /** Adds or changes an API key credential. Stored secrets are never returned: an empty field keeps them. */
@@ -40,13 +40,13 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
     if (credential)
       await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null, agentSlots })
     else await client.credentials.create({ ...changed, provider, ...(baseUrl !== '' && { baseUrl }) })
-    showMessage(`${name} is saved. Check it, then use it here.`)
+    showMessage(`Saved ${name}. Check the credential before you use it in the project.`)
     await onSaved()
   }
   const kept = credential && credential.kind === 'api_key' ? 'Leave empty to keep the key.' : undefined
   return (
     <FormDialog
-      title={credential ? `Edit ${credential.name}` : 'Add a key'}
+      title={credential ? `Edit ${credential.name}` : 'Add key'}
       onClose={onClose}
       submit="Save"
       onSubmit={save}
@@ -60,14 +60,14 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
         label="Base URL"
         type="url"
         required={values.provider === 'custom' || values.provider === 'gitea'}
-        hint="Where it is not the provider's own address."
+        hint="Only if it differs from the provider's default URL."
         {...bind('baseUrl')}
       />
       <Headers kept={credential?.headers ?? []} {...bind('headers')} />
       <TextArea
         label="Models"
         spellCheck={false}
-        hint="One a line, where the provider offers others than usual."
+        hint="One per line, if they differ from the provider's default models."
         {...bind('models')}
       />
       {credential && <SlotsInput {...bind('agentSlots')} />}

@@ -18,16 +18,16 @@ type Found = Output<Contract['forges']['get']>
 type Settings = Found['settings']
 
 const kinds = [
-  ['', "As the credential or the remote's address says"],
+  ['', "Detect from the credential or the remote's URL"],
   ['github', 'GitHub'],
   ['gitlab', 'GitLab'],
   ['gitea', 'Gitea or Forgejo'],
-  ['command', 'Another, by a command'],
+  ['command', 'Other, with a command'],
 ] as const
 const methods = [
   ['merge', 'A merge commit'],
   ['squash', 'One commit (squash)'],
-  ['rebase', 'Its commits, rebased'],
+  ['rebase', 'Rebased commits'],
 ] as const
 
 /** Where the project's work is reviewed and merged. */
@@ -49,7 +49,7 @@ export function ForgeSection({ project, mayManage, mayWork, onChange }: SectionP
               save={async settings => {
                 onChange(await client.projects.update({ id: project.id, forge: settings }))
                 await found.reload()
-                showMessage('Saved.')
+                showMessage('Saved the forge.')
               }}
               projectId={project.id}
             />
@@ -66,16 +66,18 @@ function Webhook({ projectId }: { projectId: string }) {
   const [made, setMade] = useState<Output<Contract['forges']['giveWebhookSecret']>>()
   const make = () =>
     confirm({
-      title: 'Make a secret for the webhook?',
-      text: 'An earlier one ends: what the forge signs with that is refused from then on.',
-      submit: 'Make it',
+      title: 'Create a webhook secret?',
+      text: 'An earlier secret stops working, and deliveries that it signed are rejected.',
+      submit: 'Create',
       isDanger: false,
       run: async () => setMade(await client.forges.giveWebhookSecret({ projectId })),
     })
   return (
     <div className="panel">
       <h3>Webhook</h3>
-      <p className="hint">By a webhook the forge tells of news at once. Without one it is asked now and then.</p>
+      <p className="hint">
+        With a webhook, the forge reports events immediately. Without one, the board polls the forge.
+      </p>
       <div className="tools">
         <Button onClick={make}>New secret…</Button>
       </div>
@@ -104,7 +106,7 @@ function FoundForge({ forge: { kind, url, repository, remote, problem } }: { for
           , by the remote {remote}
         </p>
       )}
-      {kind === 'command' && <p>Another forge, by a command.</p>}
+      {kind === 'command' && <p>Another forge, with a command.</p>}
       {problem !== null && <p className="hint">{problem}</p>}
     </div>
   )
@@ -145,12 +147,12 @@ function SettingsForm({ settings, projectId, save }: FormProps) {
   return (
     <div className="panel">
       <h3>Settings</h3>
-      <Form submit="Save the forge" onSubmit={submit}>
+      <Form submit="Save forge" onSubmit={submit}>
         <Choice label="Forge" options={kinds} {...bind('kind')} field="forge.kind" />
         {values.kind === 'command' && (
           <TextInput
             label="Command"
-            hint="Reads a request as JSON, and prints its answer"
+            hint="Reads a request as JSON and prints the response"
             required
             {...bind('command')}
             field="forge.command"
@@ -159,25 +161,21 @@ function SettingsForm({ settings, projectId, save }: FormProps) {
         <Credential projectId={projectId} kept={settings.credentialId} {...bind('credentialId')} />
         <TextInput
           label="Git remote"
-          hint="Empty for the one that the branch follows, or origin"
+          hint="Empty: the upstream of the branch, or origin"
           {...bind('remote')}
           field="forge.remote"
         />
         <TextInput
-          label="Branch that work is merged into"
-          hint="Empty for the forge's default branch"
+          label="Target branch"
+          hint="Empty: the forge's default branch"
           {...bind('base')}
           field="forge.base"
         />
-        <Choice label="Merge by" options={methods} {...bind('mergeMethod')} field="forge.mergeMethod" />
-        <Check
-          label="Merge new pull requests as soon as the forge lets them"
-          {...bind('autoMerge')}
-          field="forge.autoMerge"
-        />
+        <Choice label="Merge method" options={methods} {...bind('mergeMethod')} field="forge.mergeMethod" />
+        <Check label="Auto-merge new pull requests" {...bind('autoMerge')} field="forge.autoMerge" />
         <NumberInput
           label="Rounds"
-          hint="How often an agent is sent back to its work on one pull request"
+          hint="Maximum number of feedback rounds per pull request"
           min={0}
           max={100}
           {...bind('maxRounds')}
@@ -185,7 +183,7 @@ function SettingsForm({ settings, projectId, save }: FormProps) {
         />
         <TextInput
           label="Label of issues that become cards"
-          hint="Empty for none"
+          hint="Empty: no issues"
           {...bind('issueLabel')}
           field="forge.issueLabel"
         />
@@ -216,13 +214,13 @@ function Credential({ projectId, kept, ...bound }: CredentialProps) {
       label="Credential"
       hint={
         <>
-          Its token is sent to its own address only.{' '}
+          The token is sent only to the forge.{' '}
           <a href={hrefOf({ name: 'project', projectId, section: 'credentials' })}>Credentials</a>
         </>
       }
       options={[
         ['', 'None'],
-        ...(isOthers ? [[kept, 'The one that is set'] as const] : []),
+        ...(isOthers ? [[kept, 'Current credential'] as const] : []),
         ...forges.map(({ id, name }) => [id, name] as const),
       ]}
       {...bound}

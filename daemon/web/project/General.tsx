@@ -39,7 +39,7 @@ function Facts({ project }: SectionProps) {
       </dd>
       <dt>Your role</dt>
       <dd>{project.role}</dd>
-      <dt>Made</dt>
+      <dt>Created</dt>
       <dd>
         <Time at={project.createdAt} />
       </dd>
@@ -59,7 +59,7 @@ function Identity({ project, onChange }: SectionProps) {
     // A path that is sent confirms the folder and its repository.
     const path = values.path === project.path ? undefined : values.path
     onChange(await client.projects.update({ id: project.id, name, path, organizationId: organizationId || null }))
-    showMessage('The project is saved.')
+    showMessage('Saved the project.')
   }
   const own = organizations.value ?? []
   const offered = own.map(each => [each.id, organizationLabel(each, own)] as const)
@@ -77,7 +77,7 @@ function Identity({ project, onChange }: SectionProps) {
         {(offered.length > 0 || project.organizationId !== null) && (
           <Choice
             label="Organization"
-            hint="Its members see the project; its admins manage it."
+            hint="Members of the organization see the project, and its admins manage it."
             options={[['', 'none'], ...offered]}
             {...bind('organizationId')}
           />
@@ -98,9 +98,9 @@ function Order({ project }: SectionProps) {
   }
   return (
     <div className="panel">
-      <h3>Place in your list</h3>
+      <h3>Position in your list</h3>
       <p>
-        {at + 1} of {all.length}. The order is yours alone.
+        {at + 1} of {all.length}. The order applies only to you.
       </p>
       <div className="tools">
         <Button icon="up" disabled={at === 0} onClick={() => move(at - 1)}>
@@ -118,23 +118,20 @@ function Order({ project }: SectionProps) {
 function FolderConfirmation({ project, onChange }: SectionProps) {
   const ask = () =>
     confirm({
-      title: 'Confirm the folder',
-      text: `The board records ${project.path} and its Git repository again. Agents work there from then on.`,
-      submit: 'Confirm the folder',
+      title: 'Confirm folder',
+      text: `The board records ${project.path} and its Git repository again, and agents work there.`,
+      submit: 'Confirm folder',
       run: async () => {
         onChange(await client.projects.update({ id: project.id, path: project.path }))
-        showMessage('The folder is confirmed.')
+        showMessage('Confirmed the folder.')
       },
     })
   return (
     <div className="panel">
       <h3>Folder and repository</h3>
-      <p>
-        If the folder or its Git repository was created again or replaced, cards stop until you confirm that this is
-        right.
-      </p>
+      <p>If the folder or its Git repository was replaced, cards stop until you confirm the change.</p>
       <div className="tools">
-        <Button onClick={ask}>Confirm the folder</Button>
+        <Button onClick={ask}>Confirm folder</Button>
       </div>
     </div>
   )
@@ -148,22 +145,22 @@ function Deletion({ project }: SectionProps) {
       title: `Delete ${project.name}`,
       text: `This permanently deletes the project for all members: its boards, ${lost}, their transcripts, attachments, reviews, webhooks and scripts. Running agents are stopped, and worktrees that the board created are removed. The folder ${project.path} remains.`,
       typed: project.name,
-      submit: 'Delete the project',
+      submit: 'Delete',
       run: async () => {
         await client.projects.delete({ id: project.id })
         navigate({ name: 'home' }, { replace: true })
-        showMessage(`${project.name} is deleted.`)
+        showMessage(`Deleted ${project.name}.`)
         loadProjects().catch(showError)
       },
     })
   }
   return (
     <div className="panel">
-      <h3>Delete the project</h3>
-      <p>All that the board knows of it is lost. Its folder stays.</p>
+      <h3>Delete project</h3>
+      <p>This permanently deletes the project from the board. Its folder on disk remains.</p>
       <div className="tools">
         <Button isDanger icon="trash" onClick={ask}>
-          Delete the project
+          Delete project
         </Button>
       </div>
     </div>

@@ -16,18 +16,18 @@ export function IssueTie({ projectId, mayWork }: { projectId: string; mayWork: b
             <h3>Issues</h3>
             <p>
               Issues with the label <strong>{label}</strong> become cards; comments{' '}
-              {comments ? 'go both ways' : 'stay where they are'}.{' '}
+              {comments ? 'are synchronized in both directions' : 'are not synchronized'}.{' '}
               {syncedAt === null ? (
-                'The forge was not asked yet.'
+                'Not synchronized yet.'
               ) : (
                 <>
-                  The forge was asked last: <Time at={syncedAt} />.
+                  Last synchronized: <Time at={syncedAt} />.
                 </>
               )}
             </p>
             {problem !== null && (
               <p className="notice failure" role="alert">
-                The forge could not be asked: {problem}
+                Synchronization failed: {problem}
               </p>
             )}
             {items

@@ -96,7 +96,7 @@ function KeyRow({
       run: async () => {
         await client.keys.revoke({ id: key.id })
         await reload()
-        announce(`${key.name} is revoked.`)
+        announce(`Revoked ${key.name}.`)
       },
     })
   return (
@@ -176,7 +176,7 @@ function NewKey({ places, offered, onClose, onMade }: NewKeyProps) {
       />
       {places.length > 1 && <Choice label="Scope" options={places} {...bind('place')} field="scope" />}
       <Choice label="Expiry" options={expiries} {...bind('days')} field="expiresInDays" />
-      <Checks label="It may" options={may} {...bind('permissions')} />
+      <Checks label="Permissions" options={may} {...bind('permissions')} />
     </FormDialog>
   )
 }

@@ -13,13 +13,14 @@ export function KeysSection({ project, mayWork }: SectionProps) {
   return (
     <>
       <p>
-        A key lets a program work in this project in your name. It may do what you tick here, and never more than you.
+        A key lets a program work in this project on your behalf. The key has the permissions that you select, and never
+        more than your account.
       </p>
       <KeyList
         list={list}
         places={[[`project ${project.id}`, project.name]]}
         offered={() => (mayWork ? projectPermissions : lookingOn)}
-        empty="You have no keys for this project."
+        empty="No keys for this project."
       />
     </>
   )

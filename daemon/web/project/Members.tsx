@@ -47,14 +47,14 @@ export function MembersSection(props: SectionProps) {
                 )}
               </li>
             ))}
-            {entries.length === 0 && <li>Nobody yet beside the owner.</li>}
+            {entries.length === 0 && <li>No other members yet.</li>}
           </ul>
         )}
       </Await>
       {invited && (
         <SecretDialog
           title={`Invitation of ${invited.email}`}
-          label="Link of the invitation"
+          label="Invitation link"
           hint={`Send the link to ${invited.email}. The link is shown only once, and anyone who has it can accept the invitation.`}
           value={new URL(hrefOf({ name: 'invitation', token: invited.token }), location.href).href}
           onClose={() => setInvited(undefined)}
@@ -83,7 +83,7 @@ function Add({
   }
   return (
     <div className="panel">
-      <h3>Add somebody</h3>
+      <h3>Add member</h3>
       <Form submit="Add" onSubmit={add}>
         <UserEmail
           label="Email"
@@ -106,7 +106,7 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
       text: isMe
         ? 'You no longer see the project. A project admin can add you again.'
         : `${name} no longer sees the project, and their keys and webhooks stop working in it.`,
-      submit: isMe ? 'Leave the project' : 'Remove',
+      submit: isMe ? 'Leave' : 'Remove',
       run: async () => {
         await client.members.remove(place)
         if (!isMe) return reload()
@@ -142,7 +142,7 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
         <span>{member.role}</span>
       )}
       {(mayManage || isMe) && (
-        <Button isDanger onClick={remove} aria-label={isMe ? 'Leave the project' : `Remove ${name}`}>
+        <Button isDanger onClick={remove} aria-label={isMe ? 'Leave project' : `Remove ${name}`}>
           {isMe ? 'Leave' : 'Remove'}
         </Button>
       )}
@@ -165,8 +165,8 @@ function InvitationRow({
   }
   const withdraw = () =>
     confirm({
-      title: `Withdraw the invitation of ${email}`,
-      text: 'Its link no longer works.',
+      title: `Withdraw invitation of ${email}`,
+      text: 'The invitation link stops working.',
       submit: 'Withdraw',
       run: async () => {
         await client.members.removeInvitation(place)
@@ -187,7 +187,7 @@ function InvitationRow({
           <Button onClick={renew} aria-label={`New link for ${email}`}>
             New link
           </Button>
-          <Button isDanger onClick={withdraw} aria-label={`Withdraw the invitation of ${email}`}>
+          <Button isDanger onClick={withdraw} aria-label={`Withdraw invitation of ${email}`}>
             Withdraw
           </Button>
         </>

@@ -41,8 +41,8 @@ export function MonitorsSection(props: SectionProps) {
   return (
     <>
       <p>
-        A monitor runs a command while its card is active, and tells the agent when it fails. When the card leaves its
-        active column the monitor pauses, and goes on when it comes back.
+        A monitor runs a command while its card is active, and notifies the agent when the command fails. The monitor is
+        paused while the card is outside of active columns.
       </p>
       {mayWork && (
         <div className="tools">
@@ -95,7 +95,7 @@ function MonitorRow({
   const { command, description, intervalSecs, status, exitCode, error, output, cardId } = monitor
   const remove = () =>
     confirm({
-      title: 'Remove the monitor',
+      title: 'Remove monitor',
       text: `${command} no longer runs. A current run is stopped with all of its processes.`,
       submit: 'Remove',
       run: async () => {
@@ -109,7 +109,7 @@ function MonitorRow({
         {monitor.requestId === null ? (
           <span className={`status ${statusClass[status]}`}>{status}</span>
         ) : (
-          <span className="status waiting">waits for permission</span>
+          <span className="status waiting">waiting for approval</span>
         )}{' '}
         <code>{command}</code>
         {description && <div>{description}</div>}
@@ -128,7 +128,7 @@ function MonitorRow({
         {error && <div className="error">{error}</div>}
         {output !== '' && (
           <details>
-            <summary>What it printed last</summary>
+            <summary>Latest output</summary>
             <pre className="printed" tabIndex={0}>
               {plainText(output)}
             </pre>
@@ -161,7 +161,7 @@ function Add({ project, ...dialog }: SectionProps & EditProps) {
       <Await of={cards}>
         {some =>
           some.length === 0 ? (
-            <p>No card is active. Move a card to an active column first: a monitor goes with its work.</p>
+            <p>No card is active. Move a card to an active column first.</p>
           ) : (
             <AddTo projectId={project.id} cards={some} {...dialog} />
           )
@@ -197,14 +197,14 @@ function AddTo({ projectId, cards, onClose, onSaved }: EditProps & { projectId: 
     await onSaved()
   }
   return (
-    <Form submit="Add the monitor" onSubmit={add} onCancel={onClose}>
+    <Form submit="Add monitor" onSubmit={add} onCancel={onClose}>
       <Choice label="Card" options={cards.map(({ id, title }) => [id, title])} {...bind('cardId')} />
       <TextInput label="Command" required maxLength={4096} spellCheck={false} {...bind('command')} />
-      <NumberInput label="Every how many seconds" min={10} max={86_400} {...bind('intervalSecs')} />
+      <NumberInput label="Interval in seconds" min={10} max={86_400} {...bind('intervalSecs')} />
       <TextInput label="Description" maxLength={500} {...bind('description')} />
       <TextInput
         label="Folder"
-        hint="Within the folder of the card's work; empty is that folder itself."
+        hint="Relative to the card's working folder. Empty: that folder."
         spellCheck={false}
         {...bind('cwd')}
       />

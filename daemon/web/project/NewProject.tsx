@@ -28,22 +28,22 @@ export function NewProjectDialog({ onClose }: { onClose: () => void }) {
     }))
   }
   return (
-    <FormDialog title="New project" onClose={onClose} submit="Make the project" onSubmit={make}>
+    <FormDialog title="New project" onClose={onClose} submit="Create" onSubmit={make}>
       <TextInput
         label="Folder"
         required
         spellCheck={false}
-        hint="An absolute path on the server, such as that of your repository. The board adds nothing to it."
+        hint="An absolute path on the server, for example of your repository. The board adds no files to the folder."
         {...bind('path')}
       />
       <div className="tools">
         <Button icon="folder" aria-expanded={isBrowsing} onClick={() => setBrowsing(!isBrowsing)}>
-          Look through the folders
+          Browse folders
         </Button>
       </div>
       {isBrowsing && <Folders onChoose={choose} />}
       <TextInput label="Name" maxLength={200} placeholder={baseName(values.path)} {...bind('name')} />
-      <Check label="Make the folder if it is not there" {...bind('createFolder')} />
+      <Check label="Create the folder if it does not exist" {...bind('createFolder')} />
     </FormDialog>
   )
 }
@@ -84,7 +84,7 @@ function Folders({ onChoose }: { onChoose: (path: string) => void }) {
               {path !== null && (
                 <li>
                   <button type="button" onClick={() => go(parent)}>
-                    <Icon name="up" /> {parent === null ? 'All folders' : 'The folder above'}
+                    <Icon name="up" /> {parent === null ? 'All folders' : 'Parent folder'}
                   </button>
                 </li>
               )}
@@ -97,9 +97,9 @@ function Folders({ onChoose }: { onChoose: (path: string) => void }) {
                 </li>
               ))}
             </ul>
-            {truncated && <p className="hint">There are more. Type the path.</p>}
+            {truncated && <p className="hint">There are more folders. Type the path.</p>}
             {path === null && folders.length === 0 && (
-              <p className="hint">You may look through no folder here. Type the path.</p>
+              <p className="hint">You can’t browse folders here. Type the path.</p>
             )}
           </div>
         )

@@ -25,7 +25,7 @@ import { WorktreesSection } from './Worktrees.tsx'
 const sections = [
   { id: 'general', label: 'General', role: 'viewer', Content: GeneralSection },
   { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
-  { id: 'budgets', label: 'Budgets and use', role: 'viewer', Content: BudgetsSection },
+  { id: 'budgets', label: 'Budgets and usage', role: 'viewer', Content: BudgetsSection },
   { id: 'worktrees', label: 'Worktrees', role: 'member', Content: WorktreesSection },
   { id: 'forge', label: 'Forge', role: 'viewer', Content: ForgeSection },
   { id: 'members', label: 'Members', role: 'viewer', Content: MembersSection },
@@ -52,7 +52,7 @@ export function ProjectPage({ projectId, section = 'general' }: { projectId: str
       tools={
         <>
           <a href={hrefOf({ name: 'charts', projectId })}>Charts</a>
-          <a href={hrefOf({ name: 'board', projectId })}>To the board</a>
+          <a href={hrefOf({ name: 'board', projectId })}>Board</a>
         </>
       }
     >
@@ -98,7 +98,7 @@ function Settings({
           <shown.Content key={shown.id} {...props} mayManage={role === 'admin'} mayWork={role !== 'viewer'} />
         </>
       ) : (
-        <p>There is nothing here that you may see. Ask somebody who manages the project for a role in it.</p>
+        <p>You don’t have access to this project. Ask a project admin to add you.</p>
       )}
     </Sections>
   )

@@ -19,7 +19,7 @@ export function Repositories({ project, mayManage, onChange }: SectionProps) {
       submit: 'Remove',
       run: async () => {
         await change(repositories.filter(each => each.name !== name))
-        announce(`${name} is taken away.`)
+        announce(`Removed ${name}.`)
       },
     })
   if (!mayManage && repositories.length === 0) return null
@@ -27,8 +27,8 @@ export function Repositories({ project, mayManage, onChange }: SectionProps) {
     <div className="panel">
       <h3>Other repositories</h3>
       <p className="hint">
-        A card’s agent gets a worktree of each beside its own, on a branch of the same name. What it changes there has
-        its own diff, and is merged with the rest.
+        A card’s agent also gets a worktree of each of these repositories, on a branch of the same name. Changes there
+        have a separate diff and are merged together.
       </p>
       {repositories.length > 0 && (
         <ul>
@@ -38,8 +38,9 @@ export function Repositories({ project, mayManage, onChange }: SectionProps) {
                 <strong>{each.name}</strong> <code>{each.path}</code>
               </span>
               {mayManage && (
-                <Button onClick={() => remove(each)} aria-label={`Take away ${each.name}`}>
-                  Take away
+                <Button onClick={() => remove(each)} aria-label={`Remove ${each.name}`}>
+                  {' '}
+                  Remove{' '}
                 </Button>
               )}
             </li>
@@ -55,16 +56,16 @@ function AddRepository({ onAdd }: { onAdd: (added: Repository) => Promise<void> 
   const { values, bind, setValues } = useFields({ name: '', path: '' })
   return (
     <Form
-      submit="Add the repository"
+      submit="Add repository"
       onSubmit={async () => {
         await onAdd(values)
         setValues({ name: '', path: '' })
-        showMessage(`${values.name} is a repository of the project.`)
+        showMessage(`Added ${values.name}.`)
       }}
     >
-      <TextInput label="Name of the repository" required maxLength={60} spellCheck={false} {...bind('name')} />
+      <TextInput label="Repository name" required maxLength={60} spellCheck={false} {...bind('name')} />
       <TextInput
-        label="Folder of the repository"
+        label="Repository folder"
         required
         spellCheck={false}
         hint="An absolute path on the server: the top folder of another Git repository."

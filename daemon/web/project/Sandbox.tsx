@@ -7,24 +7,24 @@ import { Await } from '../ui/Page.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 const walls = [
-  ['server', 'As the server is set'],
-  ['require', 'Required: without a sandbox no agent starts'],
+  ['server', 'Default of the server'],
+  ['require', 'Required: agents start only in a sandbox'],
   ['off', 'None'],
 ] as const
 const networks = [
   ['full', "The server's"],
-  ['listed', 'Listed hosts alone'],
-  ['none', 'The board alone'],
+  ['listed', 'Listed hosts only'],
+  ['none', 'The board only'],
 ] as const
 const monitorChoices = [
-  ['ask', 'Once a person who can run scripts allows them'],
-  ['allow', 'At once'],
+  ['ask', 'After approval by a person who can run scripts'],
+  ['allow', 'Immediately'],
 ] as const
 const bounds = [
-  ['memoryMb', 'Memory of a session, in MB'],
-  ['processes', 'Processes of a session'],
-  ['fileMb', 'Size of each file that it writes, in MB'],
-  ['minutes', 'Time of a session, in minutes'],
+  ['memoryMb', 'Memory per session, in MB'],
+  ['processes', 'Processes per session'],
+  ['fileMb', 'Size per written file, in MB'],
+  ['minutes', 'Time per session, in minutes'],
 ] as const
 
 type Settings = SectionProps['project']['sandbox']
@@ -56,13 +56,13 @@ export function Sandbox({ project, onChange }: SectionProps) {
   const { values, bind } = useFields(fieldsOf(project.sandbox))
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, sandbox: settingsOf(values) }))
-    showMessage('Saved. It holds from the next start of an agent on.')
+    showMessage('Saved the sandbox for future starts of agents.')
   }
   return (
     <div className="panel">
       <h3>Sandbox</h3>
       <ServerSandbox />
-      <Form submit="Save the sandbox" onSubmit={save}>
+      <Form submit="Save sandbox" onSubmit={save}>
         <Choice label="Sandbox" options={walls} {...bind('walls')} field="sandbox.walls" />
         <Choice label="Network" options={networks} {...bind('network')} field="sandbox.network" />
         {values.network === 'listed' && (
@@ -82,7 +82,7 @@ export function Sandbox({ project, onChange }: SectionProps) {
           field="sandbox.caches"
         />
         <Choice
-          label="Monitors of agents run outside the sandbox"
+          label="Approval of monitors, which run outside the sandbox"
           options={monitorChoices}
           {...bind('monitors')}
           field="sandbox.monitors"
@@ -91,7 +91,7 @@ export function Sandbox({ project, onChange }: SectionProps) {
           <TextInput
             key={name}
             label={label}
-            hint="Empty for no bound"
+            hint="Empty: no limit"
             type="number"
             min={1}
             {...bind(name)}
@@ -115,7 +115,7 @@ function ServerSandbox() {
           <p className="hint">
             {kind === 'none'
               ? inOneLine('This server has no sandbox:', reason, advice)
-              : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it.`}
+              : `In the sandbox (${kind}), an agent can read the system, the project and its own state, and change only its worktree. Approved monitors and scripts run outside the sandbox.`}
           </p>
           {kind !== 'none' && (
             <p className="hint">

@@ -19,9 +19,9 @@ const units = [
   ['86400', 'days'],
 ] as const
 const overlaps = [
-  ['skip', 'Leave the run out'],
-  ['queue', 'Let one run wait for it'],
-  ['add', 'Add another card'],
+  ['skip', 'Skip the run'],
+  ['queue', 'Queue one run'],
+  ['add', 'Create another card'],
 ] as const
 const catchUps = [
   ['none', 'No run'],
@@ -56,23 +56,23 @@ export function ScheduleForm({
       const timing = isSame(values, initial(schedule)) ? {} : timingOf(values)
       await client.schedules.update({ ...fields, scheduleId: schedule.id, ...timing })
     } else await client.schedules.create({ ...fields, ...timingOf(values) })
-    showMessage('The schedule is saved.')
+    showMessage('Saved the schedule.')
     await onSaved()
   }
   return (
     <FormDialog
-      title={schedule ? 'Edit the schedule' : 'New schedule'}
+      title={schedule ? 'Edit schedule' : 'New schedule'}
       kind="wide"
       onClose={onClose}
-      submit={schedule ? 'Save' : 'Make the schedule'}
+      submit={schedule ? 'Save' : 'Create'}
       onSubmit={save}
     >
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
       <Timing values={values} bind={bind} projectId={project.id} />
       <TemplateFields projectId={project.id} bind={bind} />
-      <Choice label="While its last card is open" options={overlaps} {...bind('overlap')} />
+      <Choice label="While the last card is open" options={overlaps} {...bind('overlap')} />
       <Choice label="After server downtime" options={catchUps} {...bind('catchUp')} />
-      <Check label="On" {...bind('enabled')} />
+      <Check label="Enabled" {...bind('enabled')} />
     </FormDialog>
   )
 }
@@ -114,7 +114,7 @@ function Timing({
           <TextInput
             label="Cron expression"
             required
-            hint="Minute, hour, day of the month, month, day of the week: 0 9 * * 1-5 is at nine from Monday to Friday."
+            hint="Minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is Monday to Friday at 9:00."
             {...bind('cron')}
           />
           <TextInput label="Time zone" required {...bind('timeZone')} />

@@ -57,9 +57,9 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
   return (
     <>
       <TextInput
-        label="Title of its cards"
+        label="Card title"
         required
-        hint="{date} stands for the day of the run."
+        hint="{date} is replaced with the date of the run."
         {...bind('title')}
         field="template.title"
       />
@@ -72,12 +72,12 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
       />
       <Choice
         label="Agent"
-        options={[['', 'That of the column or the project'], ...choicesOf(installed)]}
+        options={[['', 'Default of the column or project'], ...choicesOf(installed)]}
         {...bind('agent')}
         field="template.agent"
       />
       <AssigneeField projectId={projectId} {...bind('assigneeIds')} />
-      <TextInput label="Labels" hint="With commas between them." {...bind('labels')} field="template.labels" />
+      <TextInput label="Labels" hint="Comma-separated." {...bind('labels')} field="template.labels" />
       <Choice label="Priority" options={priorityOptions} {...bind('priority')} field="template.priority" />
       <Check
         label="Separate worktree"

@@ -21,7 +21,7 @@ export function SchedulesSection(props: SectionProps) {
   const editing = useEditing<Schedule>(list)
   return (
     <>
-      <p>A schedule makes a card at set times, with the rights of whoever set it up.</p>
+      <p>A schedule creates a card at set times, with the permissions of the person who created it.</p>
       {mayWork && (
         <div className="tools">
           <Button isMain icon="add" onClick={editing.add}>
@@ -83,7 +83,7 @@ function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
       <div className="what">
         <strong>{name}</strong> {!enabled && <span className="label">off</span>}
         <div>{template.title}</div>
-        {disabledReason && <div className="error">Turned off: {disabledReason}</div>}
+        {disabledReason && <div className="error">Disabled: {disabledReason}</div>}
         <Runs schedule={schedule} />
         <div className="dim">
           {whenOf(schedule)}
@@ -108,7 +108,7 @@ function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
 }
 
 const whenOf = ({ cron, everySecs, timeZone }: Schedule): string =>
-  cron === null ? `every ${shownInterval(everySecs!)}` : `${cron}, by the clock of ${timeZone}`
+  cron === null ? `every ${shownInterval(everySecs!)}` : `${cron}, time zone ${timeZone}`
 
 /** Its next and its last run, in words. */
 function Runs({ schedule }: { schedule: Schedule }) {
@@ -121,7 +121,7 @@ function Runs({ schedule }: { schedule: Schedule }) {
           Next run <time dateTime={nextRunAt}>{dated(nextRunAt)}</time> ({inWords(Date.parse(nextRunAt) - now)})
         </>
       )}
-      {waitingSince && `${nextRunAt ? ' · ' : ''}a run waits for the last card`}
+      {waitingSince && `${nextRunAt ? ' · ' : ''}one run is waiting for the last card`}
       {lastRunAt && (
         <>
           {nextRunAt && ' · '}last run <Time at={lastRunAt} />
@@ -133,7 +133,7 @@ function Runs({ schedule }: { schedule: Schedule }) {
           )}
         </>
       )}
-      {skipped > 0 && ` · ${skipped} left out`}
+      {skipped > 0 && ` · ${skipped} skipped`}
     </div>
   )
 }

@@ -25,7 +25,7 @@ export function ScriptsSection(props: SectionProps) {
   return (
     <>
       <p>
-        Shell commands that run in <code>{project.path}</code> with the rights of the server.
+        Shell commands that run in <code>{project.path}</code> with the permissions of the server.
       </p>
       {mayWork && (
         <div className="tools">
@@ -95,7 +95,9 @@ function ScriptRow({ project, mayWork, script, run, onRun, onEdit, onUp, reload 
   const remove = () =>
     confirm({
       title: `Delete ${script.name}`,
-      text: isRunning ? 'Its run is ended, with all that it has started.' : 'The command is no longer kept.',
+      text: isRunning
+        ? 'The current run is stopped with all of its processes.'
+        : 'This permanently deletes the command.',
       submit: 'Delete',
       run: async () => {
         await client.scripts.delete(place)

@@ -18,13 +18,13 @@ export function Silence({ project, onChange }: SectionProps) {
   }
   return (
     <div className="panel">
-      <h3>When an agent says nothing</h3>
+      <h3>When an agent is silent</h3>
       <p className="hint">
-        For 15 minutes, unless the server is started with another <code>--agent-silence</code>. Processes that work
-        count as a sign of life; an agent that asks waits as long as it takes.
+        After 15 minutes without activity, unless the server is started with another <code>--agent-silence</code>. Busy
+        processes count as activity. An agent with an open question is never silent.
       </p>
-      <Form submit="Save what happens" onSubmit={save}>
-        <Choice label="An agent without a sign of life" options={onSilences} {...bind('onSilence')} />
+      <Form submit="Save silence action" onSubmit={save}>
+        <Choice label="A silent agent" options={onSilences} {...bind('onSilence')} />
       </Form>
     </div>
   )

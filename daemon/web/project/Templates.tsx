@@ -38,7 +38,7 @@ export function TemplatesSection(props: SectionProps) {
     editing.edit({ name, columns: [...columns], shared: false, builtin: false })
   return (
     <>
-      <p>A new board begins with the columns of a template. Yours are offered in every project of yours.</p>
+      <p>A new board starts with the columns of a template. Your templates are available in all of your projects.</p>
       <div className="tools">
         <Button isMain icon="add" onClick={() => begin('', usual)}>
           New template
@@ -48,7 +48,7 @@ export function TemplatesSection(props: SectionProps) {
             key={id}
             onClick={async () => begin(name, await client.columns.list({ projectId: project.id, boardId: Number(id) }))}
           >
-            From the board {name}
+            From board {name}
           </Button>
         ))}
       </div>
@@ -145,7 +145,7 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
       title={template.id === undefined ? 'New template' : `Edit ${template.name}`}
       kind="wide"
       onClose={onClose}
-      submit="Save the template"
+      submit="Save"
       onSubmit={save}
     >
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
@@ -162,7 +162,7 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
         disabled={values.columns.length >= 50}
         onClick={() => change(values.columns.length, emptyColumn)}
       >
-        Add a column
+        Add column
       </Button>
     </FormDialog>
   )

@@ -33,10 +33,13 @@ function Export({ project }: SectionProps) {
   return (
     <div className="panel">
       <h3>Export</h3>
-      <p>The project as JSON, with its boards, cards, transcripts, reviews and attachments. Secrets are not in it.</p>
+      <p>
+        The project as JSON, with its boards, cards, transcripts, reviews and attachments. The export contains no
+        secrets.
+      </p>
       <div className="tools">
         <Button icon="down" onClick={download}>
-          Download the export
+          Download
         </Button>
       </div>
     </div>
@@ -47,7 +50,7 @@ const formats: readonly (readonly [Format, string])[] = [
   ['board', 'an export of a board'],
   ['trello', 'Trello (JSON)'],
   ['github', 'GitHub issues (JSON)'],
-  ['markdown', 'Markdown, a list of tasks'],
+  ['markdown', 'Markdown task list'],
 ]
 const targets = [
   ['here', 'this project'],
@@ -91,16 +94,13 @@ function Import({ project }: SectionProps) {
     const report = await send(false)
     setTried(undefined)
     setMade(report)
-    announce('The import is done.')
+    announce('Imported the file.')
     loadProjects().catch(showError)
   }
   return (
     <div className="panel">
       <h3>Import</h3>
-      <Form
-        submit={tried ? 'Try again' : 'Try it without changing anything'}
-        onSubmit={async () => setTried(await send(true))}
-      >
+      <Form submit={tried ? 'Retry' : 'Dry run'} onSubmit={async () => setTried(await send(true))}>
         <Choose values={values} onChange={change} />
       </Form>
       {sent && <Progress {...sent} />}
@@ -141,7 +141,7 @@ function mapOf(text: string): Record<string, string> {
   return Object.fromEntries(
     linesOf(text).map(line => {
       const [from, to] = line.split('=').map(part => part.trim())
-      if (!from || !to) throw new Error(`"${line}" names no column. Write list = column.`)
+      if (!from || !to) throw new Error(`"${line}" has no column. Write list = column.`)
       return [from, to]
     }),
   )
@@ -186,7 +186,7 @@ function Choose({ values, onChange }: { values: Chosen; onChange: (part: Partial
           {...bind('map')}
         />
       )}
-      {values.format === 'github' && <Check label="Pull requests, too" {...bind('withPullRequests')} />}
+      {values.format === 'github' && <Check label="Include pull requests" {...bind('withPullRequests')} />}
     </>
   )
 }
@@ -196,7 +196,7 @@ const Progress = ({ bytes, total }: { bytes: number; total: number }) => (
     <progress aria-label="Sent" value={bytes} max={total || 1} />
     <span className="dim">
       {' '}
-      {bytes < total ? `${Math.round((100 * bytes) / (total || 1))} % sent` : 'The server reads it…'}
+      {bytes < total ? `${Math.round((100 * bytes) / (total || 1))} % sent` : 'The server is reading the file…'}
     </span>
   </div>
 )
@@ -214,7 +214,7 @@ function Summary({ report }: { report: Report }) {
       </p>
       {report.warnings.length > 0 && (
         <details open>
-          <summary>{report.warnings.length} things have no place here</summary>
+          <summary>{report.warnings.length} items cannot be imported</summary>
           <ul>
             {report.warnings.map((warning, at) => (
               <li key={at}>{warning}</li>

@@ -22,7 +22,7 @@ export function WebhooksSection(props: SectionProps) {
   const [secret, setSecret] = useState<string>()
   return (
     <>
-      <p>Each event of the project is sent to these addresses as signed JSON (Standard Webhooks).</p>
+      <p>Events of the project are sent to these URLs as signed JSON (Standard Webhooks).</p>
       {mayManage && (
         <div className="tools">
           <Button isMain icon="add" onClick={editing.add}>
@@ -46,9 +46,9 @@ export function WebhooksSection(props: SectionProps) {
       {shown && <Deliveries webhook={shown} maySend={mayManage} onClose={() => setShown(undefined)} />}
       {secret && (
         <SecretDialog
-          title="Secret of the webhook"
+          title="Webhook secret"
           label="Signing secret"
-          hint="The receiver verifies signatures with it. It is shown this once."
+          hint="The receiver verifies signatures with this secret. It is shown only once."
           value={secret}
           onClose={() => setSecret(undefined)}
         />
@@ -78,13 +78,13 @@ function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: Ro
     })
   const remove = () =>
     confirm({
-      title: 'Delete the webhook',
+      title: 'Delete webhook',
       text: `Events are no longer sent to ${url}. The record of deliveries is also deleted.`,
       submit: 'Delete',
       run: async () => {
         await client.webhooks.delete(place)
         await reload()
-        announce('The webhook is deleted.')
+        announce('Deleted the webhook.')
       },
     })
   const test = async () => {
@@ -96,7 +96,7 @@ function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: Ro
       <div className="what">
         <strong>{url}</strong> {!enabled && <span className="label">off</span>}
         {description && <div>{description}</div>}
-        {disabledReason && <div className="error">Turned off: {disabledReason}</div>}
+        {disabledReason && <div className="error">Disabled: {disabledReason}</div>}
         <div className="dim">
           {events.length === webhookEventTypes.length ? 'every event' : events.join(', ')}
           {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
@@ -144,20 +144,20 @@ function Edit({
     const sent = { ...values, events: [...values.events], description: values.description || null }
     if (webhook) {
       await client.webhooks.update({ projectId: project.id, webhookId: webhook.id, ...sent })
-      showMessage('The webhook is saved.')
+      showMessage('Saved the webhook.')
     } else onSecret((await client.webhooks.create({ projectId: project.id, ...sent })).secret)
     await onSaved()
   }
   return (
     <FormDialog
-      title={webhook ? 'Edit the webhook' : 'New webhook'}
+      title={webhook ? 'Edit webhook' : 'New webhook'}
       kind="wide"
       onClose={onClose}
-      submit={webhook ? 'Save' : 'Make the webhook'}
+      submit={webhook ? 'Save' : 'Create'}
       onSubmit={save}
     >
       <TextInput
-        label="Address"
+        label="URL"
         type="url"
         required
         placeholder="https://"
@@ -165,7 +165,7 @@ function Edit({
         {...bind('url')}
       />
       <TextInput label="Description" maxLength={500} {...bind('description')} />
-      <Check label="On" {...bind('enabled')} />
+      <Check label="Enabled" {...bind('enabled')} />
       <Checks label="Events" options={webhookEventTypes} {...bind('events')} />
     </FormDialog>
   )

@@ -22,11 +22,11 @@ const commands = [
   ['cleanup', 'Cleanup', 'Runs before a worktree is removed'],
   ['preview', 'Preview', 'Serves the worktree at $BOARD_PORT while the preview is open'],
 ] as const
-const subfolder = ['subfolder', 'Subfolder', 'Where agents work, below the project: packages/web'] as const
+const subfolder = ['subfolder', 'Subfolder', 'The folder in the project where agents work: packages/web'] as const
 const texts = [...commands, subfolder] as const
 const numbers = [
   ['ports', 'Ports of each card', 'BOARD_PORT, BOARD_PORT_2 and so on'],
-  ['minutes', 'Time of each command, in minutes', 'The preview has none'],
+  ['minutes', 'Time of each command, in minutes', 'Does not apply to the preview'],
 ] as const
 
 /** How the worktrees of a project's cards are prepared and served. */
@@ -44,7 +44,7 @@ export function WorktreesSection(props: SectionProps) {
             <Settings {...props} found={found} onSaved={loaded.reload} />
           ) : (
             <div className="panel">
-              <h3>What holds</h3>
+              <h3>Current settings</h3>
               <SettingsList settings={found.effective} />
             </div>
           )}
@@ -65,7 +65,7 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
   const { settings, version, agreed, problem } = file
   const agree = async () => {
     if (version !== null) onChange(await client.projects.agreeToBoardFile({ id, version }))
-    showMessage('Agreed. It holds from the next start of an agent on.')
+    showMessage('Agreed to board.json for future starts of agents.')
   }
   const withdraw = async () => {
     await client.projects.withdrawAgreement({ id })
@@ -74,7 +74,7 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
   const askToAgree = () =>
     confirm({
       title: 'Agree to board.json?',
-      text: 'Cards of this project run these commands from now on, in the sandbox of the agents.',
+      text: 'Cards of this project then run these commands in the sandbox of the agents.',
       submit: 'Agree',
       isDanger: false,
       run: agree,
@@ -82,22 +82,22 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
   return (
     <div className="panel">
       <h3>board.json</h3>
-      {problem !== null && <p className="hint">It is not used: {plainText(problem)}.</p>}
+      {problem !== null && <p className="hint">board.json is not used: {plainText(problem)}.</p>}
       {problem === null && (
         <p className="hint">
           {agreed
-            ? `It is used${agreed.by === null ? '' : `: ${agreed.by} has agreed to this version`}.`
-            : 'It is in the project’s folder. Nothing of it is used before a member agrees to its current version.'}
+            ? `board.json is in use${agreed.by === null ? '' : `: ${agreed.by} has agreed to this version`}.`
+            : 'The project’s folder contains board.json. It is used only after a member agrees to its current version.'}
         </p>
       )}
       {settings && <SettingsList settings={settings} />}
       {mayWork && (settings || agreed) && (
         <div className="buttons">
           {agreed ? (
-            <Button onClick={withdraw}>Withdraw the agreement</Button>
+            <Button onClick={withdraw}>Withdraw agreement</Button>
           ) : (
             <Button isMain onClick={askToAgree}>
-              Agree to this version
+              Agree
             </Button>
           )}
         </div>
@@ -163,7 +163,7 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, worktree: settingsOf(values) }))
     onSaved()
-    showMessage('Saved. It holds from the next start of an agent on.')
+    showMessage('Saved the worktree settings for future starts of agents.')
   }
   const file = found.boardFile?.agreed ? found.boardFile.settings : null
   /** Returns the label and hint of a text or number field. The hint shows the value of an empty field. */
@@ -178,10 +178,10 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
     <div className="panel">
       <h3>Worktrees</h3>
       <p className="hint">
-        Commands run with sh in the sandbox of the agents, without their credentials. An empty field leaves it to
-        board.json; none is none. A worktree holds what Git tracks, and no hook or filter runs in it.
+        Commands run with sh in the sandbox of the agents, without their credentials. An empty field uses board.json,
+        and none disables the setting. A worktree contains the files that Git tracks. Hooks and filters don’t run in it.
       </p>
-      <Form submit="Save the worktrees" onSubmit={save}>
+      <Form submit="Save worktrees" onSubmit={save}>
         {commands.map(each => (
           <TextArea key={each[0]} rows={2} className="mono" spellCheck={false} {...about(each)} />
         ))}

@@ -24,24 +24,24 @@ export function BranchTools({ place }: { place: CardPlace & { repository: string
   }
   const push = async (force: boolean) => {
     const { pushed, branch, remote } = await client.branches.push({ ...place, force })
-    setDone(pushed ? `Pushed ${branch} to ${remote}.` : `${remote} has all of ${branch} already.`)
+    setDone(pushed ? `Pushed ${branch} to ${remote}.` : `${remote} is up to date with ${branch}.`)
   }
   const pushOrAsk = () =>
     push(false).catch((error: unknown) => {
       if (!(error instanceof ApiFailure) || error.code !== 'PUSH_REJECTED') throw error
       confirm({
-        title: 'Replace the branch there?',
+        title: 'Replace the remote branch?',
         text: `${error.message} Commits that another person pushed since the last fetch are never replaced.`,
-        submit: 'Replace it',
+        submit: 'Replace',
         run: () => push(true),
       })
     })
   return (
     <section className="panel" aria-label="Branch">
       <h2>Branch{place.repository && ` in ${place.repository}`}</h2>
-      <p className="hint">What is not committed yet becomes a commit of the card’s branch first.</p>
+      <p className="hint">Uncommitted changes first become a commit on the card’s branch.</p>
       <div className="tools">
-        <Button onClick={update}>Update from its base</Button>
+        <Button onClick={update}>Update from base</Button>
         <Button onClick={pushOrAsk}>Push</Button>
       </div>
       {done !== '' && <p role="status">{done}</p>}

@@ -11,7 +11,7 @@ interface ConflictsProps {
 export const Conflicts = ({ paths, onResolve }: ConflictsProps) => (
   <div className="notice failure" role="alert">
     <div>
-      <p>There are conflicts, and nothing was changed. Both sides have changed:</p>
+      <p>The merge has conflicts, and nothing was changed. Conflicting files:</p>
       <ul>
         {paths.map(path => (
           <li key={path}>
@@ -21,8 +21,8 @@ export const Conflicts = ({ paths, onResolve }: ConflictsProps) => (
           </li>
         ))}
       </ul>
-      <p>Solve them in the card’s worktree, or leave that to its agent.</p>
-      {onResolve && <Button onClick={onResolve}>Have the agent resolve them</Button>}
+      <p>Resolve the conflicts in the card’s worktree, or let the agent resolve them.</p>
+      {onResolve && <Button onClick={onResolve}>Resolve with the agent</Button>}
     </div>
   </div>
 )

@@ -40,7 +40,7 @@ export function EditPullRequest({ place, pull, present, onChanged, onClose }: Ed
     if (Object.values(change).some(value => value !== undefined)) {
       const { notTaken, ...changed } = await client.pullRequests.update({ ...place, ...change })
       onChanged(changed)
-      if (notTaken.length === 0) announce(`#${pull.number} is changed.`)
+      if (notTaken.length === 0) announce(`Updated #${pull.number}.`)
       for (const each of notTaken) showMessage(each)
     }
     onClose()

@@ -41,7 +41,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
         <Button
           isPlain
           icon={isShown ? 'down' : 'right'}
-          label={isShown ? 'Fold the file' : 'Show the file'}
+          label={isShown ? 'Hide file' : 'Show file'}
           aria-expanded={isShown}
           onClick={() => setOpen(!isShown)}
         />
@@ -69,7 +69,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
       )}
       {!isShown && reason !== undefined && !isViewed && !isImage(file) && (
         <p className="folded">
-          {reason} {file.hunks.length > 0 && <Button onClick={() => setOpen(true)}>Show it</Button>}
+          {reason} {file.hunks.length > 0 && <Button onClick={() => setOpen(true)}>Show file</Button>}
         </p>
       )}
       {isImage(file) && !isViewed && <Images file={file} place={place} since={since} />}
@@ -111,15 +111,15 @@ export const Counts = ({ insertions, deletions }: { insertions: number; deletion
   )
 
 function reasonToFold(file: DiffFile): string | undefined {
-  if (file.isBinary) return 'A binary file: its lines cannot be shown.'
+  if (file.isBinary) return 'Binary file.'
   if (file.insertions + file.deletions > largeLines)
     return `A large change of ${file.insertions + file.deletions} lines.`
   if (file.hunks.length > 0) return undefined
-  if (file.status === 'modified' && file.oldMode !== file.newMode) return 'Only its mode has changed.'
-  if (file.status === 'renamed' || file.status === 'copied') return 'Its contents have not changed.'
+  if (file.status === 'modified' && file.oldMode !== file.newMode) return 'Only the file mode has changed.'
+  if (file.status === 'renamed' || file.status === 'copied') return 'The contents are unchanged.'
   return file.insertions + file.deletions === 0 && file.status !== 'modified'
-    ? 'An empty file.'
-    : 'A file too large to be compared by lines.'
+    ? 'Empty file.'
+    : 'The file is too large for a line diff.'
 }
 
 const ids = new WeakMap<DiffFile, string>()

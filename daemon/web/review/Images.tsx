@@ -59,7 +59,7 @@ function Picture({ file, place, since, side }: ImageProps & { side: Side }) {
           url !== undefined && (
             <img
               src={url}
-              alt={`${words}: the picture`}
+              alt={`${words}: image`}
               onLoad={({ currentTarget }) =>
                 setSize(`, ${currentTarget.naturalWidth} × ${currentTarget.naturalHeight}`)
               }

@@ -60,7 +60,7 @@ function Follow({ place, card }: MergeProps) {
     <div className="tools">
       {card.columnType !== 'done' && card.archivedAt === null && (
         <Button icon="check" onClick={() => client.cards.complete(place)}>
-          Move to the done column
+          Move to done column
         </Button>
       )}
       <RemoveWorktree />
@@ -71,7 +71,7 @@ function Follow({ place, card }: MergeProps) {
 /** The branch that the project's folder is on, by its name. */
 async function readDefaultTarget(place: CardPlace): Promise<string> {
   const [home] = await client.branches.repositories(place)
-  return home?.mergesInto ?? 'the branch that the project’s folder is on'
+  return home?.mergesInto ?? 'the current branch of the project’s folder'
 }
 
 function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) => void }) {
@@ -93,7 +93,7 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
       })
       const words = merged.merged
         ? `Merged ${branchesOf(merged.repositories)}.`
-        : `${merged.into} has everything of this card already.`
+        : `${merged.into} already contains the work of this card.`
       onDone([words, merged.after.problem].filter(Boolean).join(' '))
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
@@ -107,7 +107,7 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
   const resolve = async () => {
     await client.branches.update({ ...place, resolve: true })
     setConflicts([])
-    onDone('The card’s agent resolves the conflicts. Merge again when it is done.')
+    onDone('The card’s agent resolves the conflicts. Merge again when the agent has finished.')
   }
   return (
     <>
@@ -117,24 +117,24 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
           const branch = target || (await readDefaultTarget(place))
           confirm({
             title: 'Merge the card’s work?',
-            text: `${card.gitBranch ?? 'The card’s work'} is merged into ${branch}${isSquash ? ' as one commit' : ''}. Uncommitted changes become a commit of the card’s branch first. If a folder has ${branch} checked out, its files change.`,
+            text: `${card.gitBranch ?? 'The card’s work'} is merged into ${branch}${isSquash ? ' as one commit' : ''}. Uncommitted changes first become a commit on the card’s branch. If a folder has ${branch} checked out, its files change.`,
             submit: isSquash ? 'Squash and merge' : 'Merge',
             isDanger: false,
             run: merge,
           })
         }}
       >
-        <Field label="Into the branch" hint="Empty: the one that the project’s folder is on.">
+        <Field label="Target branch" hint="Empty: the current branch of the project’s folder.">
           {props => <input {...props} value={into} maxLength={250} onChange={event => setInto(event.target.value)} />}
         </Field>
         <Check label="As one commit (squash)" value={isSquash} onChange={setSquash} />
         <Check
-          label="Then move the card to its done column"
+          label="Move the card to its done column"
           value={after.moveToDone}
           onChange={moveToDone => setGiven({ ...given, moveToDone })}
         />
         <Check
-          label="Then remove its worktree"
+          label="Remove the worktree"
           value={after.removeWorktree}
           onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
         />

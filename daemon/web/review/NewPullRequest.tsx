@@ -31,12 +31,12 @@ export function NewPullRequest({ place, draft, onCreated, onClose }: NewPullRequ
     onClose()
   }
   return (
-    <FormDialog title="Open a pull request" kind="wide" submit="Open it" onSubmit={create} onClose={onClose}>
+    <FormDialog title="Open pull request" kind="wide" submit="Open" onSubmit={create} onClose={onClose}>
       <PullRequestTexts bind={bind} />
-      <TextInput label="Into the branch" required maxLength={200} {...bind('base')} />
+      <TextInput label="Target branch" required maxLength={200} {...bind('base')} />
       <PullRequestNames bind={bind} />
       <Check label="As a draft" {...bind('draft')} />
-      <Check label="Merge it as soon as the forge lets it" {...bind('autoMerge')} />
+      <Check label="Auto-merge" {...bind('autoMerge')} />
     </FormDialog>
   )
 }

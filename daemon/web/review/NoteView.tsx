@@ -38,10 +38,10 @@ export function Thread({
   return (
     <article
       className="note thread"
-      aria-label={`Comment of ${author.displayName || 'somebody'} on ${placeOf(comment)}`}
+      aria-label={`Comment of ${author.displayName || 'a deleted account'} on ${placeOf(comment)}`}
     >
       <header>
-        <strong>{author.displayName || 'Somebody'}</strong>
+        <strong>{author.displayName || 'Deleted account'}</strong>
         <span className="dim">
           round {round}, {placeOf(comment)}, <Time at={createdAt} />
         </span>
@@ -58,7 +58,7 @@ export function Thread({
       </p>
       {comment.answer !== null && (
         <div className="answer">
-          <strong>The agent’s answer</strong>
+          <strong>Answer of the agent</strong>
           <p className="said">
             <Lined text={comment.answer} />
           </p>
@@ -86,8 +86,8 @@ function Drafted({ comment }: { comment: DraftComment }) {
         <strong>You</strong>
         <span className="dim">{placeOf(comment)}, not sent</span>
         <span className="tools">
-          <Button isPlain icon="edit" label="Edit the comment" onClick={() => draft.open(comment, comment)} />
-          <Button isPlain icon="trash" label="Remove the comment" onClick={() => draft.remove(comment)} />
+          <Button isPlain icon="edit" label="Edit comment" onClick={() => draft.open(comment, comment)} />
+          <Button isPlain icon="trash" label="Remove comment" onClick={() => draft.remove(comment)} />
         </span>
       </header>
       <p className="said">
@@ -95,7 +95,7 @@ function Drafted({ comment }: { comment: DraftComment }) {
       </p>
       {refused.has(comment) && (
         <p className="error" role="alert">
-          This comment {refused.get(comment)}. Edit or remove it.
+          A draft comment {refused.get(comment)}. Edit or remove it.
         </p>
       )}
     </article>
@@ -139,10 +139,10 @@ function CommentForm({ form }: { form: OpenForm }) {
         }}
       />
       <div className="buttons">
-        <span className="dim">{placeOf(form)} · Ctrl+Enter keeps it in your draft</span>
+        <span className="dim">{placeOf(form)} · Ctrl+Enter adds the comment to your draft</span>
         <Button onClick={() => leave(() => draft.close())}>Cancel</Button>
         <Button isMain type="submit" disabled={body.trim() === ''}>
-          {form.replaces ? 'Keep the change' : 'Add the comment'}
+          {form.replaces ? 'Save' : 'Add comment'}
         </Button>
       </div>
     </form>

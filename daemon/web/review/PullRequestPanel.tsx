@@ -17,7 +17,7 @@ const EditPullRequest = lazyPart(() => import('./EditPullRequest.tsx'), 'EditPul
 const methods = [
   ['merge', 'a merge commit'],
   ['squash', 'one commit (squash)'],
-  ['rebase', 'its commits on the base (rebase)'],
+  ['rebase', 'rebased commits'],
 ] as const
 
 /** The card's pull request on the project's forge. */
@@ -34,10 +34,14 @@ export function PullRequestPanel({ place, mayWrite }: { place: Place; mayWrite: 
       {pull && !isOver && mayWrite && <Tools key={pull.number} place={place} pull={pull} put={put} />}
       {mayWrite && (isOver || pull?.state === 'creating') && (
         <>
-          {pull === null && <p className="hint">The card’s branch is pushed first.</p>}
+          {pull === null && <p className="hint">The board pushes the card’s branch first.</p>}
           <div className="tools">
             <Button onClick={async () => setDraft(await client.pullRequests.draft(place))}>
-              {pull === null ? 'Open a pull request…' : pull.state === 'creating' ? 'Try again…' : 'Open another one…'}
+              {pull === null
+                ? 'Open pull request…'
+                : pull.state === 'creating'
+                  ? 'Retry…'
+                  : 'Open another pull request…'}
             </Button>
           </div>
         </>
@@ -51,7 +55,7 @@ const stateWords = { creating: 'being opened', open: 'open', merged: 'merged', c
 const checkSigns = { pending: 'more', success: 'check', failure: 'warning', neutral: 'check' } as const
 const reviewWords = {
   approved: 'approved',
-  changes_requested: 'asks for changes',
+  changes_requested: 'requests changes',
   commented: 'commented',
   dismissed: 'was dismissed',
 } as const
@@ -107,8 +111,8 @@ function Tools({ place, pull, put }: ToolsProps) {
     put(await client.pullRequests.update({ ...place, ...fields }))
   return (
     <>
-      <Choice label="Merge by" options={methods} value={method} onChange={setMethod} />
-      <Check label="Without its checks and reviews, if the forge lets it" value={force} onChange={setForce} />
+      <Choice label="Merge method" options={methods} value={method} onChange={setMethod} />
+      <Check label="Ignore checks and reviews, if the forge allows it" value={force} onChange={setForce} />
       <Auto value={autoMerge} onChange={value => change({ autoMerge: value })} />
       <div className="tools">
         <Button
@@ -116,7 +120,7 @@ function Tools({ place, pull, put }: ToolsProps) {
           onClick={() =>
             confirm({
               title: `Merge #${number}?`,
-              text: `It goes into ${base} on the forge, as the board shows it here.`,
+              text: `This merges the pull request into ${base} on the forge, in the state shown here.`,
               submit: 'Merge',
               isDanger: false,
               run: merge,
@@ -131,8 +135,8 @@ function Tools({ place, pull, put }: ToolsProps) {
           onClick={() =>
             confirm({
               title: `Close #${number}?`,
-              text: 'It is closed on the forge unmerged. Its branch stays.',
-              submit: 'Close it',
+              text: 'This closes the pull request on the forge without a merge. The branch remains.',
+              submit: 'Close',
               run: () => client.pullRequests.close(place),
             })
           }
@@ -167,19 +171,19 @@ function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolea
       ]
         .filter(Boolean)
         .join(' '),
-      submit: 'Continue',
+      submit: 'Resume',
       isDanger: false,
       run: async () => {
         put(await client.pullRequests.continue(place))
-        announce(`#${number} goes on.`)
+        announce(`Resumed #${number}.`)
       },
     })
   return (
     <div className="notice">
-      <p>It waits for a person: {stopped}</p>
+      <p>Needs a person: {stopped}</p>
       {mayWrite && (
         <div className="tools">
-          <Button onClick={goOn}>Continue…</Button>
+          <Button onClick={goOn}>Resume…</Button>
         </div>
       )}
     </div>
@@ -193,7 +197,7 @@ function Auto({ value, onChange }: { value: boolean; onChange: (value: boolean) 
   const [wanted, setWanted] = useState<boolean>()
   return (
     <Check
-      label="Merge it as soon as the forge lets it"
+      label="Auto-merge"
       value={wanted ?? value}
       onChange={next => {
         setWanted(next)

@@ -21,8 +21,8 @@ export const PullRequestTexts = ({ bind }: { bind: ReturnType<typeof useFields<T
 /** The fields of who is to review a pull request, and of its labels. */
 export const PullRequestNames = ({ bind }: { bind: ReturnType<typeof useFields<Names>>['bind'] }) => (
   <>
-    <TextInput label="Reviewers" hint="By their names on the forge, with commas." {...bind('reviewers')} />
-    <TextInput label="Labels" hint="As they are called on the forge, with commas." {...bind('labels')} />
+    <TextInput label="Reviewers" hint="User names on the forge, comma-separated." {...bind('reviewers')} />
+    <TextInput label="Labels" hint="Labels on the forge, comma-separated." {...bind('labels')} />
   </>
 )
 

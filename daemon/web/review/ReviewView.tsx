@@ -71,8 +71,8 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
         </header>
         {isStale && !isEmpty && (
           <div className="notice stale" role="status">
-            <p>The files may have changed.</p>
-            <Button onClick={read}>Show the changes</Button>
+            <p>The files might have changed.</p>
+            <Button onClick={read}>Reload</Button>
           </div>
         )}
         {diff === undefined && error === undefined && <p className="loading">Loading…</p>}
@@ -134,11 +134,7 @@ function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
     ),
   )
   if (diff.files.length === 0)
-    return (
-      <p className="dim">
-        {diff.since === undefined ? 'Nothing has been changed yet.' : 'Nothing has changed since that review.'}
-      </p>
-    )
+    return <p className="dim">{diff.since === undefined ? 'No changes yet.' : 'No changes since that review.'}</p>
   const tree = (
     <FileTree files={diff.files} viewed={isViewed} commented={file => countOf(notes[diff.files.indexOf(file)]!)} />
   )
@@ -153,11 +149,11 @@ function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
         </details>
       )}
       <div className="files">
-        {diff.truncated && <p className="notice">The diff is too large. This is its beginning.</p>}
+        {diff.truncated && <p className="notice">The diff is too large. Only the first part is shown.</p>}
         {mayWrite && (
           <p className="hint">
-            Click a line’s number to comment on it, drag for several. By keyboard: arrows, Shift for several, c
-            comments, n and p go from change to change, v marks the file as viewed.
+            To comment, click a line number, or drag to select several lines. Keys: arrows move, Shift selects, c
+            comments, n and p jump between changes, v marks the file as viewed.
           </p>
         )}
         {diff.files.map((file, at) => (

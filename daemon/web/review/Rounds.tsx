@@ -5,8 +5,8 @@ import { Visible } from './lineParts.tsx'
 import { inRepository, Lined, Thread } from './NoteView.tsx'
 import type { Review } from './reviewStore.ts'
 
-const verdicts = { comment: 'commented', request_changes: 'asked for changes', approve: 'approved' }
-const states = { pending: 'Awaits a review', changes_requested: 'Changes are asked for', approved: 'Approved' }
+const verdicts = { comment: 'commented', request_changes: 'requested changes', approve: 'approved' }
+const states = { pending: 'Needs review', changes_requested: 'Changes requested', approved: 'Approved' }
 
 /** How the review of a card stands. */
 export const stateWords = ({ reviewState, reviewRound }: CardDetail): string =>
@@ -27,7 +27,7 @@ export function SinceChoice({ reviews, since, onSince }: Since & { reviews: read
     <label className="since">
       <span>Changes since</span>
       <select value={since ?? ''} onChange={({ target }) => onSince(target.value || undefined)}>
-        <option value="">the card’s beginning</option>
+        <option value="">the start of the card</option>
         {reviews.toReversed().map(({ id, round, verdict, author }) => (
           <option key={id} value={id}>
             review {id} (round {round}): {author.displayName || 'somebody'} {verdicts[verdict]}
@@ -59,7 +59,7 @@ export function Rounds({
         return (
           <article key={id} aria-label={`Review ${id}`}>
             <p>
-              <strong>{author.displayName || 'Somebody'}</strong> {verdicts[verdict]}{' '}
+              <strong>{author.displayName || 'Deleted account'}</strong> {verdicts[verdict]}{' '}
               <span className="dim">
                 (round {round}) <Time at={createdAt} />
               </span>

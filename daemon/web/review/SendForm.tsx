@@ -10,9 +10,9 @@ import { DraftContext, inRepository, placeOf } from './NoteView.tsx'
 import type { ReviewStore, Verdict } from './reviewStore.ts'
 
 const sent: Record<Verdict, string> = {
-  request_changes: 'Sent. The agent works on it.',
-  comment: 'Sent. No agent was started.',
-  approve: 'Approved.',
+  request_changes: 'Sent the review. The agent is working on it.',
+  comment: 'Sent the review. No agent was started.',
+  approve: 'Approved the card.',
 }
 
 /** The end of a review: its summary and its verdict. */
@@ -21,8 +21,8 @@ export function SendForm({ review, card }: { review: ReviewStore; card: CardDeta
   const { body, comments, saveState, reason } = useStore(draft.state)
   const [verdict, setVerdict] = useState<Verdict>('request_changes')
   const submits: Record<Verdict, string> = {
-    request_changes: 'Request changes: the agent works',
-    comment: 'Send the comments',
+    request_changes: 'Request changes and start the agent',
+    comment: 'Send comments',
     approve: 'Approve',
   }
   const starts = card.hasActiveAgent
@@ -51,7 +51,7 @@ export function SendForm({ review, card }: { review: ReviewStore; card: CardDeta
           )}
         </Field>
         <fieldset className="verdicts">
-          <legend>What becomes of it</legend>
+          <legend>Verdict</legend>
           {(['request_changes', 'comment', 'approve'] as const).map(each => (
             <label key={each}>
               <input type="radio" name="verdict" checked={each === verdict} onChange={() => setVerdict(each)} />
@@ -74,9 +74,9 @@ function OtherDraft() {
   if (!other) return null
   return (
     <div className="notice" role="alert">
-      <p>Another window has changed your draft: it has {other.comments.length} comments there.</p>
+      <p>Another window has changed your draft, which now has {other.comments.length} comments.</p>
       <div className="buttons">
-        <Button onClick={() => draft.takeOther(false)}>Take the other one</Button>
+        <Button onClick={() => draft.takeOther(false)}>Use other draft</Button>
         <Button isMain onClick={() => draft.takeOther(true)}>
           Keep both
         </Button>
@@ -107,9 +107,5 @@ const names: Record<Verdict, string> = { request_changes: 'Request changes', com
 
 const words = (saveState: string, comments: number, reason: string | undefined): string =>
   `${comments} ${comments === 1 ? 'comment' : 'comments'} in your draft. ${
-    saveState === 'saved'
-      ? 'It is kept on the server.'
-      : saveState === 'failed'
-        ? `It is not kept: ${reason}`
-        : 'Keeping it…'
+    saveState === 'saved' ? 'Saved on the server.' : saveState === 'failed' ? `Not saved: ${reason}` : 'Saving…'
   }`

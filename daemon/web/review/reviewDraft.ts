@@ -136,7 +136,7 @@ export class ReviewDraft {
     await this.#saving
     if (this.state.get().saveState === 'saved') await this.#refresh()
     const { other, saveState, reason } = this.state.get()
-    if (other) throw new Error('Your draft was changed in another window. Say above which one you go on with.')
+    if (other) throw new Error('Your draft was changed in another window. Select above which draft to use.')
     if (saveState === 'failed') throw new Error(reason)
   }
 

@@ -12,11 +12,11 @@ export function InvitationPage({ token }: { token: string }) {
     navigate({ name: 'board', projectId: id }, { replace: true })
   }
   return (
-    <Page title="An invitation">
-      <p>You are invited to a project. Once you accept, you see its boards and what its agents do.</p>
+    <Page title="Invitation">
+      <p>You are invited to a project. After you accept, you can see its boards and agents.</p>
       <div className="tools">
         <Button isMain onClick={accept}>
-          Accept the invitation
+          Accept
         </Button>
       </div>
     </Page>

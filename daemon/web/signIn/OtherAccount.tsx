@@ -11,11 +11,11 @@ export function OtherAccount({ me, other }: { me: Me; other: Arrival }) {
       <main>
         <h1>Another account</h1>
         <p>
-          You are signed in as <b>{present}</b>. This link signs you in as <b>{brought}</b>. If you did not ask for it,
-          stay who you are.
+          You are signed in as <b>{present}</b>. This link signs you in as <b>{brought}</b>. If you did not request this
+          link, keep your account.
         </p>
         <div className="buttons">
-          <Button onClick={() => signInWith(other.token, false)}>Go on as {brought}</Button>
+          <Button onClick={() => signInWith(other.token, false)}>Continue as {brought}</Button>
           <Button isMain onClick={() => keepAccount(me, other)}>
             Stay {present}
           </Button>

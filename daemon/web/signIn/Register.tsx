@@ -15,7 +15,7 @@ export function Register({ invitation, onDone }: { invitation?: string; onDone: 
     await onDone(token, isKept)
   }
   return (
-    <Form submit="Make an account" onSubmit={send}>
+    <Form submit="Create account" onSubmit={send}>
       <NameAndEmail name={name} email={email} setName={setName} setEmail={setEmail} />
       <Password value={password} onChange={setPassword} field="password" isNew />
       <Keep isKept={isKept} onChange={setKept} />

@@ -26,12 +26,12 @@ export function SetUp({ onDone }: { onDone: OnSignedIn }) {
   }
   return (
     <>
-      <p>This server has no accounts yet. Make the first: it may do everything here.</p>
-      <Form submit="Make the first account" onSubmit={send}>
+      <p>This server has no accounts yet. Create the first one, which has full access.</p>
+      <Form submit="Create account" onSubmit={send}>
         <NameAndEmail name={name} email={email} setName={setName} setEmail={setEmail} />
         <Password value={password} onChange={setPassword} field="password" isNew />
         {needsCode && (
-          <Field label="Setup code" hint="The server printed it when it started." field="setupCode">
+          <Field label="Setup code" hint="The server printed the code at startup." field="setupCode">
             {props => (
               <input
                 {...props}

@@ -32,8 +32,8 @@ export function SignIn({ status, reason }: { status: AuthStatus; reason?: string
 export function SignInAgain() {
   const status = useLoad(() => client.auth.status(), [])
   return (
-    <Dialog title="Your sign-in has ended">
-      <p>Sign in again to go on. What you typed is still there.</p>
+    <Dialog title="Your sign-in has expired">
+      <p>Sign in again to continue. Unsaved text is kept.</p>
       <Await of={status}>
         {known => (known.hasUsers ? <Ways status={known} isAgain /> : <SetUp onDone={signInWith} />)}
       </Await>
@@ -52,11 +52,11 @@ function Ways({ status, isAgain = false }: { status: AuthStatus; isAgain?: boole
   }
   return (
     <>
-      {invitation !== undefined && <p>You are invited to a project. Make an account, or sign in, to accept.</p>}
+      {invitation !== undefined && <p>You are invited to a project. To accept, create an account or sign in.</p>}
       {isNew && mayRegister ? <Register invitation={invitation} onDone={registered} /> : <Login onDone={signInWith} />}
       {mayRegister && (
         <Button isPlain onClick={() => setNew(!isNew)}>
-          {isNew ? 'I have an account: sign in' : 'Make an account'}
+          {isNew ? 'Sign in with an existing account' : 'Create account'}
         </Button>
       )}
       {status.oidcEnabled && !isAgain && <Button onClick={goToProvider}>Sign in with single sign-on</Button>}

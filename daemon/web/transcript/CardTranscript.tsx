@@ -16,7 +16,7 @@ export function CardTranscript() {
   const place = { projectId, cardId }
   const agent = session?.agent ?? card.agent
   return (
-    <Talk opened={opened} empty={session ? 'Nothing has been said yet.' : 'No agent has worked on this card.'}>
+    <Talk opened={opened} empty={session ? 'No messages yet.' : 'No agent has worked on this card.'}>
       {canWork && card.kind !== 'terminal' && (
         <MessageBox
           projectId={projectId}
@@ -36,8 +36,8 @@ function hintOf(
   { hasActiveAgent, statusReason }: { hasActiveAgent: boolean; statusReason: string | null },
   hasSession: boolean,
 ): string {
-  if (hasActiveAgent && statusReason === 'budget') return 'It takes messages again once the budget allows it to work.'
+  if (hasActiveAgent && statusReason === 'budget') return 'The agent accepts messages again when the budget allows it.'
   if (hasActiveAgent && statusReason === 'question') return 'Sending continues the session, which uses tokens.'
-  if (hasActiveAgent) return 'It works: your message is read at the end of its turn.'
-  return hasSession ? 'Sending lets the agent go on, which uses its tokens.' : 'Sending starts the agent.'
+  if (hasActiveAgent) return 'The agent is at work and reads your message at the end of its turn.'
+  return hasSession ? 'Sending resumes the agent, which uses tokens.' : 'Sending starts the agent.'
 }

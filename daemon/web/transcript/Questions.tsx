@@ -31,7 +31,7 @@ export const Questions = ({ questions, ...rest }: QuestionsProps) => (
 const inWords = [{ id: undefined, name: 'Let the agent decide', kind: 'reject_once' }]
 const onceOnly = [
   { id: undefined, name: 'Allow', kind: 'allow_once' },
-  { id: undefined, name: 'Refuse', kind: 'reject_once' },
+  { id: undefined, name: 'Reject', kind: 'reject_once' },
 ]
 
 function Asked({
@@ -60,7 +60,7 @@ function Asked({
   return (
     <section className="agent-question" aria-labelledby={id}>
       <p id={id}>
-        <strong>The agent asks:</strong> {words}
+        <strong>Question of the agent:</strong> {words}
       </p>
       <AboutIt question={question} />
       {mayAnswer && (
@@ -70,7 +70,7 @@ function Asked({
               <textarea
                 {...props}
                 rows={1}
-                placeholder={takesText ? label : 'Feedback, if you want to say more'}
+                placeholder={takesText ? label : 'Optional feedback'}
                 value={feedback}
                 onChange={({ target }) => setFeedback(target.value)}
               />
@@ -104,13 +104,13 @@ const AboutIt = ({ question: { title, command, paths, plan, takesText } }: { que
   <>
     {command !== null && command !== title && (
       <>
-        <p className="part">It would run</p>
+        <p className="part">Command</p>
         <pre className="printed">{plainText(command)}</pre>
       </>
     )}
     {paths.length > 0 && (
       <p>
-        It is about{' '}
+        Files{' '}
         {paths.map((path, at) => (
           <code key={at}>{plainText(path)} </code>
         ))}

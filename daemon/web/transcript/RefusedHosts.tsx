@@ -27,18 +27,19 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
     hasAllowed.current = true
     await client.projects.update({ id: projectId, sandbox: { addHosts: [entry] } })
     await loadProjects()
-    showMessage(`Allowed ${entry} for this project. It holds from the next start of an agent on.`)
+    showMessage(`Allowed ${entry} in this project for future starts of agents.`)
   }
   return (
     <div className="notice refused" role="status">
-      The network of the sandbox has refused:
+      The sandbox has blocked:
       <ul ref={list} className="refused-hosts">
         {refused.map(entry => (
           <li key={entry}>
             <code>{entry}</code>
             {project?.role === 'admin' && (
-              <Button aria-label={`Allow for this project: ${entry}`} onClick={() => allow(entry)}>
-                Allow for this project
+              <Button aria-label={`Allow in this project: ${entry}`} onClick={() => allow(entry)}>
+                {' '}
+                Allow in this project{' '}
               </Button>
             )}
           </li>

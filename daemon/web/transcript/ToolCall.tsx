@@ -41,7 +41,7 @@ function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolParts
         <TextDiff key={at} {...diff} />
       ))}
       {output !== '' && <Block label="Output" text={output} />}
-      {input === '' && output === '' && diffs.length === 0 && <p className="dim">Nothing was told of it.</p>}
+      {input === '' && output === '' && diffs.length === 0 && <p className="dim">No details.</p>}
     </div>
   )
 }

@@ -64,7 +64,7 @@ export function Transcript({
       )}
       {hidden > 0 && (
         <p className="hidden-calls">
-          {showsAll ? `${hidden} shown that your settings hide` : `${hidden} hidden`},{' '}
+          {showsAll ? `${hidden} hidden by your settings are shown` : `${hidden} hidden`},{' '}
           <button type="button" className="link" aria-pressed={showsAll} onClick={() => setShowsAll(!showsAll)}>
             {showsAll ? 'hide' : 'show'}
           </button>
@@ -168,7 +168,7 @@ function Older({
   }, [older, hasFailed, first])
   return (
     <div ref={mark} className="older">
-      {older !== 'none' && (hasFailed ? <Button onClick={read}>Read what was said before</Button> : 'Reading…')}
+      {older !== 'none' && (hasFailed ? <Button onClick={read}>Show earlier messages</Button> : 'Reading…')}
     </div>
   )
 }

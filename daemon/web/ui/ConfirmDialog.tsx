@@ -27,7 +27,7 @@ export function ConfirmDialog({
 }: Question & { onClose: () => void }) {
   const [name, setName] = useState('')
   const send = async () => {
-    if (typed !== undefined && name !== typed) throw new Error(`Type ${typed} to go on.`)
+    if (typed !== undefined && name !== typed) throw new Error(`Type ${typed} to confirm.`)
     await run()
     close()
   }

@@ -46,7 +46,7 @@ export const Failure = ({
 }) => (
   <div className="notice failure" role="alert">
     <p>{reasonOf(error)}</p>
-    {onRetry && <Button onClick={async () => onRetry()}>Try again</Button>}
+    {onRetry && <Button onClick={async () => onRetry()}>Retry</Button>}
     {children}
   </div>
 )

@@ -62,5 +62,6 @@ export function SecretDialog({ title, onClose, ...secret }: SecretProps & { titl
 async function copyText(text: string, shown: HTMLInputElement): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)
   shown.select()
-  if (!document.execCommand('copy')) throw new Error('The browser does not copy here. The text is selected: copy it.')
+  if (!document.execCommand('copy'))
+    throw new Error('The browser does not allow copying. Copy the selected text manually.')
 }

@@ -43,7 +43,7 @@ export function Toasts() {
                 {action.label}
               </Button>
             )}
-            <Button isPlain icon="close" label="Close the message" onClick={() => dismiss(id)} />
+            <Button isPlain icon="close" label="Close message" onClick={() => dismiss(id)} />
           </div>
         ))}
       </section>
