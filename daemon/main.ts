@@ -122,7 +122,7 @@ async function startUntilSignal(start: () => Promise<RunningServer>): Promise<Ru
     if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
     asked = true
     setTimeout(() => {
-      process.stderr.write(`The server did not stop within ${maxStopMs / 1000} s, and is ended.\n`)
+      process.stderr.write(`The server did not stop within ${maxStopMs / 1000} sand was terminated.\n`)
       process.exit(1)
     }, maxStopMs)
     void starting.then(

@@ -63,19 +63,17 @@ export function register(command: Command): void {
 }
 
 const secrets = `
-Only the environment holds secrets:
-  BOARD_SECRET_KEY                  seals secrets in the database: 32 bytes in
-                                    base64 or hexadecimal, as made by openssl
-                                    rand -base64 32 (default: secret.key in the
-                                    data folder)
-  BOARD_DATABASE_TOKEN              what the libSQL server of --database wants to
-                                    see
-  BOARD_TLS_PASSPHRASE              what opens the file of --key, where it is
-                                    encrypted
+Set secrets only in the environment:
+  BOARD_SECRET_KEY                  key that encrypts secrets in the database: 32
+                                    bytes in base64 or hexadecimal, for example
+                                    from openssl rand -base64 32 (default:
+                                    secret.key in the data folder)
+  BOARD_DATABASE_TOKEN              token of the libSQL server of --database
+  BOARD_TLS_PASSPHRASE              passphrase of the file of --key
   BOARD_OAUTH_<PROVIDER>_CLIENT_ID  the OAuth client of github, google or custom
-                                    for board credentials add --oauth; and
-                                    ..._CLIENT_SECRET and ..._SCOPE where the
-                                    provider wants them`
+                                    for board credentials add --oauth, and
+                                    ..._CLIENT_SECRET and ..._SCOPE if the
+                                    provider requires them`
 
 async function serve(command: Command, flags: Flags): Promise<void> {
   const { allowHost, projectRoot, maxAttachment, maxImport, agentSilence, prices, open, qr, https: _, ...rest } = flags

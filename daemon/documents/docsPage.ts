@@ -41,7 +41,7 @@ ${Object.entries(operation.responses).map(([status, answer]) => (Number(status) 
 
 const permissions = ({ security }: Operation) => {
   const names = security.flatMap(({ apiKey }) => apiKey ?? [])
-  return names.length > 0 ? `An API key needs ${names.join(' or ')}.` : ''
+  return names.length > 0 ? `An API key requires ${names.join(' or ')}.` : ''
 }
 
 const parameterRow = ({ name, in: place, required, schema, description }: Parameter) =>

@@ -33,8 +33,8 @@ function makeDocument(): OpenApiDocument {
 const description = `A project board server that runs coding agents.
 
 Success is \`{"data": ...}\`; 204 has no body. Failure is \`{"error": {"code", "message", "details"}}\`. Every answer carries \`X-Request-Id\`.
-Each route names the statuses that it can answer; what is no whole HTTP request gets 400, 408, 413, 417 or 431 before a route is looked for.
-Routes below \`/api/external\` take and return integer ids, all others decimal strings. Times are ISO 8601, UTC, with milliseconds.`
+Each route lists its possible statuses. An incomplete HTTP request gets 400, 408, 413, 417 or 431 before routing.
+Routes below \`/api/external\` use integer IDs, all others decimal strings. Times are ISO 8601, UTC, with milliseconds.`
 
 const securitySchemes = {
   signIn: {

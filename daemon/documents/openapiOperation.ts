@@ -28,20 +28,20 @@ const describe = ({ who, emits, rateLimit }: Route) =>
   ].join(' ')
 
 function whoText(who: Who): string {
-  if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
+  if (who.kind === 'member') return `Requires the project role ${who.role} or more.`
   return who.kind === 'organization'
-    ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.`
+    ? `Requires the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.`
     : whoTexts[who.kind]
 }
 const whoTexts = {
   public: 'Public.',
-  user: 'Needs a sign-in.',
-  admin: 'Needs the role admin or super_admin.',
-  super: 'Needs the role super_admin.',
+  user: 'Requires a sign-in.',
+  admin: 'Requires the role admin or super_admin.',
+  super: 'Requires the role super_admin.',
   local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
-  key: 'Needs an API key with one of the permissions.',
-  agent: 'Needs an agent token of the card. The requests of a session in a minute are limited.',
-  token: 'Needs any token. The requests of an agent session in a minute are limited.',
+  key: 'Requires an API key with one of the permissions.',
+  agent: 'Requires an agent token of the card. The requests per session and minute are limited.',
+  token: 'Requires any token. The requests per agent session and minute are limited.',
 }
 
 function security(who: Who): Operation['security'] {

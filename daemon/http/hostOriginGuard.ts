@@ -40,8 +40,8 @@ function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
     const name = rawHeaders[at]!
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  if (hosts > 1) throw new Problem('BAD_REQUEST', 'A request names one Host.')
-  if (hosts === 0 && httpVersion === '1.1') throw new Problem('BAD_REQUEST', 'A request names its Host.')
+  if (hosts > 1) throw new Problem('BAD_REQUEST', 'The request has more than one Host header.')
+  if (hosts === 0 && httpVersion === '1.1') throw new Problem('BAD_REQUEST', 'The request has no Host header.')
 }
 
 function createRules(config: ServerConfig): Rules {

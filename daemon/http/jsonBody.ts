@@ -22,7 +22,9 @@ export class BodyMemory {
   /** @throws Problem RATE_LIMITED when others hold too much */
   take(bytes: number): void {
     if (this.#heldBytes + bytes > this.#maxBytes)
-      throw new Problem('RATE_LIMITED', 'Too much is being sent at once; try again in a moment.', { retryAfterSecs: 2 })
+      throw new Problem('RATE_LIMITED', 'The server is receiving too much data. Try again in a few seconds.', {
+        retryAfterSecs: 2,
+      })
     this.#heldBytes += bytes
   }
 
@@ -87,7 +89,7 @@ export async function readForm(
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/x-www-form-urlencoded.')
   const bytes = await readBody(request, response, limits)
-  return fieldsOnce(bytes.toString('utf8'), 'A field stands more than once.')
+  return fieldsOnce(bytes.toString('utf8'), 'A field occurs more than once.')
 }
 
 const tooLarge = ({ maxBytes }: BodyLimits) =>
@@ -164,8 +166,8 @@ function readBytes(request: IncomingMessage, collected: BodyBuffer): Promise<Buf
       }
     }
     const onEnd = () => finish(() => resolve(collected.whole()))
-    const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body broke off.', { cause: error }))
-    const onClose = () => fail(new Problem('INVALID_JSON', 'The body broke off.'))
+    const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body is incomplete.', { cause: error }))
+    const onClose = () => fail(new Problem('INVALID_JSON', 'The body is incomplete.'))
     const began = performance.now()
     const checkProgress = () => {
       if (collected.size < (minBytesPerSec * (performance.now() - began)) / 1000)

@@ -73,7 +73,7 @@ function anonymousFailureLimit(log: Log): () => boolean {
     const nowMs = performance.now()
     if (nowMs > endsAtMs) {
       if (unnoted > 0)
-        log('warn', `${unnoted} more requests of people who did not say who they are failed.`, {
+        log('warn', `${unnoted} more requests of anonymous clients failed.`, {
           source: 'http',
           count: unnoted,
         })

@@ -79,10 +79,11 @@ const refuser =
 
 function createNote({ config, logs, metrics }: App): Note {
   const logged = createRequestLog(logs, config.logLevel === 'info')
-  const timing = metrics.timing(
-    { name: 'board_request_seconds', help: 'How long requests took, by route and status.' },
-    ['method', 'route', 'status'],
-  )
+  const timing = metrics.timing({ name: 'board_request_seconds', help: 'Duration of requests, by route and status.' }, [
+    'method',
+    'route',
+    'status',
+  ])
   return answered => {
     timing.observe(answered.tookMs / 1000, answered.method, answered.route ?? 'none', String(answered.status))
     logged(answered)

@@ -21,7 +21,7 @@ export const argumentOf = ({ who }: Route, param: string): string =>
 export function inputOf(route: Route): ToolInput {
   const fields = route.input ? objectOf(route.input) : { properties: {}, required: [] }
   const params = paramsOf(route.path).map(param => [argumentOf(route, param), paramSchema(route, param)] as const)
-  const full = { type: 'boolean', default: false, description: 'Everything, with all of long texts.' } as Schema
+  const full = { type: 'boolean', default: false, description: 'Return all fields and complete texts.' } as Schema
   return {
     type: 'object',
     properties: {

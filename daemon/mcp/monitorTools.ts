@@ -48,7 +48,7 @@ const deleteMonitor = defineTool({
   audited: { action: 'monitors.delete', target: 'monitor', params: ['monitorId'] },
   card: 'own',
   entries: { monitorId: refTo('MONITOR_NOT_FOUND') },
-  description: 'Delete a monitor of the card. A command that runs is ended with all that it has started.',
+  description: 'Delete a monitor of the card. A running command is stopped with all of its processes.',
   run: async (app, ref, { monitorId }) => {
     await app.db.transaction(tx => monitors.remove(tx, { ...ref, monitorId }))
     return json({ id: String(monitorId), deleted: true })

@@ -116,4 +116,4 @@ export async function readResource(
 /** The protocol's own code for it. */
 const resourceNotFound = -32_002
 const notFound = (uri: string) =>
-  new McpError(resourceNotFound, 'There is nothing at this address.', { uri: uri.slice(0, 200) })
+  new McpError(resourceNotFound, 'The resource does not exist.', { uri: uri.slice(0, 200) })

@@ -98,5 +98,8 @@ function fitted(value: unknown): unknown {
     const less = cut(value, max)
     if (JSON.stringify(less).length <= maxAnswer) return less
   }
-  return { tooLong: JSON.stringify(value).length, hint: 'This is too long to be read here, even in parts.' }
+  return {
+    tooLong: JSON.stringify(value).length,
+    hint: 'The content is too long to read with this tool, even in parts.',
+  }
 }

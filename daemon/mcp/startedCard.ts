@@ -10,7 +10,7 @@ export async function tellOfStart(db: Reader, ref: CardRef): Promise<Record<stri
     done: true,
     started: false,
     next: isActive
-      ? 'Its agent was not started: lastAgentAction of get_card says why.'
-      : 'Nothing was started: the card is not in an active column. move_card into one starts it; list_columns has them.',
+      ? 'The agent was not started. For the reason, see lastAgentAction of get_card.'
+      : 'The agent was not started because the card is not in an active column. To start it, use move_card with an active column from list_columns.',
   }
 }

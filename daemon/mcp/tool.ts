@@ -60,7 +60,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   const forAgents = v.strictObject({
     ...(spec.card === 'any' && {
       cardId: v.optional(
-        v.pipe(refTo('CARD_NOT_FOUND'), v.description('Another card of the project; your own without it.')),
+        v.pipe(refTo('CARD_NOT_FOUND'), v.description('Another card of the project (default: your own card).')),
       ),
     }),
     ...spec.entries,

@@ -100,7 +100,7 @@ const reportProgress = defineTool({
   name: 'report_progress',
   card: 'own',
   description:
-    'Tell people in one sentence what you are doing on the card now, or what you wait for. It replaces what you said before.',
+    'Report in one sentence what you are doing on the card now, or what you are waiting for. The report replaces your previous one.',
   entries: { detail: text(1, 500) },
   run: async (app, ref, { detail }) =>
     json(lastAction(await app.db.transaction(tx => noteAction(tx, ref, { type: 'progress', detail })))),

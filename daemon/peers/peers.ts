@@ -37,11 +37,10 @@ export async function findLeaseHolder(
 }
 
 export const machineUnavailable = (host: string, cause?: unknown): Problem =>
-  new Problem(
-    'MACHINE_UNAVAILABLE',
-    `No daemon works on the machine ${host} at present, which has the project's folder.`,
-    { retryAfterSecs: 2, cause },
-  )
+  new Problem('MACHINE_UNAVAILABLE', `No daemon is running on the machine ${host}, which has the project's folder.`, {
+    retryAfterSecs: 2,
+    cause,
+  })
 
 /** The header that signs a forwarded request of the operator. */
 export const signForwarded = ({ seal }: App, pass: Omit<ForwardToken, 'expiresAtMs'>): Record<string, string> => ({

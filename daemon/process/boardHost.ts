@@ -163,8 +163,8 @@ export class BoardHost implements Host {
 
 const authenticationOffWarning = async ({ socketTables }: ServerConfig) =>
   (await hasSocketTables(socketTables))
-    ? 'Authentication is switched off: every process of the account that the server runs under acts as super_admin.'
-    : 'Authentication is switched off, but here the server cannot tell which account a request comes from: it still wants a token.'
+    ? 'Authentication is off: every process of the account that the server runs under acts as super_admin.'
+    : 'Authentication is off, but the server cannot determine the account of a request on this platform. It still requires a token.'
 
 const settle = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
   work().then(

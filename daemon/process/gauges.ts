@@ -29,7 +29,7 @@ export function registerGauges(app: App, sockets: () => number): void {
   })
   metrics.gauge({
     name: 'board_webhook_deliveries',
-    help: 'Deliveries of webhooks that are kept, by status.',
+    help: 'Stored webhook deliveries, by status.',
     label: 'status',
     read: async () => byKind(['pending', 'succeeded', 'failed'], await countDeliveries(db)),
   })
@@ -41,7 +41,7 @@ export function registerGauges(app: App, sockets: () => number): void {
   })
   metrics.gauge({
     name: 'board_log_dropped_total',
-    help: 'Entries of the log that were not kept or sent, by where they should have gone.',
+    help: 'Dropped log entries, by destination.',
     counts: true,
     label: 'to',
     read: () => {
@@ -51,7 +51,7 @@ export function registerGauges(app: App, sockets: () => number): void {
   })
   metrics.gauge({
     name: 'board_database_bytes',
-    help: 'The size of the database and, where it is a file, of its log.',
+    help: 'Size of the database and, if it is a file, of its log.',
     label: 'file',
     read: async (): Promise<Record<string, number>> =>
       db.isShared

@@ -52,7 +52,7 @@ function choiceIn({ tools, readOnly = 'false', ...others }: Record<string, strin
 function groupsIn(tools: string | undefined): ToolGroup[] | undefined {
   return tools?.split(',').map(name => {
     const group = toolGroups.find(each => each === name)
-    if (!group) throw invalid('tools', `must be some of ${toolGroups.join(', ')}, with commas between them`)
+    if (!group) throw invalid('tools', `must be a comma-separated list of ${toolGroups.join(', ')}`)
     return group
   })
 }

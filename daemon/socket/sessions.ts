@@ -12,7 +12,7 @@ import { createNotificationConsumer } from './notifications.ts'
 
 const goodbyes = {
   [closeCodes.goingAway]: 'The server is shutting down.',
-  [closeCodes.restarting]: 'The server is putting a backup in place.',
+  [closeCodes.restarting]: 'The server is restoring a backup.',
 }
 /** The close codes for all sockets at once. */
 export type ShutdownCode = keyof typeof goodbyes
@@ -103,7 +103,7 @@ export class SocketSessions implements Iterable<SocketSession> {
   /** Closes the sockets of callers whose token was revoked. */
   endMatching(hasEnded: (caller: Caller) => boolean): void {
     for (const { connection } of this)
-      if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
+      if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has expired.')
   }
 
   /** Pauses the sockets of an account (null: all) until its rights are read again. */

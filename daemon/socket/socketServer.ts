@@ -106,7 +106,7 @@ const socketRequest = (request: IncomingMessage, context: { admission: Admission
 function lagObserver({ metrics, config }: App): (at: string) => void {
   const lag = metrics.timing({
     name: 'board_event_lag_seconds',
-    help: 'How long after it was written the first of a page of events is handed to sockets.',
+    help: 'Delay between the write of the first event of a page and its delivery to sockets.',
   })
   return at => lag.observe((config.clock().getTime() - Date.parse(at)) / 1000)
 }

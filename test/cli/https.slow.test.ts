@@ -193,7 +193,7 @@ describe.skipIf(noOpenssl !== undefined)('the output of board serve', () => {
     )
     expect(await fails('--cert', one.key, '--key', one.key)).toContain('not a PEM file')
     expect(await fails('--cert', one.cert, '--key', two.key)).toContain('BOARD_TLS_PASSPHRASE')
-    expect(await fails('--cert', two.cert, '--key', one.key)).toContain('they do not belong together')
+    expect(await fails('--cert', two.cert, '--key', one.key)).toContain('the certificate and the key do not match')
     const server = cli.start(['serve', '--port', '0', '--https', '--cert', two.cert, '--key', two.key], {
       BOARD_TLS_PASSPHRASE: 'secret',
     })
