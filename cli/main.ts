@@ -24,7 +24,7 @@ export { manPages } from './help/manPages.ts'
 
 /** Runs the command that the words name, and leaves its exit code in process.exitCode. */
 export async function main(argv: string[], programs: Programs): Promise<void> {
-  // The shells' completion asks by `board __complete -- <words>`.
+  // Shell completions call `board __complete -- <words>`.
   if (argv[0] === '__complete') return (await import('./help/completion.ts')).printCompletion(programs, argv.slice(2))
   await run(createProgram(programs, argv), argv)
 }

@@ -1,4 +1,7 @@
-/** The server's program, as `bin/board.js` hands it to the command line: what a `ServerProgram` has, by name, and what its loader takes. */
+/**
+ * The server's program for the command line, as `bin/board.js` passes it: the members of a `ServerProgram` by name, and the input
+ * of its loader.
+ */
 export { runServe } from './main.ts'
 export { findFile, findNewest, restoreFile, verifyFile } from '../src/backups/local.ts'
 export { moveFromServer, moveToServer } from '../src/backups/moveDatabase.ts'

@@ -11,7 +11,7 @@ export interface ForwarderOptions {
   projectId: string | undefined
   /** The groups of tools that are offered, with commas between them; undefined: all. */
   groups: string | undefined
-  /** Whether only tools are offered that change nothing, and prompts that lead to no others. */
+  /** Whether to offer only tools that change nothing, and prompts that use only these tools. */
   readOnly: boolean
 }
 interface Message {
@@ -98,7 +98,7 @@ const listTools = async (ask: (message: unknown) => Promise<Answer>): Promise<Re
     (resultOf(await ask({ jsonrpc: '2.0', id: 0, method: 'tools/list' }))?.tools ?? []).map(tool => [tool.name, tool]),
   )
 
-/** The tools as a client sees them: where the project is given, none asks for it. */
+/** Returns the tools as a client sees them. If the project is preset, no tool has a project parameter. */
 function offered(tools: readonly Tool[], projectId: string | undefined): readonly Tool[] {
   if (projectId === undefined) return tools
   return tools.map(tool => ({

@@ -82,7 +82,7 @@ const colours: Record<Message['role'], Colour | undefined> = {
   system: 'yellow',
 }
 
-/** The line above a message on a terminal: who, when, and of a tool which one and how it stands. */
+/** Returns the line above a message on a terminal: author, time, and for a tool its name and status. */
 export function headOf({ out }: Pick<Context, 'out'>, message: Message): string {
   const { role, at, tool } = message
   const time = new Date(at).toTimeString().slice(0, 8)

@@ -9,7 +9,7 @@ import { createRefresher } from '../requests/refresher.ts'
 
 export type PreSession = Output<Contract['preSessions']['get']>
 
-/** It is read again this often where no event tells when to. */
+/** The interval for reading the session without an event. */
 const pollMs = 2000
 
 /**

@@ -33,7 +33,7 @@ export const answerCommand = (
     ? `board agents answer ${cardId} --request ${requestId} "..."`
     : `board agents approve ${cardId} --request ${requestId}`
 
-/** The open questions of a card's agent. An API key that can answer and not read gets none. */
+/** Returns the open questions of a card's agent. Empty for an API key that can answer but not read. */
 export async function openQuestions(context: Context, place: CardPlace): Promise<readonly Question[]> {
   const { questions } = await context.client.agents.get(place).catch((error: unknown) => {
     if (exitOf(error) === 'denied') return { questions: [] }

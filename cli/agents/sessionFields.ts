@@ -5,7 +5,7 @@ import type { Column } from '../output/output.ts'
 
 type Session = Output<Contract['assistant']['get']>
 
-/** `bubblewrap, network listed`; `none` where nothing keeps its agent apart. */
+/** Formats the sandbox: `bubblewrap, network listed`, or `none` without a sandbox. */
 const sandboxOf = ({ sandbox }: Pick<Session, 'sandbox'>): string | null =>
   sandbox && (sandbox.kind === 'none' ? 'none' : `${sandbox.kind}, network ${sandbox.network}`)
 
@@ -36,7 +36,7 @@ export async function printSession({ out }: Context, session: Session): Promise<
   await out.record(session, out.json ? sessionFields : known, { body: session.summary ?? undefined })
 }
 
-/** `120 (100 in, 20 out), context 1%, $0.01`; `at least 120` where the agent does not tell of all its tokens. */
+/** Formats the usage: `120 (100 in, 20 out), context 1%, $0.01`, or `at least 120` if the agent does not report all tokens. */
 function usageOf({ usage }: Pick<Session, 'usage'>): string | null {
   if (!usage) return null
   const { inputTokens, outputTokens, exact, contextUsed, contextSize, costUsd } = usage

@@ -55,7 +55,10 @@ export interface NewCard extends Partial<AgentChoice> {
   force?: boolean
 }
 
-/** Creates a card whose agent waits, unless it is to start; with a command, a terminal card. The external route knows no labels, agents, parts, bases, terminal cards and starts. */
+/**
+ * Creates a card whose agent does not start yet, unless `start` is set. With a command, creates a terminal card. The external
+ * route does not support labels, agents, parts, bases, terminal cards and starts.
+ */
 export async function createCard(
   { client, external }: Context,
   projectId: string,

@@ -146,7 +146,7 @@ class Pending {
   named(): string {
     return [...this.#left].map(([id, status]) => (status ? `${id} (${status})` : id)).join(', ')
   }
-  /** Nothing is read or told any more. */
+  /** Stops all reads and reports. */
   stop(): void {
     this.#isStopped = true
     this.#finish()

@@ -21,7 +21,7 @@ export async function git(folder: string, ...args: string[]): Promise<Ran> {
   return { code: exitCode ?? 127, stdout: stdout ?? '', stderr: stderr ?? '' }
 }
 
-/** The top folder of the working tree that a folder is in; undefined where there is none. */
+/** Returns the top folder of the working tree around a folder. Returns undefined if there is none. */
 export async function topLevelOf(folder: string): Promise<string | undefined> {
   const { code, stdout } = await git(folder, 'rev-parse', '--show-toplevel')
   return code === 0 ? stdout.replace(/\n$/, '') : undefined
@@ -38,6 +38,6 @@ export async function worktreeOf(folder: string, branch: string): Promise<string
 export const hasBranch = async (folder: string, branch: string): Promise<boolean> =>
   (await git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`)).code === 0
 
-/** Whether a name that came from elsewhere is a branch's and nothing else. */
+/** Returns whether an untrusted name is a valid branch name. */
 export const isBranchName = async (folder: string, name: string): Promise<boolean> =>
   !name.startsWith('-') && (await git(folder, 'check-ref-format', `refs/heads/${name}`)).code === 0

@@ -1,6 +1,6 @@
 import { usage } from '../failures/failure.ts'
 
-/** A comment as the draft of a review takes it. */
+/** A comment in the format of a review draft. */
 export interface CommentInput {
   repository?: string
   path: string

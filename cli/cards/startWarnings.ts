@@ -5,7 +5,7 @@ import type { Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { sentence } from '../failures/report.ts'
 
-/** The projects of which it has been said, or that are in Git. */
+/** The projects that use Git, or whose warning was already printed. */
 const known = new WeakMap<Context, Set<string>>()
 
 /** Says after a move that no agent was started by it, and why. */

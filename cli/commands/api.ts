@@ -103,7 +103,10 @@ async function prepare(context: Context, path: string, options: Options): Promis
   }
 }
 
-/** The path below the server's address. The token goes nowhere else, so a whole URL is refused unless it is that server's. */
+/**
+ * Returns the path of the API route. A complete URL is rejected unless it is on the server, because the token must not go
+ * anywhere else.
+ */
 async function pathOf(context: Context, path: string): Promise<string> {
   const { url } = context.connection
   const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
@@ -142,7 +145,7 @@ async function exchange(context: Context, { method, path, body, headers }: Call)
   return send(context.connection, method, path, body, { headers })
 }
 
-/** Follows nextCursor, or for a list of a route that takes a cursor the last id, until there is no more. */
+/** Follows nextCursor until the last page. For a route that accepts an ID as cursor, uses the last ID of the list. */
 async function allPages(context: Context, call: Call, first: unknown): Promise<unknown> {
   const takesCursor =
     routeOf(call)?.input !== undefined &&

@@ -17,7 +17,7 @@ const columns: Column<SignIn>[] = [
   { name: 'client', style: 'text', value: signIn => signIn.client },
 ]
 
-/** Lists where one is signed in, or ends one of these sign-ins. */
+/** Lists the sign-ins of the account, or ends one of them. */
 export async function sessions(command: Command, { end }: { end?: string }): Promise<void> {
   const context = await openUserContext(command)
   if (end === undefined)

@@ -39,7 +39,7 @@ const fields: Column<Status>[] = [
   { name: 'hasUsers', hidden: true, value: status => status.hasUsers },
 ]
 
-/** Shows which server, token, profile and project are used, where each was found, and whether the server takes the token. */
+/** Shows the server, token, profile and project, the source of each, and whether the server accepts the token. */
 export async function status(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
   const { discovery, connection } = context
@@ -70,7 +70,7 @@ export async function status(command: Command, { exitStatus }: { exitStatus?: bo
   if (!me && exitStatus) throw new Failure('denied', 'not signed in', { see: 'board auth login --help' })
 }
 
-/** Prints the token, and nothing else. */
+/** Prints only the token. */
 export function token(command: Command): void {
   const globals = globalsOf(command)
   const { out, settings } = createOutput(globals)

@@ -113,7 +113,7 @@ export async function newPassword(context: Context, options: SignOptions): Promi
   return password
 }
 
-/** Makes sure that the server takes the token. An API key can't ask who it is, so it asks for anything. */
+/** Verifies that the server accepts the token. An API key has no route for its identity, so any other route is called. */
 async function checked(connection: Connection, token: string): Promise<SignedIn> {
   if (!/^svc_(ak|st)_\S+$/.test(token))
     throw usage('the text is not a token', { hint: 'a token starts with svc_ak_ or svc_st_' })

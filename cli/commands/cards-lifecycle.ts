@@ -108,7 +108,7 @@ const deletedColumns: Column<DeletedCard>[] = [
   { name: 'restorableUntil', header: 'UNTIL', style: 'time', value: card => card.restorableUntil },
 ]
 
-/** A deleted card does not say where it was, so it is restored in the current project. */
+/** Restores deleted cards in the current project, because a deleted card has no project. */
 function registerRestore(cards: Command): void {
   const command = cards
     .command('restore [cards...]')

@@ -68,7 +68,7 @@ async function mergeCard(context: Context, place: CardPlace, options: MergeOptio
   reportSteps(context, place.cardId, merged, asked)
   const wanted = await offerSteps(context, place, merged, asked)
   if (!wanted.done && !wanted.removeWorktree) return
-  // The work is merged already, so that this only takes the steps.
+  // The work is already merged: this request only runs the steps.
   const into = merged.repositories.length === 1 ? merged.into : undefined
   reportSteps(context, place.cardId, await send(wanted, into), wanted)
 }

@@ -54,7 +54,7 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
   const columns = new Map<string, ReturnType<typeof resolveColumn>>()
   const columnIn = (projectId: string, name: string) =>
     columns.get(projectId) ?? columns.set(projectId, resolveColumn(context, projectId, name)).get(projectId)!
-  // An API key's move starts nothing, and a move within a column neither.
+  // A move by an API key, or within a column, starts no agent.
   const mayStart = to !== undefined && !context.external && (dryRun || (wanted.length > 1 && !options.yes))
   const starters = mayStart
     ? await startersOf(context, wanted, ({ projectId }) => columnIn(projectId, to))

@@ -77,7 +77,7 @@ export function registerVerbs(cards: Command): void {
   example(checkout, 'board cards checkout 12', 'board cards checkout 12 && npm test')
 }
 
-/** The path of a managed worktree stays with the server; on the same machine Git knows it. */
+/** Returns the path of a managed worktree. The API does not expose the path, but Git knows it on the same machine. */
 async function withFolder(context: Context, place: CardPlace, card: Card): Promise<Place> {
   const { gitBranch } = card
   if (!gitBranch || !card.useWorktree || card.worktreePath) return { ...card, managed: false }

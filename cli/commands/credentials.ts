@@ -126,7 +126,7 @@ function registerAdd(credentials: Command): void {
   )
 }
 
-/** Adds the options for what goes along with the key. */
+/** Adds the options for headers and models of an API key. */
 const addSentOptions = (command: Command): Command =>
   command
     .option('--header-stdin <header>', 'header of each request, with its value from stdin')

@@ -31,7 +31,7 @@ interface Options {
   tools?: string
 }
 
-/** stdout holds nothing but the protocol: one message a line, in the order in which they were asked for. */
+/** Writes only protocol messages to stdout, one per line, in the order of the requests. */
 async function serve(command: Command, { readOnly = false, tools }: Options): Promise<void> {
   const context = await openContext(command)
   const isAgent = context.connection.token?.startsWith('svc_at_') === true

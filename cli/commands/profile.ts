@@ -90,7 +90,7 @@ async function set(command: Command, name: string): Promise<void> {
   )
 }
 
-/** @throws Failure (not found) if the server of the profile does not have the project; one that cannot be asked is reported */
+/** @throws Failure (not found) if the profile's server does not have the project. An unreachable server is only reported */
 async function checkProject(command: Command, profile: string, project: string): Promise<void> {
   const isKnown = Object.hasOwn(readSettings().profiles ?? {}, profile)
   try {

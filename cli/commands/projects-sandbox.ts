@@ -142,7 +142,7 @@ async function changeOf(
   }
 }
 
-/** A shell has put the home folder in the place of `~`. */
+/** Restores `~` in a path, because the shell replaced it with the home folder. */
 const fromHome = (path: string): string =>
   process.env.HOME !== undefined && path.startsWith(`${process.env.HOME}/`)
     ? `~${path.slice(process.env.HOME.length)}`

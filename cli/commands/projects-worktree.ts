@@ -149,7 +149,7 @@ const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
   copiedFiles: noneAsEmpty(copy),
 })
 
-/** A command or folder: `none` for none, `board.json` for what that file says. */
+/** Parses a command or folder. `none` removes it, and `board.json` restores the value of that file. */
 const given = (text: string): string | null => (text === inherited ? null : text === 'none' ? '' : text)
 
 function portsOf(text: string): number {

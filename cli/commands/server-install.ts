@@ -78,7 +78,7 @@ export function registerInstall(server: Command, program: string): void {
   example(uninstall, 'board server uninstall --yes')
 }
 
-/** @throws Failure where the platform's manager of services would not take the service up */
+/** @throws Failure if the platform's service manager cannot accept the service */
 async function requireManager(service: Service): Promise<void> {
   const why = await whyUnreachable(service)
   if (why !== undefined)

@@ -40,7 +40,7 @@ const testFields: Column<Tested>[] = [
   { name: 'error', value: tested => tested.error },
 ]
 
-/** The command that says where the log is sent. */
+/** Registers the command that configures the log export. */
 export function registerLogExport(settings: Command): void {
   const setters = ['on', 'off', 'endpoint', 'minLevel', 'compression', 'headerStdin', 'removeHeader', 'file']
   const command = settings

@@ -51,7 +51,7 @@ const testFields: Column<Tested>[] = [
   { name: 'error', value: tested => tested.error },
 ]
 
-/** The command that says which identity provider signs people in. */
+/** Registers the command that configures the identity provider. */
 export function registerOidc(settings: Command): void {
   const setters = [
     'set',

@@ -22,7 +22,7 @@ export interface Context {
   out: Out
   globals: Globals
   discovery: Discovery
-  /** False: ask nothing (`--no-input`, or no terminal). */
+  /** Whether the command can prompt. False with `--no-input` and without a terminal. */
   mayAsk: boolean
   /**
    * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.

@@ -45,7 +45,7 @@ function projectsOfFolder(all: readonly Project[]): Candidates {
   const around = all
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
-  // A server from before there was consent does not tell.
+  // Servers from before the consent feature don't send this field.
   const accepted = around.filter(project => project.accepted !== false)
   const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
   return {

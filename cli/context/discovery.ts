@@ -6,7 +6,7 @@ import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
-/** A value and where it came from, for `board auth status`. */
+/** A value and its source, for `board auth status`. */
 interface Found {
   value: string
   from: string

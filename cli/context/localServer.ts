@@ -53,7 +53,7 @@ export async function startLocalServer(program: string, args: readonly string[],
   mkdirSync(dirname(printed), { recursive: true, mode: 0o700 })
   const out = openSync(printed, appended, 0o600)
   if (readRuntime()) forgetStale(dataDir)
-  // It outlives this program and writes into a file: there is no end and no output that execa could take care of.
+  // The server outlives this program and writes to a file, so execa has no end or output to handle.
   const child = spawn(process.execPath, [program, 'serve', ...args], { detached: true, stdio: ['ignore', out, out] })
   closeSync(out)
   const ended = endOf(child)

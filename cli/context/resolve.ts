@@ -191,7 +191,7 @@ export async function resolveAgentProfile(context: LookupContext, wanted: string
 export const chosenCredential = async (context: LookupContext, wanted: string): Promise<string | null> =>
   wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
 
-/** An account by its address or id, for administrators. `name` says both where both are known. */
+/** Finds an account by email or ID, for admins. `name` includes both if both are known. */
 export async function resolveUser(context: LookupContext, wanted: string): Promise<Named & { email: string | null }> {
   if (isId(wanted)) return { id: wanted, name: wanted, email: null }
   const { users } = await context.client.users.list({ search: wanted, limit: 100 })

@@ -67,7 +67,7 @@ export function fileReason(error: unknown): string {
   return code === undefined ? message : (fileReasons[code] ?? code)
 }
 
-/** The exit code that an HTTP status stands for. */
+/** Returns the exit code for an HTTP status. */
 function exitOfStatus(status: number): Exit {
   if (status === 401 || status === 403) return 'denied'
   if (status === 404) return 'notFound'

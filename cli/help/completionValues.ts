@@ -100,7 +100,7 @@ export async function liveValues(
   return source(await openContext(program), place)
 }
 
-/** Whether a placeholder stands for something that can be listed. */
+/** Returns whether the values of a placeholder can be listed. */
 export const isListed = (placeholder: string): boolean =>
   Object.hasOwn(sources, singular(placeholder)) || Object.hasOwn(known, singular(placeholder))
 

@@ -110,7 +110,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   ...sameFields('path size', ['cards download, projects export, export, backups download']),
 }
 
-/** The names of the fields that a command (`cards list`) prints with `--json`. Empty where it prints no record. */
+/** Returns the names of the `--json` fields of a command (`cards list`). Empty if the command prints no record. */
 export function fieldNames(command: string): string[] {
   const own = Object.hasOwn(ownFieldsByCommand, command) ? ownFieldsByCommand[command] : undefined
   const route = own

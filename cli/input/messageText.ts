@@ -12,7 +12,7 @@ export const addFileOption = (command: Command, what: string): Command =>
 
 /**
  * Returns the text from the argument or from the file.
- * @throws Failure (usage) when it was given twice
+ * @throws Failure (usage) if both are set
  */
 export async function textOf(text: string | undefined, { file }: TextOptions): Promise<string | undefined> {
   if (text !== undefined && file !== undefined) throw usage('the text can come from the argument or from -F, not both')

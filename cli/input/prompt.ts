@@ -47,7 +47,7 @@ export async function confirm(asker: Asker, question: string, yes: boolean | und
   if (!(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
 }
 
-/** Wants a name typed before something that can't be undone. `yes` is what `--yes` was given as. */
+/** Asks the person to type a name before an irreversible action. `yes` is the value of `--yes`. */
 export async function confirmByName(
   asker: Asker,
   question: string,

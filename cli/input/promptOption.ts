@@ -12,6 +12,6 @@ export const addPromptOptions = (command: Command): Command =>
     .addOption(new Option('--prompt <text>', 'the prompt').conflicts('promptFile'))
     .addOption(new Option('-F, --prompt-file <file>', 'a file that holds the prompt, or - for stdin'))
 
-/** The prompt that was given, or undefined. */
+/** Returns the prompt from the options. Undefined if there is none. */
 export const promptOf = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> =>
   promptFile === undefined ? prompt : readText(promptFile, '--prompt-file')

@@ -64,7 +64,7 @@ export function writeNow(descriptor: 1 | 2, text: string): void {
   }
 }
 
-/** Ends this process as a signal does that nothing handles. */
+/** Ends this process like an unhandled signal. */
 export function dieOf(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)

@@ -40,7 +40,7 @@ export function drawBars(bars: readonly Bar[], { width, colour }: Terminal): str
     .join('\n')
 }
 
-/** The curves of all cards and of those that are done, day by day: where they meet, the work is done. */
+/** Draws the curves of all cards and of done cards by day. The work is complete where they meet. */
 export async function drawBurnUp(history: readonly Day[], { width, colour }: Terminal): Promise<string> {
   const first = history[0]
   if (!first || history.length < 2) return paint('The burn-up chart begins on the second day.', 'dim', colour)

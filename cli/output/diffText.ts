@@ -45,7 +45,10 @@ export function changesOf(diff: string): FileChange[] {
   return changes
 }
 
-/** Classifies the lines of a diff. The counts in a hunk's header say where it ends: a removed line `-- a` looks like the header `--- a`. */
+/**
+ * Classifies the lines of a diff. The counts in a hunk header determine its end, because a removed line `-- a` looks like the
+ * header `--- a`.
+ */
 export function* diffLines(diff: string): Generator<DiffLine> {
   let before = 0
   let after = 0

@@ -13,7 +13,7 @@ export interface OutOptions {
   json?: string | true
   jq?: string
   template?: string
-  /** The names of the fields that the rows would have, asked where there is no row. */
+  /** Returns the field names of the rows if there are no rows. */
   fields?: () => Promise<readonly string[]>
   quiet?: boolean
   pager?: string
@@ -21,7 +21,7 @@ export interface OutOptions {
   talk?: (text: string) => void
 }
 
-/** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
+/** The output of a command: data goes to stdout in the requested format, and messages go to stderr. */
 export class Out {
   readonly terminal: Terminal
   /** The results are JSON or derived from it: `--json`, `--jq` or `--template` is set. */
@@ -117,7 +117,7 @@ export class Out {
     this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`)
   }
 
-  /** Prints long text that is harmless already, through the pager where it does not fit the terminal. */
+  /** Prints long text that is already safe for a terminal. Uses the pager if the text does not fit. */
   async text(text: string): Promise<void> {
     if (!this.terminal.stdout || text.split('\n').length <= this.terminal.height) return this.#write(text)
     const { page } = await import('./pager.ts')
@@ -150,7 +150,7 @@ export class Out {
     this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
   }
 
-  /** Puts a text in a colour if stdout takes colour. */
+  /** Colours a text if stdout supports colour. */
   paint(text: string, colour: Colour): string {
     return paint(text, colour, this.terminal.colour)
   }

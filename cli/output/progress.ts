@@ -2,10 +2,10 @@ import { harmless } from './text.ts'
 
 const quietMs = 500
 const betweenMs = 100
-/** Node loads `performance` when it is first used, which takes a millisecond. */
+/** Node loads `performance` on first use, which takes a millisecond. */
 const nowMs = () => process.uptime() * 1000
 
-/** A line on stderr that says how far something is. It appears after half a second and is wiped at the end. */
+/** A progress line on stderr. It appears after half a second and is cleared at the end. */
 export class Progress {
   readonly #label: string
   readonly #total: number | undefined

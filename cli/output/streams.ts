@@ -24,7 +24,7 @@ export async function writeStream(source: Readable, ...transforms: Transform[]):
   }
 }
 
-/** Whether stdout takes no more, for example because its reader has ended. */
+/** Returns whether stdout is closed, for example because its reader has exited. */
 export const isStdoutBroken = (): boolean => isBroken
 
 /** Writes talk to stderr. */

@@ -7,9 +7,9 @@ import { fit, harmless, relativeTime, widthOf } from './text.ts'
  */
 type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
 
-/** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
+/** One field of a row: a table column, a TSV field and a `--json` name. */
 export interface Column<Row> {
-  /** The API's name of the field. `--json` takes it, and gives what the row itself has under that name, if it has. */
+  /** The name of the field in the API. `--json` uses it, and prefers the row's own value of that name. */
   name: string
   /** The table's head. Usually the name in capitals. */
   header?: string

@@ -31,7 +31,7 @@ export function harmlessJson(value: unknown, indent?: number): string {
   )
 }
 
-/** How many cells of a terminal a text takes. */
+/** Returns the number of terminal cells of a text. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
@@ -52,7 +52,7 @@ export function fit(text: string, width: number): string {
   return width > 0 ? `${taken}…` : ''
 }
 
-/** The graphemes of a text, each with the number of terminal cells that it takes. */
+/** Returns the graphemes of a text, each with its number of terminal cells. */
 export function* graphemesOf(text: string): Generator<{ grapheme: string; width: number }> {
   for (const { segment } of segments(text)) yield { grapheme: segment, width: widthOfSegment(segment) }
 }
@@ -71,7 +71,10 @@ const zero = /^(?:(?![\u00ad\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}
  */
 const furtherCells = /(?![\u1160-\u11ff\ud7b0-\ud7ff])[\p{L}\p{Mc}]/gu
 
-/** Terminals add up the cells of the code points. string-width counts the first one alone, and takes 9 µs a grapheme instead of 0.3. */
+/**
+ * Adds the cells of the code points, as terminals do. string-width counts only the first one, and takes 9 µs per grapheme instead
+ * of 0.3.
+ */
 function widthOfSegment(segment: string): number {
   if (zero.test(segment)) return 0
   if (emoji.test(segment)) return 2

@@ -10,7 +10,7 @@ export function count(text: string): number {
   return Number(text)
 }
 
-/** A whole number of at least 0, such as a zero-based place in a column. */
+/** Parses a whole number of at least 0, for example a zero-based position in a column. */
 export function countFromZero(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 0.')
   return Number(text)

@@ -63,7 +63,7 @@ export function findCommand(command: Command, word: string): Command | undefined
 const isCalled = (command: Command, word: string): boolean =>
   command.name() === word || command.aliases().includes(word)
 
-/** An option that the command or one above it takes. */
+/** Finds an option of the command or of a command above it. */
 function optionOf(command: Command, word: string): Option | undefined {
   const name = word.startsWith('--') ? word.split('=')[0] : word.slice(0, 2)
   for (let at: Command | null = command; at; at = at.parent) {

@@ -13,7 +13,7 @@ export interface Globals {
   jq?: string
   template?: string
   quiet?: boolean
-  /** false: `--no-input` was given. */
+  /** False if `--no-input` is set. */
   input?: boolean
   /** When to print color; false for `--no-color`. */
   color?: ColorUse | false

@@ -91,7 +91,7 @@ function needed({ options }: Command, flags: string, see: string): Failure {
   return usage(`${flags} is needed${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
 }
 
-/** A value that an option or argument does not take, and which of its choices was probably meant. */
+/** Returns the failure for an invalid value of an option or argument, with a suggestion. */
 function invalid(start: string, given: string, rule: string, see: string): Failure {
   const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
   const meant = choices === undefined ? [] : nearest(given, choices.split(', '))

@@ -11,6 +11,6 @@ export function afterMergeIn(text: string): AfterMerge {
   return { moveToDone: given.includes('done'), removeWorktree: given.includes('worktree') }
 }
 
-/** The steps after a merge, as `afterMergeIn` takes them. */
+/** The steps after a merge, in the format of `afterMergeIn`. */
 export const afterMergeText = ({ moveToDone, removeWorktree }: AfterMerge): string =>
   [moveToDone && 'done', removeWorktree && 'worktree'].filter(Boolean).join(',') || 'none'

@@ -33,7 +33,10 @@ function readRepository(text: string, before: Repository[] = []): Repository[] {
   return [...before, { name, path: absolute(path) }]
 }
 
-/** The repositories that the options lead to; undefined where they change none. @throws Failure (usage) for one that the project has not */
+/**
+ * Returns the repositories after the changes of the options. Undefined if there are none. @throws Failure (usage) for an unknown
+ * repository
+ */
 export async function changedRepositories(
   { client }: Context,
   id: string,

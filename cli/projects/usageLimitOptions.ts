@@ -50,7 +50,7 @@ const entry =
     }
   }
 
-/** `next: codex, claude:gateway:3, then wait`; entries are written as the option takes them. */
+/** Formats the setting: `next: codex, claude:gateway:3, then wait`. Entries have the format of the option. */
 export function describeLimits({ onLimit, next }: Limits): string {
   const entries = next.map(({ agent, profile, credentialId }) =>
     [agent, profile, credentialId]

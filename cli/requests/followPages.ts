@@ -15,7 +15,7 @@ interface Pages<Entry> {
   print(entry: Entry): Promise<void>
 }
 
-/** Prints what comes after an id until stdout is closed. A server that does not answer is asked again and again. */
+/** Prints new entries until stdout is closed. Retries while the server does not answer. */
 export async function followPages<Entry extends { id: string }>(
   out: Out,
   after: number,

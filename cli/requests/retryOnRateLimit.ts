@@ -3,7 +3,7 @@ import type { ApiFailure } from '../../src/client/failures.ts'
 
 const maxWaitSecs = 600
 
-/** Retries after the time that a busy server asks for. Gives up after 10 minutes of waiting in all. */
+/** Retries after the delay that a busy server requests. Gives up after a total of 10 minutes. */
 export function retryOnRateLimit<T>(action: () => Promise<T>): Promise<T> {
   let waitedSecs = 0
   const delayMs = (error: unknown) => {

@@ -10,7 +10,7 @@ import { harmless } from '../output/text.ts'
 
 export type ScriptStatus = Output<Contract['scripts']['run']>
 
-/** It is asked again soon after something was printed, and less and less often while nothing is. */
+/** The poll delays: short after new output, and increasing without output. */
 const minPauseMs = 50
 const maxPauseMs = 500
 
@@ -89,7 +89,7 @@ async function follow(
   }
 }
 
-/** Prints each character of an output once. `print` tells whether there were any. */
+/** Prints each character of an output once. `print` returns whether there was new output. */
 function createPrinter({ out }: Context): { next(): number; print(run: ScriptStatus): boolean } {
   let next = 0
   return {

@@ -55,7 +55,7 @@ function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened
   )
 }
 
-/** Where the card stands, whose it is, and what its agent has used. */
+/** Draws the card's column, its people, and the usage of its agent. */
 export function aboutLine(
   { size, nowMs }: Pick<Model, 'size' | 'nowMs'>,
   opened: Opened,
@@ -140,7 +140,7 @@ const ruler = (width: number, { palette, glyphs }: Theme): Line => ({
   spans: [span(glyphs.across.repeat(width), palette.frame)],
 })
 
-/** A line of a tab as it looks. */
+/** Draws a line of a tab. */
 export function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Theme): Line {
   const style = lineStyle(palette, kind)
   const sign =

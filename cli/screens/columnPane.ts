@@ -123,7 +123,7 @@ function framed(
   ]
 }
 
-/** Which part of the frame's side stands for the window. Undefined when all is seen. */
+/** Returns the scroll bar's position. Undefined if all cards are visible. */
 function thumbOf({ top, count }: Window, all: number, height: number): { from: number; to: number } | undefined {
   if (count >= all) return undefined
   const size = Math.max(1, Math.round((count / all) * height))

@@ -1,7 +1,7 @@
 import { widthOf } from '../output/text.ts'
 import type { TextField } from '../ui/state/textField.ts'
 
-/** The part of a field that is seen: it scrolls sideways so that its caret is, which stands `caret` cells from its beginning. */
+/** The visible part of a field. It scrolls horizontally to keep the caret visible, which is `caret` cells from its start. */
 export function seenOf({ graphemes, at }: TextField, room: number): { text: string; caret: number } {
   let start = at
   let caret = 0

@@ -14,7 +14,7 @@ export const columns: Column<Backup>[] = [
   { name: 'version', style: 'dim', value: backup => backup.version },
 ]
 
-/** A client for what takes as long as it takes. */
+/** Creates a client without a timeout, for long operations. */
 export const patient = ({ connection }: Context): Client => createClient({ ...connection, timeoutMs: 0 })
 
 /** Shows the elapsed seconds of an operation. */

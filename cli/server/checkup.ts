@@ -254,7 +254,7 @@ const previewReach = {
   shared: 'other accounts of this machine can reach their programs, because there is no bubblewrap',
 }
 
-/** Counting every second is enough for many, so that a machine without control groups gets advice and no warning. */
+/** Reports advice instead of a warning without control groups, because counting every second is sufficient for many servers. */
 function boundsOf({ kind, reason, advice, defaults: { memoryMb, processes } }: BoundsStatus): Finding {
   const limits = `${memoryMb} MB of memory and ${processes} processes`
   return kind === 'cgroup'

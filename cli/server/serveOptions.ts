@@ -190,7 +190,7 @@ export function addUpkeep(command: Command): void {
     .addOption(option('--qr', 'draw the address as a QR code to scan with a phone', 'BOARD_QR'))
 }
 
-/** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
+/** Removes variables that are empty or false, because commander treats every value of a switch as true. */
 function forget(variable: string, isSwitch: boolean): void {
   const value = process.env[variable]
   if (value === '' || (isSwitch && value !== undefined && /^(0|false|no|off)$/i.test(value)))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** A service of the platform's own, which starts a server at sign-in or boot and again when it fails. */
 export interface Service {
-  /** The manager of services that takes it up. */
+  /** The service manager. */
   manager: 'systemd' | 'launchd'
   /** Where its file belongs. */
   path: string
@@ -32,7 +32,7 @@ export interface ServiceOptions {
 
 const label = 'board.server'
 
-/** A unit for the user's systemd. Work gets 20 s to end, and each session a control group within the unit's own. */
+/** Returns a unit for the user's systemd. Work has 20 s to end, and each session has a control group within the unit's own. */
 export function systemdUnit({ node, program, args, dataDir, path }: ServiceOptions): Service {
   const text = `[Unit]
 Description=board, a project board server

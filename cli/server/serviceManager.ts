@@ -47,7 +47,7 @@ export async function enableService(service: Service): Promise<void> {
   }
 }
 
-/** Stops a service and forgets it. One that the platform's manager cannot be asked about loses its file all the same. */
+/** Stops and removes a service. The file is also removed if the service manager is not reachable. */
 export async function disableService(service: Service): Promise<void> {
   for (const command of service.disable) await run(command)
   await removeService(service)
@@ -76,7 +76,7 @@ async function run(command: readonly string[]): Promise<void> {
 }
 
 interface Asked {
-  /** Undefined where there is no such program. */
+  /** Undefined if the program does not exist. */
   code: number | null | undefined
   printed: string
   /** The last line that it complained with. */

@@ -15,7 +15,7 @@ export type Watched<Row> = Pick<RowListProps<Row>, 'title' | 'noun' | 'columns'>
 /**
  * Shows a list and keeps it up to date until the person quits.
  * @param load reads the list; it is called again after every event of the project
- * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
+ * @throws ApiFailure | Unreachable if the server rejects the subscription
  */
 export async function watchList<Row>(
   { connection, out }: { connection: Connection; out: Out },

@@ -23,6 +23,6 @@ function render(part: Part): string {
   return String(part ?? '').replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }
 
-/** The content security policy of a page that has this style, loads nothing else and runs nothing. */
+/** Returns the content security policy of a page with this style. The page loads and runs nothing else. */
 export const policyFor = (style: string, formAction: string): string =>
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action ${formAction}`

@@ -13,7 +13,7 @@ export const signedInPage = (email: string, origin: string): Response =>
 <pre>board --url ${origin} auth login --oidc</pre>`,
   )
 
-/** Answers with a page, and a failure with a page that shows it; a client that wants no page gets the failure as such. */
+/** Answers with a page, and shows a failure on a page. A client that does not accept HTML gets the failure itself. */
 export async function answerPage(
   accept: string | undefined,
   work: () => Promise<Response>,

@@ -55,7 +55,7 @@ interface PageFile {
 
 /** The built page, from memory. */
 export interface PageFiles {
-  /** @throws Problem NOT_FOUND where no page was built */
+  /** @throws Problem NOT_FOUND if no page was built */
   page(request: IncomingMessage): Promise<Response>
   /** Returns a file with a content hash in its name, cacheable without expiry. @throws Problem NOT_FOUND */
   asset(request: IncomingMessage, name: string): Promise<Response>

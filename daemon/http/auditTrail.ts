@@ -15,7 +15,7 @@ type Work<T> = (tx: Transaction) => Promise<T>
 /** The parts of an entry: the action, its target, and the fields of the input that it shows. */
 export interface Described extends Audited {
   action: string
-  /** The parameters of the path, the last of which names the target unless `audited` says otherwise. */
+  /** The path parameters. The last one is the target, unless `audited` selects another one. */
   params: readonly string[]
 }
 
@@ -81,7 +81,7 @@ export class AuditTrail {
     await this.#app.audit.add(this.entry(result))
   }
 
-  /** Leaves the entry out: it was written elsewhere, or there is nothing to record. */
+  /** Omits the entry, because it was written elsewhere or there is nothing to record. */
   leaveOut(): void {
     this.#isWritten = true
   }
@@ -143,7 +143,7 @@ function startedIn(result: unknown, now: string): boolean {
   return type === 'queued' && at === now
 }
 
-/** The first value that a path such as `user.id` leads to. */
+/** Returns the first value at a path such as `user.id`. */
 function find(sources: readonly unknown[], path: string): unknown {
   for (const source of sources) {
     let value: unknown = source

@@ -20,7 +20,7 @@ export interface Endpoint {
   handler: AnyHandler
   audited: Described | undefined
   readParams: ReturnType<typeof paramReader>
-  /** The path's parameter that names the project in which the caller's role is asked for, or nothing. */
+  /** The path parameter with the project that determines the caller's role, if any. */
   projectParam: string
   /** Whether the path leads to the project whose access rules hold. Otherwise the body does, and is read first. */
   isProjectInPath: boolean

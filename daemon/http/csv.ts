@@ -4,7 +4,7 @@ import { toCsv } from '../../src/contract/csv.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Answer, Headers } from './response.ts'
 
-/** Whether a row is to be answered as CSV: one that can be, to a client that asks for it. */
+/** Returns whether to answer a row as CSV: the row supports it, and the client requests it. */
 export const wantsCsv = ({ csv }: Route, { accept }: IncomingHttpHeaders): boolean =>
   csv === true && accept !== undefined && /(?:^|[\s,])text\/csv\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accept)
 

@@ -22,11 +22,11 @@ export interface Call {
   /** The verbatim body, on a row that requires it. */
   bytes: Buffer | undefined
   response: ServerResponse
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
   /** The call's entry in the audit log, on a row that is audited. */
   audit: AuditTrail | undefined
-  /** The database for a change that does not go through `write`: its entry in the audit log goes along. */
+  /** The database for a change without `write`. It also writes the call's entry in the audit log. */
   db: Database
   /**
    * Runs a write and presents its result; without `present`, the answer has no body. An `Idempotency-Key` is recorded with the answer in the same

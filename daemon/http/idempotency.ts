@@ -8,7 +8,7 @@ import { UniqueViolation } from '../../src/store/database.ts'
 import { readAnswer, recordAnswer } from '../../src/store/idempotentAnswers.ts'
 import { Json, presentNothing, type Call } from './handlers.ts'
 
-/** An `Idempotency-Key` that a create carries: either its first use, or the answer that was given then. */
+/** The `Idempotency-Key` of a create request: its first use, or the stored answer. */
 export interface Claim {
   replay?: Json
   write: Call['write']

@@ -53,7 +53,7 @@ export async function readBody(
   return readBytes(request, new BodyBuffer(response, limits, declared))
 }
 
-/** NaN where it is not said. */
+/** Returns the declared length. NaN if there is none. */
 const declaredOf = ({ headers }: IncomingMessage): number =>
   Number(headers['content-length'] ?? (headers['transfer-encoding'] ? Number.NaN : 0))
 
@@ -95,7 +95,7 @@ export async function readForm(
 const tooLarge = ({ maxBytes }: BodyLimits) =>
   new Problem('BODY_TOO_LARGE', `The maximum body size is ${maxBytes} bytes.`)
 
-/** The bytes of a body so far, in one piece: pieces of a byte each would take two hundred times as much memory. */
+/** The received bytes of a body in one buffer: many one-byte chunks would use two hundred times as much memory. */
 class BodyBuffer {
   size = 0
   #bytes: Buffer = Buffer.alloc(0)

@@ -2,7 +2,7 @@ import { refuse } from '../../src/contract/errors.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import { textParams, type Route } from '../../src/contract/route.ts'
 
-/** Makes the function that takes a path's raw parameters: ids become integers, the rest decoded text. */
+/** Creates the parser of a path's raw parameters: IDs become integers, other values become decoded text. */
 export function paramReader({
   path,
   integerIds,

@@ -45,7 +45,7 @@ export async function readInput(
     return { input: params }
   }
   const input = takeFields(route, readers[route.body] ? body : query, params)
-  // The key of an upload goes with its file's hash: the handler looks it up.
+  // The key of an upload is combined with the file's hash, so the handler looks it up.
   if (call.idempotencyKey === undefined || route.body === 'multipart') return { input }
   return { input, claim: await claimOf(app, route, call.caller, call.idempotencyKey, input) }
 }

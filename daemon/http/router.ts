@@ -51,7 +51,7 @@ export function createRouter(app: App): H3 {
 
 type Handle = (event: H3Event) => Response | Promise<Response>
 
-/** Hands a request to the row that takes its method. HEAD is answered as GET, without the body. */
+/** Dispatches a request to the row of its method. HEAD is answered as GET without the body. */
 function dispatcher(server: Server, methods: ReadonlyMap<string, Handle>): Handle {
   const allow = [...methods.keys()].join(', ')
   const refuse = refuser(server, () => new Problem('METHOD_NOT_ALLOWED', `This path answers ${allow}.`), { allow })
@@ -63,7 +63,7 @@ function dispatcher(server: Server, methods: ReadonlyMap<string, Handle>): Handl
 
 const toPattern = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
 
-/** Answers requests that no row of the contract takes. */
+/** Answers requests that match no row of the contract. */
 const refuser =
   (server: Server, problem: () => Problem, headers: Headers = {}) =>
   (event: H3Event) => {

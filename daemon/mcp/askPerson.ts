@@ -8,7 +8,7 @@ const maxWaitMs = 50_000
 const notAnswered =
   'The question is still open. If you cannot continue without the answer, end your turn now: the answer comes as your next message. To wait longer, ask again with the same words.'
 
-/** Asks people. An open question of the same words is not asked twice. */
+/** Asks people. An open question with the same text is not asked again. */
 export const askPerson = defineTool({
   name: 'ask_person',
   card: 'own',

@@ -12,7 +12,7 @@ interface Written {
   title: string
   description: string
   arguments: readonly Argument[]
-  /** The tools that it asks for: it is offered where the caller has them. */
+  /** The tools that the prompt requires. The prompt is offered to callers who have them. */
   tools: readonly string[]
   /** The URIs of the resources to include. */
   reads(given: Given): string[]

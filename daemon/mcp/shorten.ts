@@ -9,7 +9,7 @@ const [maxText, maxAnswer] = [2000, 200_000]
 interface List {
   items: unknown[]
   next?: Fields
-  /** How many were left out, where nothing asks for them. */
+  /** The number of omitted items, if there is no next page. */
   left?: number
 }
 

@@ -28,7 +28,7 @@ interface Spec<Entries extends v.ObjectEntries> {
   at?: Route['at']
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'
-  /** The row whose right it needs where it is also a tool of people and keys; agents have it in any case. */
+  /** The row whose permission people and keys need for the tool. Agents don't need it. */
   forPeople?: { row: Route; group: ToolGroup }
   entries: Entries
   run(

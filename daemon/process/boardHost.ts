@@ -31,7 +31,7 @@ interface OpenBoard {
   timetable?: { stop(): Promise<void> }
 }
 
-/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
+/** The open board of a data folder. A restore closes it and opens another one in its place. */
 export class BoardHost implements Host {
   /** Where requests come in. */
   readonly listen: Listener
@@ -51,7 +51,7 @@ export class BoardHost implements Host {
     this.listen = this.#gate.listen
   }
 
-  /** @param onReplaced told of each board that a restore puts in place */
+  /** @param onReplaced called with each board after a restore */
   static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<BoardHost> {
     const serving = new BoardHost(config, logs, onReplaced)
     serving.#now = await open(config, logs, serving)

@@ -37,7 +37,7 @@ const noOtherPorts = {
 export interface RunningServer {
   /** Where it answers on this machine. */
   url: string
-  /** The board that answers now: a restore puts another in its place. */
+  /** The current board. A restore replaces it. */
   readonly app: App
   /** How many clients listen for live events. */
   sockets(): number
@@ -105,7 +105,7 @@ async function listenTo(
     await closePort(server, connections)
     throw error
   }
-  // From here on, nothing keeps the server from starting.
+  // From here on, the start cannot fail.
   serving.start({ url, acceptForBoard: acceptFromSandbox })
   if (config.tls)
     followCertificate(server as HttpsServer, config.tls, log, ({ pem }) => {

@@ -5,7 +5,7 @@ import { logFailure } from '../../src/config/log.ts'
 import { jobs, type Job } from './periodicJobs.ts'
 import type { Log } from './stderrLog.ts'
 
-/** A job that takes longer is logged. */
+/** Longer jobs are logged. */
 const slowMs = 1000
 /** How often a daemon checks whether it holds a job's lease by now. */
 const dutySecs = 1

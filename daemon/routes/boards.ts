@@ -8,7 +8,7 @@ import { board } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 export function boardsRoutes(app: App): Handlers<Contract['boards']> {
-  // Deletions of a project's boards: of its last two one stays, with what its agents said.
+  // Serializes deletions of a project's boards, so that its last board and its transcripts are kept.
   const inOrder = createKeyedQueue()
   return {
     list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),

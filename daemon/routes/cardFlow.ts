@@ -8,7 +8,7 @@ import { cardFor, pipeline } from '../../src/views/cards.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { startingWrite } from './startingWrite.ts'
 
-/** The routes by which a card goes through its columns and its pipeline. */
+/** The routes that move a card through its columns and its pipeline. */
 export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
   move: ({ projectId, cardId, ...to }, call) =>
     startingWrite(

@@ -100,7 +100,7 @@ const transferContext = (app: App) => ({
   machineOf: (projectId: number) => machineOf(app, projectId),
 })
 
-/** Streams an export, then deletes it. A client that reads nothing for a minute is disconnected. */
+/** Streams an export, then deletes it. Disconnects a client that reads nothing for a minute. */
 async function send(
   app: App,
   exports: ConcurrencyLimit,

@@ -5,7 +5,7 @@ import type { Log } from '../process/stderrLog.ts'
 import type { Admitted } from './admission.ts'
 import type { Frame } from './frame.ts'
 
-/** With this many unsent bytes nothing more is queued: a slow client gets the rest from the database later. */
+/** The maximum number of unsent bytes. Beyond that, a slow client gets the remaining events from the database later. */
 const congestedBytes = 128 * 1024
 const maxBufferedBytes = 1024 * 1024
 const stalledMs = 3000

@@ -30,7 +30,7 @@ export async function buildPage(outDir) {
         resolveDependencies: (_, paths, { hostType }) => (hostType === 'html' ? paths : []),
       },
       reportCompressedSize: false,
-      // On a busy machine it would tell how long each plugin took.
+      // On a busy machine, Vite would print the time of each plugin.
       rolldownOptions: {
         checks: { bundlerTimings: false },
         // The initial code of each page is one file instead of 15 with shared chunks: 108 kB compressed instead of 112.

@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     await page.getByRole('button', { name: 'Allow' }).waitFor()
     await settled()
     await page.getByLabel('Access', { exact: true }).selectOption('work')
-    await page.getByLabel('Projects').selectOption(projectId)
+    await page.getByRole('combobox', { name: 'Projects' }).selectOption(projectId)
     await page.getByRole('button', { name: 'Allow' }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(url => url.pathname === '/callback')

@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     for (const host of hosts) await card.getByText(`Allowed ${host}`).waitFor()
     const { sandbox } = await board.client.projects.get({ id: board.projectId })
     expect(sandbox.hosts.toSorted()).toEqual(['example.com', ...hosts])
-    // What is allowed is no longer offered, also where a pattern allows it.
+    // An allowed host is no longer offered, also if a pattern allows it.
     await card.getByText('The sandbox has blocked:').waitFor({ state: 'detached' })
   })
 

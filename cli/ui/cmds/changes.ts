@@ -96,7 +96,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
       const text = [done, ...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ')
       return { type: 'merged', text, steps: { cardId, ...findOpenSteps(await client.cards.get(place(cardId)), after) } }
     },
-    // The work is merged already, so that this only takes the steps.
+    // The work is already merged: this request only runs the steps.
     afterMerge: async ({ steps: { cardId, ...steps } }) => {
       const { after } = await client.agents.merge({ ...place(cardId), ...steps })
       return { type: 'said', text: [...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ') }

@@ -89,7 +89,7 @@ function jobHooks({ suspendWhile, copy, unsaved }: CmdHooks, held: Hold | undefi
 
 type Table<Result> = Partial<Record<Job['type'], (job: Job) => Promise<Result>>>
 
-/** Retries a change after the time that a rate limit asks for. */
+/** Retries a change after the delay of a rate limit. */
 const retryOnRateLimit = <T>(act: () => Promise<T>): Promise<T> =>
   retry(act, {
     delayMs: error => {

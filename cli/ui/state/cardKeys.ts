@@ -37,7 +37,7 @@ export function runAction(model: Model, action: ShortcutAction): Update {
   }
 }
 
-/** Actions on the chosen cards, or on the one under the cursor; without a card they do nothing. */
+/** Actions on the selected cards, or on the one under the cursor. They do nothing without a card. */
 const cardActions: ReadonlySet<ShortcutAction> = new Set([
   'moveTo',
   'agent',

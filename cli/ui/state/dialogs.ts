@@ -122,7 +122,7 @@ function updateComment(model: Model, dialog: Of<'comment'>, key: Key): Update {
   return field ? showDialog(model, { ...dialog, field }) : updated(model)
 }
 
-/** Closes an approval and returns to where it was opened from: the card or the board. */
+/** Closes an approval and returns to the card or the board that opened it. */
 const leaveApproval = (model: Model, { returns }: Of<'approve'>): Model => ({
   ...closeDialog(model),
   opened: returns ? undefined : model.opened,

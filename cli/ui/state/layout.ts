@@ -8,7 +8,7 @@ export interface Layout {
   size: Size
   /** A single visible column, with a tab bar. */
   isNarrow: boolean
-  /** Cards take one line. */
+  /** Cards use one line. */
   isDense: boolean
   /** The first visible column, and the widths of the visible ones. */
   first: number

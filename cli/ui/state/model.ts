@@ -67,7 +67,7 @@ interface View {
   firstColumn: number
   selected: ReadonlySet<string>
   filter: string
-  /** A card that gets the cursor once it is loaded. */
+  /** A card that receives the cursor after it is loaded. */
   wanted?: string
 }
 
@@ -133,14 +133,14 @@ export type Dialog =
       lines: readonly string[]
       /** The agent's own answers. */
       options: readonly AnswerOption[]
-      /** Whether it takes an answer in words, which is typed in `feedback`. */
+      /** Whether the question accepts a text answer, which is typed in `feedback`. */
       takesText?: boolean
       /** The question shown; undefined while it is loading, when no answer is accepted. */
       requestId?: string
       feedback?: TextField
       /** To the board, where the person comes from. */ returns: boolean
     }
-  /** Without `action`, the question is being read and takes no answer. */
+  /** Without `action`, the question is loading and accepts no answer. */
   | { kind: 'confirm'; question: string; action?: Action }
 
 /** Side effects: requests, the editor, quitting. `wasSelected`: its card was selected, and is again if it is refused. */
@@ -257,7 +257,7 @@ export interface Model extends BoardFeed, Changing {
   cache: CardCache
   view: View
   sort: Sort
-  /** Cards take one line, or several. Undefined: depends on the space. */
+  /** Whether cards use one line or several. Undefined: depends on the space. */
   isDense?: boolean
   hasPreview: boolean
   /** The card under the cursor, read once the cursor rests. */

@@ -13,7 +13,7 @@ export interface Opened extends OpenedCard {
   tops: Readonly<Record<Tab, number>>
   /** The transcript scrolls along with new messages. */
   follows: boolean
-  /** Newest first; the reason instead, where they could not be read. */
+  /** The entries, newest first, or the error if they could not be read. */
   comments?: readonly Comment[] | string
   areCommentsStale: boolean
 }

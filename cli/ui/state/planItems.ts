@@ -41,7 +41,7 @@ const dueItem = (value: string): PickItem => item(`due ${value}`, { field: 'due'
 export const planned = (model: Model, { cardIds }: PlanPurpose, step: PlanStep): Update =>
   runForEach(model, cardIds, cardId => ({ type: 'plan', cardId, step }))
 
-/** The people of the project have come for the list that asked for them. */
+/** Applies the loaded people to the list that requested them. */
 export const onPeople = (model: Model, { people }: Extract<Msg, { type: 'people' }>): Model =>
   model.dialog?.kind === 'pick' && model.dialog.purpose.type === 'plan'
     ? { ...model, dialog: { ...model.dialog, purpose: { ...model.dialog.purpose, people } } }

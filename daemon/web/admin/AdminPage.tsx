@@ -40,7 +40,7 @@ const sections: readonly AdminSection[] = [
   { id: 'daemons', label: 'Daemons', view: Daemons },
 ]
 
-/** The server's settings, as far as the person's role goes. */
+/** The server settings that the person's role can access. */
 export function AdminPage({ section = 'users' }: { section?: string }) {
   const role = useStore(session, now => (now.name === 'in' ? now.me.role : 'user'))
   const shown = sections.filter(({ isSuper }) => role === 'super_admin' || !isSuper)

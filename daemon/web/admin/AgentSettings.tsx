@@ -4,7 +4,7 @@ import { AgentChoice, useKnownAgents } from '../project/Agents.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Agents } from './Agents.tsx'
 
-/** The agents, and which of them works where nothing nearer names one. */
+/** The agents of the server, and the default agent. */
 export function AgentSettings() {
   const known = useKnownAgents()
   const choice = useLoad(() => client.settings.getAgents(), [])

@@ -102,7 +102,7 @@ function Tools({ organization, label, reload, mayDelete }: OrganizationProps & {
   )
 }
 
-/** Which credential the agents of its projects use where nothing nearer names one. */
+/** Selects the default credential for the agents of an organization's projects. */
 function DefaultCredential({ organization: { id, defaultCredentialId }, reload }: Omit<OrganizationProps, 'label'>) {
   const own = useLoad(() => client.credentials.list(), [])
   const choose = async (value: string) => {

@@ -11,7 +11,7 @@ const before = new WeakMap<Element, Path>()
 const pathOf = (element: Element | null): Path =>
   element === null ? [] : [element, ...(before.get(element) ?? pathOf(element.parentElement))]
 
-/** Gives the focus to the first of a path that is still there and takes it. */
+/** Focuses the first element of a path that is still connected and focusable. */
 function focusOn(path: Path): void {
   for (const each of path) {
     if (!(each instanceof HTMLElement) || !each.isConnected) continue

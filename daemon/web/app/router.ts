@@ -81,7 +81,7 @@ addEventListener('hashchange', () => route.set(parseRoute(location.hash)))
 
 export const useRoute = (): Route => useStore(route)
 
-/** Goes to a place; `replace` leaves no step back to where one was. */
+/** Navigates to a place. With `replace`, the history has no entry for the previous place. */
 export function navigate(to: Route, { replace = false } = {}): void {
   if (hrefOf(to) === location.hash) return
   history[replace ? 'replaceState' : 'pushState'](null, '', hrefOf(to))

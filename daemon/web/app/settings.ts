@@ -24,7 +24,7 @@ export async function loadSettings(): Promise<void> {
   shortcuts.set(keys)
 }
 
-/** Changes some of the settings at once, and on the server; what it refuses is put back. */
+/** Changes settings immediately and on the server. Reverts the change if the server rejects it. */
 export async function changeSettings(change: Partial<UserSettings>): Promise<void> {
   const before = settings.get()
   changes++

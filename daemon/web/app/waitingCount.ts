@@ -1,4 +1,4 @@
 import { Store } from './store.ts'
 
-/** How many cards wait for the person, over all projects. The window's title says it. */
+/** The number of cards in the person's inbox, over all projects. The window title shows it. */
 export const waitingCount = new Store(0)

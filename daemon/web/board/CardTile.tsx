@@ -81,7 +81,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   )
 })
 
-/** How a card stands, in short. */
+/** The status of a card in brief. */
 function About({ session, card, isSelected }: { session: BoardSession; card: Card; isSelected: boolean }) {
   const columnType = useStore(
     session.state,

@@ -47,7 +47,7 @@ export class BoardSession {
   readonly state: Store<BoardState>
   readonly cursor = new Cursor(() => this.shown())
   readonly doings: Doings
-  /** Changes reach the server in the order in which they were asked for. */
+  /** Changes are sent to the server in the order of the requests. */
   readonly changes = createSerialQueue()
   readonly #needed = new Map<string, number>()
   #shown: { state: BoardState; board: ShownBoard } | undefined
@@ -156,7 +156,7 @@ export class BoardSession {
     const { projectId } = this
     try {
       const asked = this.state.get().boardId
-      // Both at once: where no board is named, the columns of all come, of which the first board's are shown.
+      // Both requests run at once: without a board, the columns of all boards are returned, and those of the first board are shown.
       const [boards, all] = await Promise.all([
         this.#ask(() => client.boards.list({ projectId })),
         this.#ask(() => columnsOf(projectId, asked)),

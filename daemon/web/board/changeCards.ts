@@ -29,7 +29,7 @@ import type { BoardSession } from './boardSession.ts'
 
 const giveUpMs = 60_000
 
-/** Does it, unless that ends or starts agents unexpectedly: then it is asked about. */
+/** Runs a change, after a confirmation if it stops or starts agents unexpectedly. */
 function ask(costs: Costs, run: () => void): void {
   const question = questionBefore(costs)
   if (question === undefined) return run()
@@ -41,7 +41,7 @@ function ask(costs: Costs, run: () => void): void {
   })
 }
 
-/** Moves cards to places; asks before it ends agents or starts more than one. */
+/** Moves cards. Asks for confirmation before it stops agents or starts more than one. */
 function moveCards(session: BoardSession, cards: readonly Card[], places: readonly Place[], text: string): void {
   if (places.length === 0) return
   const state = session.state.get()
@@ -97,7 +97,7 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
   })
 }
 
-/** Does a change at once, and on the server. A new change leaves nothing to redo. */
+/** Applies a change immediately and on the server. A new change clears the redo list. */
 function perform(session: BoardSession, change: Change): string | undefined {
   const { state, moves, text } = withChange({ ...session.state.get(), redos: [] }, session.shown(), change)
   session.set(() => ({ ...state, selected: new Set() }))
@@ -105,7 +105,7 @@ function perform(session: BoardSession, change: Change): string | undefined {
   return text
 }
 
-/** Takes the last change back; asks before that ends or starts an agent. */
+/** Undoes the last change. Asks for confirmation before it stops or starts an agent. */
 export function undo(session: BoardSession): void {
   const state = session.state.get()
   const last = state.undos.at(-1)
@@ -120,7 +120,7 @@ export function undo(session: BoardSession): void {
   })
 }
 
-/** Does the change again that was taken back last; asks before that ends or starts an agent. */
+/** Redoes the last undone change. Asks for confirmation before it stops or starts an agent. */
 export function redo(session: BoardSession): void {
   const state = session.state.get()
   const next = state.redos.at(-1)

@@ -13,7 +13,7 @@ interface CursorState {
 export class Cursor {
   readonly state = new Store<CursorState>({ cards: {} })
   readonly #shown: () => ShownBoard
-  /** The card that has the focus, and where it stood. */
+  /** The focused card, and its position. */
   #held: { columnId: string; cardId: string; at: number } | undefined
 
   constructor(shown: () => ShownBoard) {
@@ -56,7 +56,7 @@ export class Cursor {
       }))
   }
 
-  /** The column alone, where it has no card. */
+  /** Only the column, if it has no cards. */
   enter(columnId: string): void {
     const cardId = this.inColumn(columnId)
     if (cardId !== undefined) return this.go(cardId)

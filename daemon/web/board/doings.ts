@@ -37,7 +37,7 @@ export class Doings {
     })
   }
 
-  /** Takes over what a frame's events tell. */
+  /** Applies the events of a frame. */
   take(events: readonly LiveMessage[]): void {
     if (!events.some(({ type }) => type.startsWith('agent.'))) return
     this.#change(map => {

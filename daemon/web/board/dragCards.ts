@@ -46,7 +46,7 @@ export function dragSource(element: HTMLElement, session: BoardSession, cardId: 
   )
 }
 
-/** Makes a column one that takes cards. @returns ends it */
+/** Registers a column as a drop target. @returns a function that removes it */
 export function dropColumn(
   columnId: string,
   element: HTMLElement,

@@ -20,7 +20,7 @@ interface Sending {
 }
 let lastId = 0
 
-/** Files of the card. They are dropped, pasted or chosen, and shown where they are pictures. */
+/** The files of a card. People can drop, paste or select files, and images are displayed. */
 export function Attachments() {
   const opened = useOpened()
   const { projectId, cardId } = opened

@@ -100,7 +100,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
   add(archivedAt === null, { label: 'Archive', separator: true, run: () => archive(place) })
   add(archivedAt !== null, { label: 'Restore', separator: true, run: () => client.cards.unarchive(place) })
   items.push({ label: 'Delete…', isDanger: true, run: () => askToDelete(place, card, onGone) })
-  // In an active column the main button starts it; where nothing pulls there is nothing to let it.
+  // In an active column, the main button starts the card. Without a pulling column, there is nothing to release the card for.
   const isHeldBack =
     !card.pullable && archivedAt === null && card.columnType === 'backlog' && columns.some(({ pull }) => pull)
   return { main, items, isHeldBack }
@@ -188,7 +188,7 @@ function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
     submit: 'Delete',
     run: () =>
       remove(false).catch((error: unknown) => {
-        // It has been said; the server has found nothing else that would be lost.
+        // The person has confirmed this: the server found no other data that would be lost.
         if (error instanceof ApiFailure && error.code === 'CARD_BLOCKS_OTHERS') return remove(true)
         if (!(error instanceof ApiFailure) || error.code !== 'WORKTREE_DIRTY') throw error
         // After this dialog has closed.

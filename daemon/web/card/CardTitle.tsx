@@ -14,7 +14,7 @@ export function CardTitle({ isPage }: { isPage: boolean }) {
   const button = useRef<HTMLDivElement>(null)
   const wasEditing = useRef(edited.isEditing)
   useEffect(() => {
-    // The focus goes back to where it came from.
+    // Return the focus to the element that had it.
     if (wasEditing.current && !edited.isEditing) button.current?.querySelector('button')?.focus()
     wasEditing.current = edited.isEditing
   }, [edited.isEditing])

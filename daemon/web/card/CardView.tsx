@@ -58,7 +58,7 @@ export function CardView({ projectId, cardId, isPage = false, onClose, ...part }
   )
 }
 
-/** Which card it is, how it stands, and what can be done with it. */
+/** The ID, the status and the actions of a card. */
 function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onClose'>>) {
   const { projectId, cardId, state } = useOpened()
   const card = useCard()

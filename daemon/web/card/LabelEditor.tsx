@@ -6,7 +6,7 @@ import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** The labels of a card, put on and taken off. */
+/** Adds and removes labels of a card. */
 export function LabelEditor() {
   const opened = useOpened()
   const { id: cardId, labels } = useCard()

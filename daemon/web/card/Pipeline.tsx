@@ -14,7 +14,7 @@ import { useCard, useOpened } from './openedCard.ts'
 type Pipeline = Output<Contract['cards']['getPipeline']>
 type Step = Pipeline['steps'][number]
 
-/** Through which columns a card goes, one agent after the other. */
+/** The columns that a card moves through, one agent after the other. */
 export function PipelineEditor() {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -93,7 +93,7 @@ interface Changing {
   change: (plan: PlanChange) => Promise<unknown>
 }
 
-/** A day, of which the end counts. A time of day that was given elsewhere stays until the day is changed. */
+/** A due date, at the end of the day. A time that was set elsewhere is kept until the day changes. */
 function DueDate({ change }: Changing) {
   const { dueAt } = useCard()
   const id = useId()

@@ -11,7 +11,7 @@ import { usePreview, type OpenedPreview } from './openedPreview.ts'
 
 const statusClass = { off: 'idle', starting: 'queued', running: 'running', failed: 'failed' }
 
-/** Serves the card's worktree by its project's preview command, where it has one. */
+/** Serves the card's worktree with the project's preview command, if there is one. */
 export function Preview() {
   const { projectId } = useOpened()
   const { archivedAt } = useCard()
@@ -42,7 +42,7 @@ function Panel() {
   )
 }
 
-/** Where it is, and how one gets there from another machine. */
+/** The address of the preview, and how to reach it from another machine. */
 function Address({ preview, open }: OpenedPreview) {
   const { url = null, port = null } = preview ?? {}
   if (url === null) return null

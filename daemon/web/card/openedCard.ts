@@ -202,7 +202,7 @@ const Opened = createContext<OpenedCardStore | undefined>(undefined)
 /** Gives the opened card to all that is in it. */
 export const OpenedProvider = Opened.Provider
 
-/** The card in which the component stands. */
+/** Returns the card of the surrounding component. */
 export const useOpened = (): OpenedCardStore => useContext(Opened)!
 
 /** The card itself, once it has been read. */

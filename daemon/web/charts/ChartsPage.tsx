@@ -29,7 +29,7 @@ type Range = (typeof ranges)[number][0]
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, notation: 'compact' })
 const dollars = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
 
-/** How a project goes: its cards over time, what gets finished, what its agents use. */
+/** The progress of a project: its cards over time, its finished cards, and the usage of its agents. */
 export function ChartsPage({ projectId }: { projectId: string }) {
   const [range, setRange] = useState<Range>('30')
   const days = useMemo(() => lastDays(Number(range)), [range])

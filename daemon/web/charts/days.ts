@@ -5,7 +5,7 @@ import type { Output } from '../../../src/contract/route.ts'
 export type HistoryDay = Output<Contract['projects']['history']>[number]
 export type UsageOfDay = Output<Contract['projects']['usage']>[number]
 
-/** A day's values, one for each series; undefined where they are not known. */
+/** A day's values, one per series. Undefined if unknown. */
 interface Point {
   day: string
   values: readonly number[] | undefined

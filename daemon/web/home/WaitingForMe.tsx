@@ -11,7 +11,7 @@ import { Status } from '../ui/Status.tsx'
 import { Time } from '../ui/Time.tsx'
 import { attention, countOf, readProject, type Asking, type Card, type ProjectAttention } from './attention.ts'
 
-/** So many of a kind are shown before one asks for the rest. */
+/** The number of items per kind before "Show all". */
 const shownFirst = 20
 
 interface Of<T> {

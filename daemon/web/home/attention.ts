@@ -34,7 +34,7 @@ const settleMs = 150
 const reading = new Set<string>()
 const due = new Map<string, ReturnType<typeof setTimeout>>()
 
-/** Reads what a project has to tell, now. */
+/** Reads the inbox of a project immediately. */
 export async function readProject(projectId: string): Promise<void> {
   const [stats, active] = await Promise.all([
     request(() => client.projects.stats({ id: projectId })),

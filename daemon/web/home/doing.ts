@@ -26,7 +26,7 @@ const lineOf = (text: string): string => {
   return line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
 }
 
-/** Takes over what events tell of what agents do. */
+/** Applies events about the work of agents. */
 export function noteDoings(events: readonly LiveMessage[]): void {
   const next = new Map(doings.get())
   let hasChanged = false
@@ -40,7 +40,7 @@ export function noteDoings(events: readonly LiveMessage[]): void {
   if (hasChanged) doings.set(next)
 }
 
-/** Reads what a card's agent did last, where no event has told of it. */
+/** Reads the last activity of a card's agent, if no event has reported it. */
 export async function readDoing(projectId: string, cardId: string): Promise<void> {
   const { sessionId } = await client.agents.get({ projectId, cardId })
   if (sessionId === null) return

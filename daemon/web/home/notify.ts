@@ -9,15 +9,15 @@ export interface News {
   sound: boolean
 }
 
-/** Whether the browser shows notifications of this page: `unsupported` where it never does, as without HTTPS. */
+/** Whether the browser shows notifications of this page. `unsupported` if it never does, for example without HTTPS. */
 export const permission = (): NotificationPermission | 'unsupported' =>
   'Notification' in window && window.isSecureContext ? Notification.permission : 'unsupported'
 
-/** Shows it by the browser's own means where the person has allowed that and wants it, and rings where they want that. */
+/** Shows a notification in the browser if the person has enabled and allowed that, and plays a sound if enabled. */
 export function notify({ projectId, cardId, cardTitle, message, desktop, sound }: News, open: () => void): void {
   if (sound) ring()
   if (!desktop || permission() !== 'granted') return
-  // Several tabs tell of the same: with a tag the browser shows it once.
+  // Several tabs report the same notification. With a tag, the browser shows it once.
   const shown = new Notification(cardTitle, {
     body: message,
     tag: cardId === null ? `schedule ${projectId} ${cardTitle}` : `card ${cardId}`,

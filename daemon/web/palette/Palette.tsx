@@ -29,7 +29,7 @@ export function Palette() {
   const choose = (item: Command | undefined) => {
     if (!item) return
     close()
-    // The dialog first gives the focus back to what had it, which the action is about.
+    // The dialog first returns the focus to the element that the action applies to.
     setTimeout(() => {
       try {
         item.run()

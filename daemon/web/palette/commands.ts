@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { Store } from '../app/store.ts'
 
-/** Something that can be done from where one is. */
+/** A command that is available on the current page. */
 export interface Command {
   label: string
   run: () => void
@@ -19,7 +19,7 @@ const providers = new Set<() => readonly Command[]>()
 /** Everything that can be done now. */
 export const commands = (): Command[] => [...providers].flatMap(provide => provide())
 
-/** Adds what a page can do to the palette while the page is shown. `provide` is asked when the palette opens. */
+/** Adds a page's commands to the palette while the page is shown. `provide` is called when the palette opens. */
 export function useCommands(provide: () => readonly Command[], of: readonly unknown[]): void {
   useEffect(() => {
     providers.add(provide)

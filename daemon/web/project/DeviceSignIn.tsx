@@ -65,7 +65,7 @@ function Pending({ begun, onClose }: { begun: Begun; onClose: () => void }) {
     setStatus(now.status)
     if (now.status !== 'pending') announce(outcomes[now.status])
   })
-  // The address is the provider's word: it leads out only where it is a page.
+  // The provider sends the address, so only web addresses become links.
   const isPage = /^https?:\/\//i.test(begun.verificationUri)
   return (
     <div className="form">

@@ -9,7 +9,7 @@ import { Icon } from '../ui/Icon.tsx'
 import { Check, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 
-/** Makes a project of a folder of the server, and goes to its board. */
+/** Creates a project for a folder on the server, and opens its board. */
 export function NewProjectDialog({ onClose }: { onClose: () => void }) {
   const { values, bind, setValues } = useFields({ name: '', path: '', createFolder: false })
   const [isBrowsing, setBrowsing] = useState(false)

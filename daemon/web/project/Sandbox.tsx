@@ -105,7 +105,7 @@ export function Sandbox({ project, onChange }: SectionProps) {
 
 const inOneLine = (...sentences: Array<string | null>): string => sentences.filter(Boolean).join(' ')
 
-/** Whether this server has a sandbox and how it keeps bounds, and what to do where it has none. */
+/** Describes the server's sandbox and its limits, or the advice if there is none. */
 function ServerSandbox() {
   const status = useLoad(() => client.agents.sandbox(), [])
   return (

@@ -144,7 +144,7 @@ function SettingsList({ settings }: { settings: Found['effective'] }) {
 
 type FieldName = (typeof texts)[number][0] | (typeof numbers)[number][0] | 'copiedFiles'
 
-/** The project's own settings as a form has them: empty for what board.json says, `none` for none. */
+/** Returns the project's own settings as form fields. An empty field uses board.json, and `none` disables the setting. */
 const fieldsOf = (own: SectionProps['project']['worktree']) =>
   ({
     ...Object.fromEntries(texts.map(([name]) => [name, own[name] === '' ? 'none' : (own[name] ?? '')])),

@@ -20,7 +20,7 @@ interface DiffBlockProps {
   current: number | undefined
 }
 
-/** Some rows of a file. Until they are near the window, the space that they take. */
+/** Some rows of a file. Until they are near the window, a placeholder of the same height. */
 export const DiffBlock = memo(function DiffBlock(props: DiffBlockProps) {
   const { file, rows, from, isSplit } = props
   const body = useRef<HTMLTableSectionElement>(null)

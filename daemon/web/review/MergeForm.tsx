@@ -19,7 +19,7 @@ import { Conflicts } from './Conflicts.tsx'
 import type { CardPlace } from './reviewStore.ts'
 
 type Merged = Output<Contract['agents']['merge']>['repositories']
-/** Into which branch, as which commit, and where there are several in which repository. */
+/** Describes a merge: the target branch, the commit, and the repository if there are several. */
 const branchesOf = (all: Merged): string =>
   all
     .filter(({ merged }) => merged)

@@ -16,7 +16,7 @@ export function NoteView({ note }: { note: Note }) {
   return note.kind === 'draft' ? <Drafted comment={note.comment} /> : <CommentForm form={note.form} />
 }
 
-/** `3`, `3–5`, said of which state of the file. */
+/** Formats the lines of a comment and the version of the file: `3`, `3–5`. */
 export const placeOf = ({ startLine, line, side }: Omit<FileLines, 'path'>): string =>
   `${startLine === null || startLine === line ? `line ${line}` : `lines ${startLine}–${line}`}${side === 'old' ? ' (before)' : ''}`
 

@@ -60,7 +60,7 @@ const reviewWords = {
   dismissed: 'was dismissed',
 } as const
 
-/** How it stands, with its checks and reviews. All of it is the forge's word. */
+/** The state of a pull request with its checks and reviews, as the forge reports them. */
 function About({ pull }: { pull: Pull }) {
   const { number, url, title, state, draft, base, checks, reviews, problem } = pull
   return (

@@ -10,7 +10,7 @@ interface Names {
   labels: string
 }
 
-/** The fields of what a pull request says. */
+/** The form fields of a pull request. */
 export const PullRequestTexts = ({ bind }: { bind: ReturnType<typeof useFields<Texts>>['bind'] }) => (
   <>
     <TextInput label="Title" required maxLength={pullRequestLimits.title} {...bind('title')} />

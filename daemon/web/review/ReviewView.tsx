@@ -42,7 +42,7 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
     return review.readDiff(since, repository)
   }, [opened, review, since, repository, others])
   useEffect(() => void read(), [read])
-  // Where nothing is shown yet, nothing jumps.
+  // Before the first content, there is no layout shift.
   const isEmpty = !isReading && (diff === undefined || diff.files.length === 0)
   useEffect(() => {
     if (isStale && isEmpty) void read()

@@ -8,7 +8,7 @@ import type { Review } from './reviewStore.ts'
 const verdicts = { comment: 'commented', request_changes: 'requested changes', approve: 'approved' }
 const states = { pending: 'Needs review', changes_requested: 'Changes requested', approved: 'Approved' }
 
-/** How the review of a card stands. */
+/** Describes the review state of a card. */
 export const stateWords = ({ reviewState, reviewRound }: CardDetail): string =>
   reviewState === null
     ? 'Not reviewed yet'

@@ -41,7 +41,7 @@ async function load(language: string): Promise<void> {
     }
     loaded.set(new Map(loaded.get()).set(language, highlight))
   } catch {
-    // It is read without colours, and asked for again with the next file.
+    // The file is shown without colours, and loading is retried for the next file.
     asked.delete(language)
   }
 }

@@ -1,4 +1,4 @@
 import { createLowlight } from 'lowlight'
 
-/** It knows no language until it is given one. */
+/** The highlighter, initially without languages. */
 export const highlighter = createLowlight()

@@ -13,7 +13,7 @@ export type Place = CardPlace & { repository: string }
 export type Pull = Output<Contract['pullRequests']['get']>
 export type PullDraft = Output<Contract['pullRequests']['draft']>
 
-/** A card's newest pull request in a repository, as it changes: null where there is none, undefined until that is known. */
+/** Returns a card's newest pull request in a repository, with updates. Null if there is none, undefined until it is loaded. */
 export function usePullRequest({ projectId, cardId, repository }: Place): {
   pull: Pull | null | undefined
   put: (pull: Pull) => void
@@ -51,7 +51,7 @@ export function usePullRequest({ projectId, cardId, repository }: Place): {
   return { pull, put }
 }
 
-/** Says how it stands, where that has changed. */
+/** Announces a changed state of the pull request. */
 function useAnnounced(pull: Pull | null | undefined): void {
   const words =
     pull && pullRequestWords({ ...pull, checks: checksOfAll(pull.checks), review: reviewOfAll(pull.reviews) })

@@ -18,7 +18,7 @@ export interface Lines extends FileLines {
   repository: string
 }
 export type DraftComment = Draft['comments'][number]
-/** The comment that is being written. `replaces` is the one of the draft that it stands for. */
+/** The open comment. `replaces` is the draft comment that it edits. */
 export interface OpenForm extends Lines {
   body: string
   replaces?: DraftComment
@@ -172,7 +172,7 @@ export class ReviewDraft {
     else this.#set({ other: draft })
   }
 
-  /** Reads the draft again: another window's version replaces this one where nothing was changed here, else it is a conflict. */
+  /** Reads the draft again. A version of another window replaces this one if it has no changes. Otherwise, it is a conflict. */
   async #refresh(): Promise<void> {
     const draft = await client.reviews.getDraft(this.#place).catch(() => undefined)
     if (!draft || draft.updatedAt === this.#updatedAt) return

@@ -86,7 +86,7 @@ export class ReviewStore {
     if (reviews) this.state.update(now => ({ ...now, reviews }))
   }
 
-  /** Sends the draft as one review. @throws ApiFailure; what it says of comments is shown at them */
+  /** Sends the draft as one review. @throws ApiFailure; errors of comments are shown next to them */
   async send(verdict: Verdict): Promise<void> {
     await this.draft.settle()
     try {

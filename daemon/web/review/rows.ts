@@ -34,7 +34,10 @@ export interface Chosen {
 export const isChosen = (chosen: Chosen | undefined, row: number): boolean =>
   chosen !== undefined && row >= Math.min(chosen.from, chosen.to) && row <= Math.max(chosen.from, chosen.to)
 
-/** The lines of the file that rows stand for, as a comment names them; undefined where there is none on that side. */
+/**
+ * Returns the lines of the file for the selected rows, as a comment refers to them. Undefined if there are none on
+ * that side.
+ */
 export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }: Chosen): FileLines | undefined {
   const chosen = rows.slice(Math.min(from, to), Math.max(from, to) + 1)
   const numbers = chosen.flatMap(row => (row.hunk === rows[to]!.hunk ? (lineAt(row, side) ?? []) : []))

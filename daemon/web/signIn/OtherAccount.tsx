@@ -2,7 +2,7 @@ import { signInWith, keepAccount, type Arrival, type Me } from '../app/session.t
 import { Button } from '../ui/Button.tsx'
 import { useTitle } from '../ui/Page.tsx'
 
-/** Asks who one wants to be, where a link signs in as another account than the one that is signed in. */
+/** Asks which account to use if a link signs in with another account than the current one. */
 export function OtherAccount({ me, other }: { me: Me; other: Arrival }) {
   useTitle('Another account')
   const [present, brought] = [me, other.user].map(({ displayName, email }) => displayName || email)

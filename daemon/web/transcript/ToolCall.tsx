@@ -10,7 +10,7 @@ const TextDiff = lazyPart(() => import('./TextDiff.tsx'), 'TextDiff', { fallback
 type Tool = NonNullable<Message['tool']>
 const signs = { pending: '○', in_progress: '▸', completed: '✓', failed: '✗' } as const
 
-/** A call of a tool, folded to a line: what it was given and what came back is drawn when it is opened. */
+/** A tool call, folded to one line. Its input and output render when it is opened. */
 export function ToolCall({ tool, content, at }: { tool: Tool; content: string; at: string }) {
   const [isOpen, setOpen] = useState(false)
   const { name, kind, status, locations } = tool

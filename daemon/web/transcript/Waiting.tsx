@@ -3,7 +3,7 @@ import type { Session } from '../../../src/boardModel/openedCard.ts'
 import { plainText } from '../ui/plainText.ts'
 import { dated } from '../ui/Time.tsx'
 
-/** For what an agent waits, and until when. Nothing is said of one that works. */
+/** Describes the reason and the end of an agent's wait. Empty for an agent at work. */
 export function Waiting({ session }: { session: Session }) {
   const reason = waitOf(session)
   const silence = useSilence(session)

@@ -27,7 +27,7 @@ export function typedAt(text: string, caret: number): Typed | undefined {
   return file ? { kind: 'file', from: caret - file[1]!.length - 1, word: file[1]! } : undefined
 }
 
-/** Reads both lists of a project when they are first asked for. */
+/** Reads both lists of a project on first use. */
 export function createSuggestions(projectId: string): Suggest {
   let commands: ReturnType<typeof client.agents.slashCommands> | undefined
   let files: Promise<string[]> | undefined

@@ -39,7 +39,7 @@ function textOf(value: unknown): string {
   return entries.map(([name, each]) => plainText(`${name}: ${String(each)}`)).join('\n')
 }
 
-/** The change in a block of the protocol, or in what tools that edit are given. */
+/** Returns the file change in a block of the protocol, or in the input of an editing tool. */
 function diffIn(value: unknown): FileChange[] {
   if (typeof value !== 'object' || value === null) return []
   const fields = value as Record<string, unknown>

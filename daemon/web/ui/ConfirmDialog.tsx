@@ -15,7 +15,7 @@ export interface Question {
   run: () => Promise<unknown>
 }
 
-/** The question that `confirm` asks. */
+/** The dialog of `confirm`. */
 export function ConfirmDialog({
   title,
   text,

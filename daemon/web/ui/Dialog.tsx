@@ -11,7 +11,7 @@ interface DialogProps {
   kind?: 'wide' | 'side' | 'palette'
 }
 
-/** A dialog above the page. The browser keeps the focus in it, and gives it back to what had it. */
+/** A dialog above the page. The browser keeps the focus in the dialog and restores it afterwards. */
 export function Dialog({ title, children, onClose, kind }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()

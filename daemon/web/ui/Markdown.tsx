@@ -123,7 +123,7 @@ function AttachmentLink({ attachmentId, text }: { attachmentId: string; text: Re
   )
 }
 
-/** A link that leaves the page, or its text where it leads to what a browser should not open. */
+/** A link to another site, or its text if browsers should not open the target. */
 function Followed({ href, text }: { href: string | undefined; text: ReactNode }) {
   const attachmentId = /^attachment:([1-9]\d{0,15})$/.exec(href ?? '')?.[1]
   if (attachmentId) return <AttachmentLink attachmentId={attachmentId} text={text} />

@@ -12,7 +12,7 @@ interface SecretProps {
   hint?: string
 }
 
-/** A text to take along, with a button that copies it. */
+/** A secret value with a copy button. */
 export function Secret({ label, value, hint }: SecretProps) {
   const input = useRef<HTMLInputElement>(null)
   const copy = async () => {

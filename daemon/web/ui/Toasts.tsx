@@ -9,7 +9,7 @@ export function Toasts() {
   const shown = useStore(toasts)
   const text = useStore(liveText)
   const giveBack = useRef<() => void>(undefined)
-  // A message that goes takes the focus with it.
+  // The focus of a closed message would be lost.
   useLayoutEffect(() => {
     if (document.activeElement !== document.body) return
     giveBack.current?.()

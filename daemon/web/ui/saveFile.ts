@@ -1,6 +1,6 @@
 import type { Download } from '../../../src/client/transfer.browser.ts'
 
-/** Hands a file from the server to the browser, which keeps it where it keeps downloads. */
+/** Saves a file from the server as a browser download. */
 export function saveFile({ body, filename }: Pick<Download, 'body' | 'filename'>): void {
   const url = URL.createObjectURL(body)
   const link = document.createElement('a')
