@@ -56,7 +56,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     try {
       const { page } = await visit(board, { at: at('webhooks') })
       await page.getByRole('button', { name: 'New webhook' }).click()
-      await page.getByLabel('Address').fill(`${receiver.url}/hook`)
+      await page.getByLabel('URL').fill(`${receiver.url}/hook`)
       await page.getByRole('button', { name: 'Create' }).click()
       expect(await page.getByLabel('Signing secret', { exact: true }).inputValue()).toMatch(/^whsec_/)
       await page.getByRole('button', { name: 'I have copied it' }).click()
@@ -147,7 +147,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     const sections = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
     expect(await sections.allTextContents()).toEqual([
       'General',
-      'Budgets and use',
+      'Budgets and usage',
       'Forge',
       'Members',
       'API keys',

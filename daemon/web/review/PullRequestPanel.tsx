@@ -136,7 +136,7 @@ function Tools({ place, pull, put }: ToolsProps) {
             confirm({
               title: `Close #${number}?`,
               text: 'This closes the pull request on the forge without a merge. The branch remains.',
-              submit: 'Close',
+              submit: 'Close pull request',
               run: () => client.pullRequests.close(place),
             })
           }
