@@ -21,7 +21,7 @@ afterAll(() => board.close())
 const backupJob = () => {
   const { app } = board.server
   const config = { ...app.config, backupEvery: '6h', backupKeep: 3 }
-  return jobs({ ...app, config }).find(({ name }) => name.startsWith('make a backup'))!
+  return jobs({ ...app, config }).find(({ name }) => name.startsWith('create a backup'))!
 }
 const run = () => job.run(new AbortController().signal)
 /** Advances the clock in the steps of the timetable. */

@@ -73,7 +73,7 @@ test('values are not accepted as arguments, and an error shows none of them', as
   ]
   expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2, 2])
   expect(refused.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('canary')
-  expect(refused[1]!.stderr).toContain('--env takes UNSET_HERE from the environment')
+  expect(refused[1]!.stderr).toContain('--env reads UNSET_HERE from the environment')
   expect(refused[2]!.stderr).toContain('line 2 is not NAME=VALUE')
   expect((await cli.board(['agents', 'profiles', 'add', 'x', '--agent', 'nobody'])).code).toBe(3)
 })

@@ -168,7 +168,7 @@ describe('the lists of agents and sessions', () => {
     const { stderr } = await its.board(['agents', 'view', id])
     expect(stderr).toMatch(
       new RegExp(
-        `^It has said nothing since [\\d:]+, and its processes are idle\\. It might continue automatically\\.\nTo see its work: .*${id}\\. To end its turn: board cards cancel ${id}\n$`,
+        `^The agent has been silent since [\\d:]+, and its processes are idle\\. It might continue automatically\\.\nTo see its work: .*${id}\\. To end its turn: board cards cancel ${id}\n$`,
       ),
     )
     expect(await its.json(['projects', 'edit', '--on-silence', 'end'])).toMatchObject({ onSilence: 'end' })

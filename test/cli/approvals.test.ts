@@ -31,7 +31,7 @@ test('agents view shows the command, the possible answers, and how to give one',
   const { stderr } = await cli.board(['agents', 'view', id])
   expect(stderr).toBe(
     [
-      'It asks: A harmless thing',
+      'Question: A harmless thing',
       '$ rm -rf /',
       '  date',
       'Answers: yes (Allow), always (Always allow), no (Reject)',
@@ -57,7 +57,7 @@ test('cards wait names the command that answers a question of ask_person in a tu
 test('agents view shows a plan', async () => {
   const { id } = await waiting({ call: plan })
   expect((await cli.board(['agents', 'view', id])).stderr).toContain(
-    'It asks: Ready to code?\n# The plan\n\n1. Do it.\n',
+    'Question: Ready to code?\n# The plan\n\n1. Do it.\n',
   )
   await cli.ok(['agents', 'approve', id, '--reject'])
   expect(await lastWords(id)).toBe('Refused: no.')
@@ -124,7 +124,7 @@ test('agents view shows a question as text, and how to answer it', async () => {
   const [question] = (await board.client.agents.get({ projectId: board.projectId, cardId: id })).questions
   expect((await cli.board(['agents', 'view', id])).stderr).toBe(
     [
-      'It asks: Which database should I use?',
+      'Question: Which database should I use?',
       'It stores 3 tables.',
       'Answers: 1 (Postgres), 2 (SQLite)',
       `Answer with: board agents answer ${id} --request ${question!.requestId} "..."`,

@@ -124,7 +124,7 @@ describe('in a project without Git', () => {
   const newCard = async (more: { useWorktree?: boolean } = {}) =>
     (await board.client.cards.create({ projectId, title: 'Work', ...more })).id
   const warning =
-    'warning: the project is not in a Git repository, so its agents work in its folder itself, without worktrees'
+    'warning: the project is not in a Git repository, so its agents work in the project folder, without worktrees'
 
   test('a move and a run report the missing worktree once; the message remains in the history', async () => {
     const [first, second, third] = [await newCard(), await newCard(), await newCard()]

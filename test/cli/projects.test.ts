@@ -104,7 +104,9 @@ test('a new project explains how to add a card, and a folder of several projects
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      new RegExp(`^board: several projects have this folder\nname one with -P: \\d+ \\(one\\), ${second} \\(two\\)\n`),
+      new RegExp(
+        `^board: several projects have this folder\nselect one with -P: \\d+ \\(one\\), ${second} \\(two\\)\n`,
+      ),
     ) as string,
   })
 })

@@ -123,7 +123,7 @@ test('the members of a project are added, invited, changed and removed', async (
   const member = (...args: string[]) => root.board(['projects', 'member', ...args, '-P', 'web'])
   expect((await member('add', 'bob@example.org', '--role', 'viewer')).stderr).toBe('Added bob@example.org.\n')
   expect((await member('add', 'new+tag@example.org')).stderr).toMatch(
-    /^Invited new\+tag@example\.org\. Pass the link on/,
+    /^Invited new\+tag@example\.org\. Share the link now/,
   )
   expect((await member('add', 'bob@example.org')).code).toBe(5)
   expect((await member('set', 'bob@example.org', 'member')).stderr).toBe('bob@example.org now has the role member.\n')

@@ -122,7 +122,7 @@ test.each([
   ['ahead', dayMs],
   ['back', -dayMs],
 ])('backups are created on time when the clock jumps a day %s and returns, and not too many', async (_, ms) => {
-  const job = timetable().find(({ name }) => name.startsWith('make a backup'))!
+  const job = timetable().find(({ name }) => name.startsWith('create a backup'))!
   const look = async () => {
     for (let times = 0; times < 3; times++) await job.run(never)
   }

@@ -220,7 +220,7 @@ describe('a call', () => {
     const { projectId, cardId } = place
     const byViewer = await connect(viewer.token)
     const refused = await failure(byViewer, 'move_card', { projectId, cardId, columnId: '1' })
-    expect(refused).toMatchObject({ error: { code: 'FORBIDDEN' }, next: expect.stringContaining('tell the person') })
+    expect(refused).toMatchObject({ error: { code: 'FORBIDDEN' }, next: expect.stringContaining('Notify the person') })
     const byStranger = await connect(stranger.token)
     expect((await failure(byStranger, 'get_card', { projectId, cardId })).error.code).toBe('PROJECT_NOT_FOUND')
     const byKey = await connect(await keyOf(['cards.read']))
