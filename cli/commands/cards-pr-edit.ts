@@ -111,7 +111,7 @@ async function change({ client, out }: Context, id: string, wanted: Change): Pro
   await out.record(pull, pullFields)
   if (notTaken.length > 0)
     throw new Failure('failure', `the forge rejected some of the changes: ${harmless(notTaken.join(' '))}`, {
-      hint: `the other changes were applied; to check:  board cards pr view ${id} --web`,
+      hint: `the other changes were applied; to check: board cards pr view ${id} --web`,
     })
 }
 

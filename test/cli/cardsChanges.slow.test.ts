@@ -210,7 +210,7 @@ test('a card is pushed and updated; a card for which that is impossible reports 
   const { gitBranch } = await board.card(id)
   const pushed = await cli.board(['cards', 'push', id, '--json'])
   expect(JSON.parse(pushed.stdout)).toMatchObject({ remote: 'origin', branch: gitBranch, pushed: true })
-  expect((await cli.board(['cards', 'push', id])).stderr).toBe(`origin has all of ${gitBranch} already.\n`)
+  expect((await cli.board(['cards', 'push', id])).stderr).toBe(`origin is up to date with ${gitBranch}.\n`)
 
   writeFileSync(join(board.path, 'news.txt'), 'news\n')
   git(board.path, 'add', 'news.txt')
@@ -226,7 +226,7 @@ test('a card is pushed and updated; a card for which that is impossible reports 
   const { stderr } = await cli.board(['cards', 'update', id])
   expect(stderr).toContain('Its work is in main already')
   expect(stderr).toContain(`${gitBranch} is unchanged.\n`)
-  expect(stderr).not.toContain('newest of its base')
+  expect(stderr).not.toContain('up to date with its base')
 })
 
 test('a card is summarized, and approve moves the card on', async () => {

@@ -141,7 +141,9 @@ describe('board cards pr', () => {
     const fewer = ['--remove-reviewer', 'ann', '--remove-label', 'wall', '--add-reviewer', 'nobody']
     const refused = await cli.board(['cards', 'pr', 'edit', cardId, ...fewer])
     expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('number\t2\n') as string })
-    expect(refused.stderr).toMatch(/^board: the forge did not take all of it: GitHub answered with status 422: .*\n/)
+    expect(refused.stderr).toMatch(
+      /^board: the forge rejected some of the changes: GitHub answered with status 422: .*\n/,
+    )
     expect(refused.stderr).toContain(`board cards pr view ${cardId} --web`)
     expect(forge.pull()).toMatchObject({ reviewers: ['bob'], labels: ['roof'] })
     const both = await cli.board(['cards', 'pr', 'edit', cardId, '--add-label', 'a', '--remove-label', 'a'])
