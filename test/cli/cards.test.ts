@@ -172,7 +172,7 @@ describe('moving', () => {
     expect(await titlesIn('Done')).toContain('Which')
     const { code, stderr } = await cli.board(['cards', 'move', id, '--to', 'Review'])
     expect(code).toBe(2)
-    expect(stderr).toMatch(/several columns are named "Review"\nname it by its id: \d+, \d+/)
+    expect(stderr).toMatch(/several columns are named "Review"\nuse an ID: \d+, \d+/)
     for (const { id: boardId } of boards) await server.client.boards.delete({ projectId, boardId })
   })
 })

@@ -89,7 +89,9 @@ describe('the table', () => {
     expect(
       rows.filter(
         ({ route }) =>
-          !/^\/(metrics|assets\/\{filename\}|\.well-known(\/[a-z-]+)+|api(\/([a-z.-]+|\{\w+\}))+)?$/.test(route.path),
+          !/^\/(metrics|assets\/\{filename\}|docs(\/\{filename\})?|\.well-known(\/[a-z-]+)+|api(\/([a-z.-]+|\{\w+\}))+)?$/.test(
+            route.path,
+          ),
       ),
     ).toEqual([])
   })
