@@ -14,7 +14,7 @@ type Status = Output<Contract['agents']['sandbox']>
 type Bound = number | 'none'
 
 interface Options {
-  walls?: Sandbox['walls']
+  mode?: Sandbox['mode']
   network?: Sandbox['network']
   allow?: string[]
   disallow?: string[]
@@ -27,14 +27,14 @@ interface Options {
 }
 
 const fields: Column<Sandbox>[] = [
-  { name: 'walls', value: sandbox => sandbox.walls },
+  { name: 'mode', value: sandbox => sandbox.mode },
   { name: 'network', value: sandbox => sandbox.network },
   { name: 'hosts', header: 'Hosts', value: sandbox => sandbox.hosts },
   { name: 'caches', value: sandbox => sandbox.caches },
   { name: 'monitors', value: sandbox => sandbox.monitors },
-  { name: 'memoryMb', header: 'Memory (MB)', value: sandbox => sandbox.memoryMb },
+  { name: 'memoryMiB', header: 'Memory (MB)', value: sandbox => sandbox.memoryMiB },
   { name: 'processes', value: sandbox => sandbox.processes },
-  { name: 'fileMb', header: 'File (MB)', value: sandbox => sandbox.fileMb },
+  { name: 'fileMiB', header: 'File (MB)', value: sandbox => sandbox.fileMiB },
   { name: 'minutes', value: sandbox => sandbox.minutes },
 ]
 
@@ -46,9 +46,9 @@ export function registerSandbox(projects: Command): void {
     )
     .addOption(
       new Option(
-        '--walls <which>',
-        'server: default of the server; require: agents start only in a sandbox; off: no sandbox',
-      ).choices(['server', 'require', 'off']),
+        '--mode <which>',
+        'inherit: default of the server; require: agents start only in a sandbox; off: no sandbox',
+      ).choices(['inherit', 'require', 'off']),
     )
     .addOption(
       new Option(
@@ -89,7 +89,7 @@ export function registerSandbox(projects: Command): void {
   example(
     sandbox,
     'board projects sandbox',
-    'board projects sandbox web --walls require --network listed --allow registry.npmjs.org',
+    'board projects sandbox web --mode require --network listed --allow registry.npmjs.org',
     'board projects sandbox --cache ~/.npm --max-memory 4G --max-time 2h',
     'board projects sandbox --json network,hosts',
   )
@@ -113,12 +113,15 @@ async function show(context: Context, id: string): Promise<void> {
     context.client.agents.sandbox(),
   ])
   await context.out.record(sandbox, fields)
-  for (const line of statusLines(status, sandbox.walls)) context.out.done(line)
+  for (const line of statusLines(status, sandbox.mode)) context.out.done(line)
 }
 
 /** Describes a server's sandbox. Without one, includes advice. */
-export function statusLines({ mode, kind, reason, advice }: Status, walls: Sandbox['walls'] = 'server'): string[] {
-  if (walls === 'off' && mode !== 'require') return ['The agents of this project run without a sandbox.']
+export function statusLines(
+  { mode, kind, reason, advice }: Status,
+  projectMode: Sandbox['mode'] = 'inherit',
+): string[] {
+  if (projectMode === 'off' && mode !== 'require') return ['The agents of this project run without a sandbox.']
   if (kind !== 'none') return [`Agents run in a sandbox (${kind}).`]
   return [`Agents run without a sandbox: ${reason}`, ...(advice === null ? [] : [advice])]
 }
@@ -135,9 +138,9 @@ async function changeOf(
     hosts: added?.length === 0 ? [] : kept,
     addHosts: added,
     caches: noneAsEmpty(cache)?.map(fromHome),
-    memoryMb: wordAsNull('none', maxMemory),
+    memoryMiB: wordAsNull('none', maxMemory),
     processes: wordAsNull('none', maxProcesses),
-    fileMb: wordAsNull('none', maxFile),
+    fileMiB: wordAsNull('none', maxFile),
     minutes: wordAsNull('none', maxTime),
   }
 }

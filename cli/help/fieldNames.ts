@@ -89,7 +89,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'projects accept': { fields: 'id name path' },
   'projects issues': { fields: 'id number url title state cardId problem' },
   'projects delete': { fields: 'id name cards' },
-  'projects sandbox': { fields: 'walls network hosts caches monitors memoryMb processes fileMb minutes' },
+  'projects sandbox': { fields: 'mode network hosts caches monitors memoryMiB processes fileMiB minutes' },
   'projects worktree': { fields: 'setup beforeRun afterRun cleanup preview subfolder ports minutes copiedFiles' },
   'projects use': { fields: 'id name profile' },
   'scripts run': { route: 'scripts.run', fields: 'name' },

@@ -239,7 +239,7 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
       sandbox.kind === 'none'
         ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
         : ok('sandbox', sandbox.kind),
-      ok('previews', previewReach[sandbox.kind === 'bubblewrap' ? 'isolated' : 'shared']),
+      ok('previews', previewReach[sandbox.kind === 'bwrap' ? 'isolated' : 'shared']),
       boundsOf(sandbox.bounds),
     ]
   } catch (error) {
@@ -255,8 +255,8 @@ const previewReach = {
 }
 
 /** Reports advice instead of a warning without control groups, because counting every second is sufficient for many servers. */
-function boundsOf({ kind, reason, advice, defaults: { memoryMb, processes } }: BoundsStatus): Finding {
-  const limits = `${memoryMb} MB of memory and ${processes} processes`
+function boundsOf({ kind, reason, advice, defaults: { memoryMiB, processes } }: BoundsStatus): Finding {
+  const limits = `${memoryMiB} MB of memory and ${processes} processes`
   return kind === 'cgroup'
     ? ok('bounds', `${limits} per session by default: the kernel enforces the limits of each session (cgroup)`)
     : {

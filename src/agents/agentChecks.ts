@@ -24,7 +24,7 @@ import { openAgent } from './sessions/openAgent.ts'
 import { openCredential, openState } from './sessions/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
-import { raiseWalls, type Walls } from './sessions/walls.ts'
+import { openRunSandbox, type RunSandbox } from './sessions/runSandbox.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { beginCheckUsage, type CheckUsage } from './checkUsage.ts'
@@ -172,7 +172,7 @@ async function runCheck(
   const learned: { offers?: Offers; model?: string | null } = {}
   const cwd = await makeTrialFolder(dependencies.config.dataDir)
   let link: AgentLink | undefined
-  let walls: Walls | null = null
+  let sandbox: RunSandbox | null = null
   try {
     const opened = await openChosen(dependencies, chosen)
     const prepared = await prepareLaunch({
@@ -185,17 +185,17 @@ async function runCheck(
       mode: 'plan',
     })
     const state = () => openState(chosen.provider, opened.credential, prepared)
-    const place = { ...placeOf(dependencies), openState: state, walled: chosen.provider.walled }
-    walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
-    const launch = walls?.inside(prepared) ?? prepared
+    const place = { ...placeOf(dependencies), openState: state, sandboxOverride: chosen.provider.sandboxOverride }
+    sandbox = await openRunSandbox(dependencies.sandbox, defaultSandbox, prepared, place)
+    const launch = sandbox?.inside(prepared) ?? prepared
     const said = createListener(() => link)
     link = await openAgent(launch, said.listener, async command => {
       const child = await dependencies.processTrees.spawn({
         ...command,
-        ...(walls ? await walls.wrap(command) : { command: command.argv }),
+        ...(sandbox ? await sandbox.wrap(command) : { command: command.argv }),
         stdin: 'pipe',
         kind: 'agent',
-        hasNamespace: walls?.hasNamespace ?? false,
+        hasNamespace: sandbox?.hasNamespace ?? false,
       })
       children.push(child)
       return child
@@ -209,7 +209,7 @@ async function runCheck(
     return { ...learned, ending: { status: 'failed', detail, ...tokens(null) } }
   } finally {
     link?.close()
-    await endCheck(dependencies.worktrees, children, walls, cwd)
+    await endCheck(dependencies.worktrees, children, sandbox, cwd)
   }
 }
 
@@ -227,11 +227,11 @@ const placeOf = ({ config }: Dependencies) => ({
 async function endCheck(
   worktrees: Worktrees,
   children: readonly Child[],
-  walls: Walls | null,
+  sandbox: RunSandbox | null,
   cwd: string,
 ): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
-  await walls?.close()
+  await sandbox?.close()
   await removeTrial(worktrees, cwd).catch(() => {
     // The check has its result. The next start of the server removes the folder.
   })

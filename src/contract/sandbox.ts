@@ -12,11 +12,11 @@ const isCachePath = (path: string): boolean =>
 
 /**
  * The sandbox of a project's agents:
- * - server: according to the server's setting (`board serve --sandbox`).
+ * - inherit: according to the server's setting (`board serve --sandbox`).
  * - require: an agent that cannot run in a sandbox does not start.
  * - off: no sandbox, unless the server requires it.
  */
-const Walls = v.picklist(['server', 'require', 'off'], 'must be server, require or off')
+const Mode = v.picklist(['inherit', 'require', 'off'], 'must be inherit, require or off')
 /**
  * - full: the network of the server's machine.
  * - listed: the model's host, the board, and the listed hosts.
@@ -35,19 +35,19 @@ const Monitors = v.picklist(['ask', 'allow'], 'must be ask or allow')
 const bound = (min: number, max: number) => v.nullable(integer(min, max))
 /**
  * Limits of one session. Null: none, except that a control group enforces its defaults for memory and processes. The memory,
- * processes and time are totals of all its processes, `fileMb` is per file. If control groups enforce them (`bounds` of the
+ * processes and time are totals of all its processes, `fileMiB` is per file. If control groups enforce them (`bounds` of the
  * sandbox's status), a thread counts as a process, and files in `/tmp` count as memory.
  */
 const limits = {
-  memoryMb: bound(64, 1_048_576),
+  memoryMiB: bound(64, 1_048_576),
   processes: bound(8, 100_000),
-  fileMb: bound(1, 1_048_576),
+  fileMiB: bound(1, 1_048_576),
   minutes: bound(1, 10_080),
 }
 export interface SandboxLimits {
-  memoryMb: number | null
+  memoryMiB: number | null
   processes: number | null
-  fileMb: number | null
+  fileMiB: number | null
   minutes: number | null
 }
 
@@ -62,7 +62,7 @@ const Cache = v.pipe(
 )
 
 export const SandboxSettings = v.object({
-  walls: Walls,
+  mode: Mode,
   network: Network,
   hosts: v.array(v.string()),
   caches: v.array(v.string()),
@@ -71,14 +71,14 @@ export const SandboxSettings = v.object({
 })
 export type SandboxSettings = v.InferOutput<typeof SandboxSettings>
 export const defaultSandbox: SandboxSettings = {
-  walls: 'server',
+  mode: 'inherit',
   network: 'full',
   hosts: [],
   caches: [],
   monitors: 'ask',
-  memoryMb: null,
+  memoryMiB: null,
   processes: null,
-  fileMb: null,
+  fileMiB: null,
   minutes: null,
 }
 export const maxHosts = 200
@@ -89,21 +89,21 @@ const Hosts = v.pipe(
 )
 /** Omitted fields are unchanged. `addHosts` are added to the existing hosts, so that the caller does not need to read them. */
 export const ChangedSandbox = v.strictObject({
-  walls: v.optional(Walls),
+  mode: v.optional(Mode),
   network: v.optional(Network),
   hosts: v.optional(Hosts),
   addHosts: v.optional(Hosts),
   caches: v.optional(v.pipe(v.array(Cache), v.maxLength(20, 'must have at most 20 entries'))),
   monitors: v.optional(Monitors),
-  memoryMb: v.optional(limits.memoryMb),
+  memoryMiB: v.optional(limits.memoryMiB),
   processes: v.optional(limits.processes),
-  fileMb: v.optional(limits.fileMb),
+  fileMiB: v.optional(limits.fileMiB),
   minutes: v.optional(limits.minutes),
 })
 
 /** The sandbox of a session, and its network access. `none`: no sandbox. */
 export const SessionSandbox = v.object({
-  kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
+  kind: v.picklist(['bwrap', 'seatbelt', 'command', 'none']),
   network: Network,
   /** The hosts that the session requested with a listed network, how often, and whether it reached them. */
   asked: v.array(v.object({ host: v.string(), port: Count, allowed: v.boolean(), count: Count })),
@@ -119,14 +119,14 @@ const Bounds = v.object({
   kind: v.picklist(['cgroup', 'watched']),
   reason: v.nullable(v.string()),
   advice: v.nullable(v.string()),
-  defaults: v.object({ memoryMb: Count, processes: Count }),
+  defaults: v.object({ memoryMiB: Count, processes: Count }),
 })
 export type BoundsStatus = v.InferOutput<typeof Bounds>
 
 /** The sandbox that this server can create. `reason` explains why there is none, `advice` how to fix it. */
 export const SandboxStatus = v.object({
   mode: v.picklist(['auto', 'require', 'off']),
-  kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
+  kind: v.picklist(['bwrap', 'seatbelt', 'command', 'none']),
   reason: v.nullable(v.string()),
   advice: v.nullable(v.string()),
   bounds: Bounds,

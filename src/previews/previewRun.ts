@@ -5,7 +5,7 @@ import { describeExit } from '../agents/link/exitFailures.ts'
 import { createRedactor } from '../agents/link/redactSecrets.ts'
 import { watchLimits, type LimitWatch } from '../agents/sessions/limitWatch.ts'
 import { prepareCommand, type CommandDependencies } from '../agents/sessions/projectCommands.ts'
-import type { Walls } from '../agents/sessions/walls.ts'
+import type { RunSandbox } from '../agents/sessions/runSandbox.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { PreviewStatus } from '../contract/previews.ts'
@@ -60,7 +60,7 @@ export class PreviewRun {
   #child: Child | undefined
   #proxy: PreviewProxy | undefined
   #limits: LimitWatch | undefined
-  #walls: Walls | null = null
+  #sandbox: RunSandbox | null = null
 
   constructor(parts: RunParts, plan: PreviewPlan) {
     this.plan = plan
@@ -130,39 +130,39 @@ export class PreviewRun {
       plan,
       plan: { project, card, place, ports, command },
     } = this
-    const { launch, walls } = await prepareCommand(this.#parts, {
+    const { launch, sandbox } = await prepareCommand(this.#parts, {
       project,
       cardId: card.id,
       place,
       ports,
       isServed: true,
     })
-    this.#walls = walls
+    this.#sandbox = sandbox
     const { text } = createRedactor(launch.secrets)
     this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
     if (this.isStopping) return
-    const program = walls?.connectInside
-      ? { ports, connect: walls.connectInside, variables: {} }
+    const program = sandbox?.connectInside
+      ? { ports, connect: sandbox.connectInside, variables: {} }
       : await ownNetwork(ports)
     this.#proxy = await this.#openProxy(program)
     const argv = shellCommand(command)
     const cwd = launch.cwd
     const env = { ...launch.env, ...program.variables }
     const child = await this.#parts.processTrees.spawn({
-      ...(walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }),
+      ...(sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }),
       cwd,
       env,
       stdin: 'ignore',
       kind: 'preview',
-      hasNamespace: walls?.hasNamespace ?? false,
-      withChannel: walls?.attach,
+      hasNamespace: sandbox?.hasNamespace ?? false,
+      withChannel: sandbox?.attach,
     })
     this.#child = child
     const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
     this.#limits = watchLimits(
       sandboxOf(plan.project),
       { usage: child.usage, terminate: graceMs => child.stop({ graceMs, termMs: graceMs }) },
-      { what: 'The preview', cgroup: walls?.cgroup },
+      { what: 'The preview', cgroup: sandbox?.cgroup },
     )
     if (this.isStopping) void child.stop({ graceMs: 0, termMs })
     this.#probe(probeMs.for)
@@ -214,7 +214,7 @@ export class PreviewRun {
   /** Also ends the processes that the command left running. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
-    await this.#walls?.close()
+    await this.#sandbox?.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
       this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })

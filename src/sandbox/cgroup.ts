@@ -10,7 +10,7 @@ import { processMark, readKernel } from '../system/kernel.ts'
 import type { BoundsStatus, SandboxLimits } from '../contract/sandbox.ts'
 import { LaunchFailed } from '../process/spawn.ts'
 
-type Limits = Pick<SandboxLimits, 'memoryMb' | 'processes'>
+type Limits = Pick<SandboxLimits, 'memoryMiB' | 'processes'>
 
 /** The control group of one session, in which the kernel limits all processes of the session. */
 export interface SessionCgroup {
@@ -33,17 +33,17 @@ export interface OwnCgroup {
 
 const mebibyte = 1024 * 1024
 interface DefaultLimits {
-  memoryMb: number
+  memoryMiB: number
   processes: number
 }
-const minMemoryMb = 1024
+const minMemoryMiB = 1024
 /** Each thread counts. A build or a browser has some hundreds. */
 const defaultProcesses = 2048
 
 /** The limits of a session whose project sets none: half of the memory that the server can use, and a number of processes. */
 export function readDefaultLimits(): DefaultLimits {
   const available = Math.min(totalmem(), process.constrainedMemory() || Infinity)
-  return { memoryMb: Math.max(minMemoryMb, Math.floor(available / 2 / mebibyte)), processes: defaultProcesses }
+  return { memoryMiB: Math.max(minMemoryMiB, Math.floor(available / 2 / mebibyte)), processes: defaultProcesses }
 }
 
 const systemdTimeoutMs = 5000
@@ -166,9 +166,9 @@ async function removeLeft(base: string): Promise<void> {
 /** The start time of a process on this machine. Undefined if it has ended. */
 const startOf = (pid: number): string | undefined => processMark(pid)?.split('/')[1]
 
-function openSession(base: string, { memoryMb, processes }: Limits): SessionCgroup {
+function openSession(base: string, { memoryMiB, processes }: Limits): SessionCgroup {
   const defaults = readDefaultLimits()
-  const limits = { memoryMb: memoryMb ?? defaults.memoryMb, processes: processes ?? defaults.processes }
+  const limits = { memoryMiB: memoryMiB ?? defaults.memoryMiB, processes: processes ?? defaults.processes }
   const folder = join(base, `${sessionPrefix}-${process.pid}-${startOf(process.pid)}-${randomUUID()}`)
   let ready: Promise<void> | undefined
   return {
@@ -193,11 +193,11 @@ function openSession(base: string, { memoryMb, processes }: Limits): SessionCgro
   }
 }
 
-async function make(folder: string, { memoryMb, processes }: DefaultLimits): Promise<void> {
+async function make(folder: string, { memoryMiB, processes }: DefaultLimits): Promise<void> {
   const set = (name: string, value: number) => writeFile(join(folder, name), String(value))
   try {
     await mkdir(folder)
-    await set('memory.max', memoryMb * mebibyte)
+    await set('memory.max', memoryMiB * mebibyte)
     // The file does not exist without swap.
     await set('memory.swap.max', 0).catch(() => {})
     // An agent without some of its processes would continue in vain.

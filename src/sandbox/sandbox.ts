@@ -42,7 +42,7 @@ export interface OpenSandbox {
 }
 
 const probeTimeoutMs = 10_000
-const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null }
+const noBounds = { memoryMiB: null, processes: null, fileMiB: null, minutes: null }
 
 /** @param template the command of a custom sandbox, instead of the system's (`board serve --sandbox-command`) */
 export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
@@ -50,15 +50,15 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
   let mountsDescriptors: Promise<boolean> | undefined
   const build = async (kind: Kind, policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]> => {
     const bounded = withLimits(policy.limits, argv)
-    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await readSystem(), cwd, bounded)
+    if (kind === 'bwrap') return bubblewrapCommand(policy, await readSystem(), cwd, bounded)
     if (kind === 'seatbelt') return seatbeltCommand(policy, bounded)
     if (kind === 'command') return templateCommand(template!, policy, cwd, bounded)
     throw new Error('There is no sandbox on this server.')
   }
   const tryAll = async () => {
-    const walls = await tryWalls(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv))
-    const { status: bounds, openSession } = walls.kind === 'bubblewrap' ? await divideOwnCgroup() : notDivided()
-    return { status: { ...walls, bounds }, openSession }
+    const probed = await probeSandbox(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv))
+    const { status: bounds, openSession } = probed.kind === 'bwrap' ? await divideOwnCgroup() : notDivided()
+    return { status: { ...probed, bounds }, openSession }
   }
   const tryOnce = () =>
     (tried ??= tryAll().catch(error => {
@@ -70,7 +70,7 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
     openCgroup: async limits => (await tryOnce()).openSession?.(limits) ?? null,
     open: async policy => {
       const { kind } = (await tryOnce()).status
-      const opened = kind === 'bubblewrap' ? await openMounts(policy.mounts) : undefined
+      const opened = kind === 'bwrap' ? await openMounts(policy.mounts) : undefined
       // An older bubblewrap would pass the descriptors on to the agent.
       const hasDescriptors = opened !== undefined && (await (mountsDescriptors ??= hasOption('--bind-fd')))
       return {
@@ -111,7 +111,7 @@ const notDivided = (): OwnCgroup => ({
 
 const emptyPolicy: SandboxPolicy = { home: tmpdir(), mounts: [], network: 'none', limits: noBounds }
 
-async function tryWalls(
+async function probeSandbox(
   mode: SandboxMode,
   template: string | undefined,
   build: (kind: Kind, argv: readonly string[]) => Promise<string[]>,
@@ -124,7 +124,7 @@ async function tryWalls(
       advice: 'Start it with --sandbox auto.',
     }
   if (template !== undefined) return { mode, kind: 'command', reason: null, advice: null }
-  const kind = process.platform === 'linux' ? 'bubblewrap' : process.platform === 'darwin' ? 'seatbelt' : undefined
+  const kind = process.platform === 'linux' ? 'bwrap' : process.platform === 'darwin' ? 'seatbelt' : undefined
   if (!kind)
     return {
       mode,

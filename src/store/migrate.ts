@@ -50,6 +50,7 @@ import merges from './migrations/0046-merges.ts'
 import cardSources from './migrations/0047-card-sources.ts'
 import remarks from './migrations/0048-remarks.ts'
 import blockedSessions from './migrations/0049-blocked-sessions.ts'
+import sandboxNames from './migrations/0050-sandbox-names.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -102,6 +103,7 @@ const migrations = [
   cardSources,
   remarks,
   blockedSessions,
+  sandboxNames,
 ]
 
 /** The version that this program's migrations lead to. */

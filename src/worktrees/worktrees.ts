@@ -66,17 +66,17 @@ const keptIdleMs = 60_000
 const maxProcesses = 6
 /** The folder for temporary files in the sandbox. It is on the disk, because `/tmp` there is in memory. */
 const scratchFolder = '/tmp/board'
-const minMemoryMb = 1024
+const minMemoryMiB = 1024
 
 /**
  * The memory that one process can use: an agent can leave files and objects that Git expands to any size. Up to four at a time are half
  * of the memory that the server can use.
  */
-const readMemoryLimit = (): number => Math.max(minMemoryMb, Math.floor(readDefaultLimits().memoryMb / 4))
+const readMemoryLimit = (): number => Math.max(minMemoryMiB, Math.floor(readDefaultLimits().memoryMiB / 4))
 
-/** @param memoryMb the memory that each process in the sandbox can use */
-export function createWorktrees(sandbox: Sandbox, memoryMb = readMemoryLimit()): Worktrees {
-  const processes = createPool(sandbox, memoryMb)
+/** @param memoryMiB the memory that each process in the sandbox can use */
+export function createWorktrees(sandbox: Sandbox, memoryMiB = readMemoryLimit()): Worktrees {
+  const processes = createPool(sandbox, memoryMiB)
   const run = async (
     name: OperationName,
     input: OperationInput<OperationName>,
@@ -114,7 +114,7 @@ async function loadBase(): Promise<ProcessBase> {
 }
 
 /** The processes by their mounts. The least recently used one ends first. */
-function createPool(sandbox: Sandbox, memoryMb: number) {
+function createPool(sandbox: Sandbox, memoryMiB: number) {
   const kept = new Map<string, WorktreeProcess>()
   const timers = new Map<string, NodeJS.Timeout>()
   const removals = new Set<Promise<void>>()
@@ -139,12 +139,12 @@ function createPool(sandbox: Sandbox, memoryMb: number) {
   return {
     /** The process for a worktree. Undefined without bubblewrap. */
     find: async (worktree: WorktreePlace): Promise<WorktreeProcess | undefined> => {
-      if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
+      if ((await sandbox.status()).kind !== 'bwrap') return undefined
       const { mounts, key: seen } = await worktreeMounts(worktree)
       const path = searchPath(process.env.PATH ?? '')
       const key = `${path}\0${seen}`
       if (kept.get(key)?.isOver ?? true) {
-        const { scratch, started } = await start(sandbox, memoryMb, await base, path, mounts)
+        const { scratch, started } = await start(sandbox, memoryMiB, await base, path, mounts)
         const removed = started.ended.then(async () => {
           if (kept.get(key) === started) end(key)
           await rm(scratch, { recursive: true, force: true })
@@ -169,7 +169,7 @@ function createPool(sandbox: Sandbox, memoryMb: number) {
 /** Starts a process that sees the mounts, and a folder for temporary files. */
 async function start(
   sandbox: Sandbox,
-  memoryMb: number,
+  memoryMiB: number,
   { program, covered, home }: ProcessBase,
   path: string,
   mounts: readonly Mount[],
@@ -182,7 +182,7 @@ async function start(
   const policy: SandboxPolicy = {
     home,
     network: 'none',
-    limits: { memoryMb, processes: null, fileMb: null, minutes: null },
+    limits: { memoryMiB, processes: null, fileMiB: null, minutes: null },
     mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
     data: [{ fd: programFd, target: programPath }],
   }

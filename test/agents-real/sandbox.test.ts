@@ -21,7 +21,7 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
         ])
         expect(card).toMatchObject({ status: 'completed', statusReason: null })
         const session = await real.board.client.agents.get({ projectId: real.projectId, cardId: card.id })
-        expect(session.sandbox).toMatchObject({ kind: 'bubblewrap', network: 'full' })
+        expect(session.sandbox).toMatchObject({ kind: 'bwrap', network: 'full' })
         const git = (...args: string[]) => execFileSync('git', ['-C', real.path, ...args], { encoding: 'utf8' })
         expect(readFileSync(join(real.worktree(card.id), 'hello.txt'), 'utf8')).toBe('hello\n')
         expect(git('log', '-1', '--format=%s', session.branch!)).toBe('Say hello\n')

@@ -21,7 +21,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   afterAll(() => board.close())
 
   const run = async (command: string, settings: Settings = {}): Promise<Card> => {
-    const none = { memoryMb: null, processes: null, fileMb: null, minutes: null, network: 'full' as const }
+    const none = { memoryMiB: null, processes: null, fileMiB: null, minutes: null, network: 'full' as const }
     await board.client.projects.update({ id: board.projectId, sandbox: { ...none, ...settings } })
     const { id } = await board.client.cards.create({
       projectId: board.projectId,
@@ -36,10 +36,10 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   const fileOf = ({ id }: Card, name: string) => join(board.dataDir, 'worktrees', board.projectId, id, name)
 
   test('reports its isolation', async () => {
-    const defaults = { memoryMb: expect.any(Number) as number, processes: 2048 }
+    const defaults = { memoryMiB: expect.any(Number) as number, processes: 2048 }
     expect(await board.client.agents.sandbox()).toEqual({
       mode: 'auto',
-      kind: 'bubblewrap',
+      kind: 'bwrap',
       reason: null,
       advice: null,
       bounds: hasCgroup
@@ -51,7 +51,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
             defaults,
           },
     })
-    expect(await sessionOf(await run('true'))).toMatchObject({ sandbox: { kind: 'bubblewrap', network: 'full' } })
+    expect(await sessionOf(await run('true'))).toMatchObject({ sandbox: { kind: 'bwrap', network: 'full' } })
   })
 
   test('works in its worktree with the tools of a project', async () => {
@@ -93,7 +93,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     [
       'memory',
       'node -e "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)"',
-      { memoryMb: 200 },
+      { memoryMiB: 200 },
       /200 MB/,
     ],
     [
@@ -112,7 +112,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   )
 
   test('ends with the reason file_limit if its command writes a file that is too large', async () => {
-    const card = await run('exec head -c 3000000 /dev/zero > large', { fileMb: 1 })
+    const card = await run('exec head -c 3000000 /dev/zero > large', { fileMiB: 1 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'file_limit' })
   })
 
@@ -144,8 +144,8 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
 
   test('in plan mode changes nothing', async () => {
     const { projectId, client } = board
-    const planned = async (walls: 'server' | 'off') => {
-      await client.projects.update({ id: projectId, sandbox: { walls } })
+    const planned = async (mode: 'inherit' | 'off') => {
+      await client.projects.update({ id: projectId, sandbox: { mode } })
       const card = await board.start('writer', { columnId: board.columns.backlog })
       const { sessionId } = await client.preSessions.start({ projectId, cardId: card.id })
       await eventually(
@@ -154,11 +154,11 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
       )
       return existsSync(fileOf(card, 'notes.txt'))
     }
-    expect([await planned('off'), await planned('server')]).toEqual([true, false])
+    expect([await planned('off'), await planned('inherit')]).toEqual([true, false])
   })
 
   test('runs outside of it if the project disables it, and reports that', async () => {
-    const card = await run(`test -f '${join(board.dataDir, 'config.json')}'`, { walls: 'off' })
+    const card = await run(`test -f '${join(board.dataDir, 'config.json')}'`, { mode: 'off' })
     expect(card.status).toBe('completed')
     expect(await sessionOf(card)).toMatchObject({ sandbox: { kind: 'none', network: 'full' } })
   })
@@ -172,7 +172,7 @@ describe('a server without a sandbox', () => {
   afterAll(() => board.close())
 
   test('starts no agent of a project that requires one, and explains the fix', async () => {
-    await board.client.projects.update({ id: board.projectId, sandbox: { walls: 'require' } })
+    await board.client.projects.update({ id: board.projectId, sandbox: { mode: 'require' } })
     const { id } = await board.start('echo')
     expect(await board.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
     expect(await said(board, id)).toMatch(/--sandbox auto/)
@@ -185,7 +185,7 @@ describe('a server without a sandbox', () => {
     ['caches', { caches: ['~/.ssh'] }],
     ['caches', { caches: ['/etc'] }],
     ['caches', { caches: ['~/../x'] }],
-    ['memoryMb', { memoryMb: 1 }],
+    ['memoryMiB', { memoryMiB: 1 }],
     ['network', { network: 'some' }],
   ])('rejects settings with wrong %s and names the field', async (field, sandbox) => {
     await expect(
@@ -200,14 +200,14 @@ describe('a server without a sandbox', () => {
     await board.client.projects.update({ id: board.projectId, sandbox: { network: 'listed', hosts: ['example.org'] } })
     await board.client.projects.update({ id: board.projectId, sandbox: { minutes: 5 } })
     expect((await board.client.projects.get({ id: board.projectId })).sandbox).toEqual({
-      walls: 'require',
+      mode: 'require',
       network: 'listed',
       hosts: ['example.org'],
       caches: [],
       monitors: 'ask',
-      memoryMb: null,
+      memoryMiB: null,
       processes: null,
-      fileMb: null,
+      fileMiB: null,
       minutes: 5,
     })
   })

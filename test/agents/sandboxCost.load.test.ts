@@ -11,9 +11,9 @@ import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { processIds, readProcessFile, statOf } from '../support/processes/processFiles.ts'
 
 const sides = {
-  off: { walls: 'off' },
-  full: { walls: 'server', network: 'full' },
-  listed: { walls: 'server', network: 'listed' },
+  off: { mode: 'off' },
+  full: { mode: 'inherit', network: 'full' },
+  listed: { mode: 'inherit', network: 'listed' },
 } as const
 type Side = keyof typeof sides
 /** Maximum milliseconds that the sandbox adds to a session on an idle machine. */
@@ -54,7 +54,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
       const found = await board.client.agents.get({ projectId, cardId })
       return found.endedAt === null ? undefined : found
     })
-    const kind = side === 'off' ? 'none' : 'bubblewrap'
+    const kind = side === 'off' ? 'none' : 'bwrap'
     expect(session).toMatchObject({ status: 'completed', sandbox: { kind } })
     return Date.parse(session.endedAt!) - beganAt
   }

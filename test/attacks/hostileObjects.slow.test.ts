@@ -9,7 +9,7 @@ import { findProjectRepository } from '../../src/git/checkoutState.ts'
 import { receiveObjects } from '../../src/worktrees/receiveObjects.ts'
 import { createWorktrees } from '../../src/worktrees/worktrees.ts'
 import { environment, git, openProjects, unrecorded, type TestProject } from '../git/cards.ts'
-import { hasWalls } from '../git/walls.ts'
+import { hasSandbox } from '../git/sandboxSession.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
@@ -77,7 +77,7 @@ describe('a pack with a delta of a few bytes for an object of many gigabytes', (
   })
 })
 
-describe.skipIf(!hasWalls)('a commit whose trees contain each other ten times', () => {
+describe.skipIf(!hasSandbox)('a commit whose trees contain each other ten times', () => {
   test('fails a comparison with the reason, when Git has used the memory that it can use', async () => {
     const worktrees = createWorktrees(createSandbox({ mode: 'auto' }), 256)
     try {

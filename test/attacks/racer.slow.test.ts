@@ -18,7 +18,7 @@ import { syncBranch } from '../../src/worktrees/syncBranch.ts'
 import { updateBranch } from '../../src/worktrees/updateBranch.ts'
 import { commit, git, openProjects, unrecorded, write, type TestCard, type TestProject } from '../git/cards.ts'
 import { deepest, endRace, listContent, race, raceAll } from '../support/sandbox/race.ts'
-import { hasWalls } from '../git/walls.ts'
+import { hasSandbox } from '../git/sandboxSession.ts'
 
 /** How often each operation runs. 140 are more than 2,000 operations. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 7)
@@ -105,7 +105,7 @@ async function repeat(path: string, operation: (round: number) => Promise<unknow
   return said
 }
 
-describe.skipIf(!hasWalls)(
+describe.skipIf(!hasSandbox)(
   'while a sandboxed program swaps files, folders and links at each depth of a worktree',
   () => {
     test.each<[what: string, operation: (raced: Raced, round: number) => Promise<unknown>]>([
@@ -194,7 +194,7 @@ describe.skipIf(!hasWalls)(
   },
 )
 
-describe.skipIf(!hasWalls)(
+describe.skipIf(!hasSandbox)(
   "while a sandboxed program swaps files, folders and links at each depth of a project's folder",
   () => {
     test('a merge into the branch that it has checked out writes nothing outside', async () => {

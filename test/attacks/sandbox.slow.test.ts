@@ -94,7 +94,7 @@ async function attack(sandbox: 'off' | 'require'): Promise<Record<string, boolea
   const victims = await openVictims()
   try {
     const aims = await placeAims(board, victims)
-    await board.client.projects.update({ id: board.projectId, sandbox: { network: 'none', fileMb: 16 } })
+    await board.client.projects.update({ id: board.projectId, sandbox: { network: 'none', fileMiB: 16 } })
     const card = await board.client.cards.create({
       projectId: board.projectId,
       title: 'Attack',

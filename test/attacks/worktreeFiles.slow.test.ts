@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { git, openProjects, write, type TestCard, type TestProject } from '../git/cards.ts'
-import { hasWalls } from '../git/walls.ts'
+import { hasSandbox } from '../git/sandboxSession.ts'
 
 /** Files of the server's account that no worktree holds. */
 const secret = 'a secret of the account'
@@ -45,7 +45,7 @@ const race = (folder: string, name: string, other: string): void => {
 const listOutside = () =>
   readdirSync(join(outside, 'deep')).map(name => [name, readFileSync(join(outside, 'deep', name), 'utf8')])
 
-describe.skipIf(!hasWalls)("filters of the account's configuration", () => {
+describe.skipIf(!hasSandbox)("filters of the account's configuration", () => {
   it('see no file outside of the worktree when the board compares', async () => {
     const file = join(outside, 'deep/file-0')
     const configuration = join(projects.home, '.gitconfig')
@@ -62,7 +62,7 @@ describe.skipIf(!hasWalls)("filters of the account's configuration", () => {
   })
 })
 
-describe.skipIf(!hasWalls)('the files of a worktree', () => {
+describe.skipIf(!hasSandbox)('the files of a worktree', () => {
   it('are compared without content from outside while a folder and a link to another folder swap places', async () => {
     for (let index = 0; index < files; index++) write(worktree, `folder/deep/file-${index}`, 'changed\n')
     symlinkSync(outside, join(worktree, 'link'))

@@ -10,9 +10,9 @@ const pollMs = 20
 const patienceMs = 60_000
 /** Without the sandbox, and in it with either network. */
 const sides = {
-  off: { walls: 'off' },
-  full: { walls: 'server', network: 'full' },
-  listed: { walls: 'server', network: 'listed' },
+  off: { mode: 'off' },
+  full: { mode: 'inherit', network: 'full' },
+  listed: { mode: 'inherit', network: 'listed' },
 } as const
 
 export interface Session {
@@ -68,8 +68,8 @@ export async function measureSessions(
   for (let round = 0; round <= sessionRuns; round++)
     for (const { side, ...project } of round % 2 === 0 ? projects : projects.toReversed()) {
       const { ms, sandbox } = await runTerminalCard(askBoard, project)
-      const isWalled = sandbox?.kind === 'bubblewrap'
-      if (round > 0 && isWalled === (side !== 'off')) note(figures, `session/${side}`, ms)
+      const isSandboxed = sandbox?.kind === 'bwrap'
+      if (round > 0 && isSandboxed === (side !== 'off')) note(figures, `session/${side}`, ms)
     }
 }
 

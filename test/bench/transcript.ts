@@ -24,8 +24,8 @@ export async function measureTranscript(
   const { board, seeded } = servers
   const { projectId, activeColumnId } = seeded.projects[smallest]!
   const askBoard = requestAs(servers)
-  const flood = async (walls: 'server' | 'off', name: string) => {
-    await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { walls } })
+  const flood = async (mode: 'inherit' | 'off', name: string) => {
+    await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { mode } })
     const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {
       projectId: String(projectId),
       columnId: String(activeColumnId),
@@ -44,7 +44,7 @@ export async function measureTranscript(
   }
   for (let run = 0; run < floodRuns; run++) {
     note(figures, 'transcript/idle', quantile(await healthMs(board.port, () => delay(500)), 0.99))
-    note(figures, 'transcript/p99', quantile(await flood('server', 'transcript/rate'), 0.99))
+    note(figures, 'transcript/p99', quantile(await flood('inherit', 'transcript/rate'), 0.99))
     await flood('off', 'transcript/off/rate')
   }
 }

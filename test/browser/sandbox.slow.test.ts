@@ -37,7 +37,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
       network: 'listed',
       hosts: ['example.com'],
       minutes: 60,
-      memoryMb: null,
+      memoryMiB: null,
     })
 
     const { id } = await board.start('asks')

@@ -84,9 +84,9 @@ test('doctor shows the default limits of a session, and whether this machine enf
   const found = (await cli.json<Array<{ check: string; detail: string }>>(['doctor'])).find(
     ({ check }) => check === 'bounds',
   )!
-  expect(bounds.defaults.memoryMb).toBeGreaterThanOrEqual(1024)
+  expect(bounds.defaults.memoryMiB).toBeGreaterThanOrEqual(1024)
   expect(found.detail).toContain(
-    `${bounds.defaults.memoryMb} MB of memory and ${bounds.defaults.processes} processes per session`,
+    `${bounds.defaults.memoryMiB} MB of memory and ${bounds.defaults.processes} processes per session`,
   )
   expect(found.detail).toContain(
     bounds.kind === 'cgroup' ? 'the kernel enforces the limits' : 'this machine cannot enforce the defaults',
@@ -99,6 +99,6 @@ test('doctor reports the sandbox of the server, and who can reach the programs o
   const find = (name: string) => checks.find(({ check }) => check === name)!.detail
   expect(find('sandbox')).toBe(kind === 'none' ? reason : kind)
   expect(find('previews')).toMatch(
-    kind === 'bubblewrap' ? /^only the server reaches/ : /^other accounts of this machine can reach/,
+    kind === 'bwrap' ? /^only the server reaches/ : /^other accounts of this machine can reach/,
   )
 })

@@ -26,9 +26,9 @@ test('the limits of the sandbox are set, and removed by none', async () => {
   const bounds = ['--max-memory', '--max-processes', '--max-file', '--max-time']
   const given = (values: string[]) => bounds.flatMap((name, at) => [name, values[at]!])
   await cli.ok(['projects', 'sandbox', 'web', ...given(['4G', '100', '2G', '2h'])])
-  expect((await project()).sandbox).toMatchObject({ memoryMb: 4096, processes: 100, fileMb: 2048, minutes: 120 })
+  expect((await project()).sandbox).toMatchObject({ memoryMiB: 4096, processes: 100, fileMiB: 2048, minutes: 120 })
   await cli.ok(['projects', 'sandbox', 'web', ...given(['none', 'none', 'none', 'none'])])
-  expect((await project()).sandbox).toMatchObject({ memoryMb: null, processes: null, fileMb: null, minutes: null })
+  expect((await project()).sandbox).toMatchObject({ memoryMiB: null, processes: null, fileMiB: null, minutes: null })
   for (const wrong of [
     ['--max-memory', 'much'],
     ['--max-processes', '0'],

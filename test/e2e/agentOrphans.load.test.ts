@@ -69,15 +69,15 @@ const steps: Record<string, Step> = {
 }
 
 /** Sets whether later agents run in the sandbox, with which network, or without it. Returns the choice. */
-async function raiseWalls(): Promise<string> {
+async function chooseSandbox(): Promise<string> {
   const sandbox = dice.pick([
-    { walls: 'off', network: 'full' },
-    { walls: 'require', network: 'full' },
-    { walls: 'require', network: 'none' },
+    { mode: 'off', network: 'full' },
+    { mode: 'require', network: 'full' },
+    { mode: 'require', network: 'none' },
   ] as const)
   if (!hasBubblewrap) return 'off'
   await board.client.projects.update({ id: projectId, sandbox })
-  return sandbox.walls === 'off' ? 'off' : `walls ${sandbox.network}`
+  return sandbox.mode === 'off' ? 'off' : `mode ${sandbox.network}`
 }
 
 /** Performs a random step and returns its name. */
@@ -183,7 +183,7 @@ test(
     for (let round = 1; round <= rounds; round++) {
       const told: string[] = []
       try {
-        told.push(await raiseWalls())
+        told.push(await chooseSandbox())
         for (let left = dice.between(3, 8); left > 0; left--) {
           told.push(await step())
           await delay(dice.between(0, 400))

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { commit, git, useProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
-import { hasWalls, openSession, type Session } from './walls.ts'
+import { hasSandbox, openSession, type Session } from './sandboxSession.ts'
 
 const projects = useProjects()
 let project: TestProject
@@ -26,7 +26,7 @@ beforeEach(async () => {
   branch = started.branch!
   victim = join(projects.folder, `victim-${count}`)
   mkdirSync(victim)
-  if (hasWalls) session = await openSession(projects.worktrees, place())
+  if (hasSandbox) session = await openSession(projects.worktrees, place())
 })
 
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
@@ -55,7 +55,7 @@ const has = (id: string) => {
   }
 }
 
-describe.runIf(hasWalls)('changes of an agent in its own Git folder', () => {
+describe.runIf(hasSandbox)('changes of an agent in its own Git folder', () => {
   test.each([
     ['is a link to a file', 'rm "$R"; ln -s /etc/hostname "$R"'],
     [

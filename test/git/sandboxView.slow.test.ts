@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { withoutWriting } from '../../src/agents/sessions/wallsBeside.ts'
+import { withoutWriting } from '../../src/agents/sessions/repositoryMounts.ts'
 import { openGitView } from '../../src/worktrees/gitView.ts'
 import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
-import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
+import { fingerprint, hasSandbox, openSession, type Session } from './sandboxSession.ts'
 
 const projects = useProjects()
 let project: TestProject
@@ -32,7 +32,7 @@ const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const change = (name: string, text = name) =>
   session.run(`echo ${text} > ${name}; git add ${name}; git commit -qm 'Add ${name}'; git rev-parse HEAD`)
 
-describe.runIf(hasWalls)('Git in the sandbox', () => {
+describe.runIf(hasSandbox)('Git in the sandbox', () => {
   beforeEach(start)
 
   test('an agent commits, amends, rebases, stashes, branches and packs, and only its own branch is exported, with the same commits', async () => {
@@ -302,7 +302,7 @@ describe.runIf(hasWalls)('Git in the sandbox', () => {
   })
 })
 
-describe.runIf(hasWalls)("Git in a project's own folder", () => {
+describe.runIf(hasSandbox)("Git in a project's own folder", () => {
   const own = () => ({ project: unrecorded(project.path), worktreePath: null, branch: null })
   beforeEach(async () => {
     project = await projects.project()

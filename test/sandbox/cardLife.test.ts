@@ -26,7 +26,7 @@ describe.skipIf(!hasBubblewrap)('a card whose agent runs in the sandbox', () => 
     }
     await answerQuestion()
     const session = await client.agents.get(ref)
-    expect(session).toMatchObject({ status: 'completed', summary: 'Written.', sandbox: { kind: 'bubblewrap' } })
+    expect(session).toMatchObject({ status: 'completed', summary: 'Written.', sandbox: { kind: 'bwrap' } })
     expect(readFileSync(join(worktree, 'allowed.txt'), 'utf8')).toBe('allowed\n')
     expect(existsSync(join(path, 'allowed.txt'))).toBe(false)
     expect(await client.agents.diff(ref)).toMatchObject({

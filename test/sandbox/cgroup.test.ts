@@ -22,7 +22,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
   const base = () => dirname(ownCgroup())
   const groups = () => readdirSync(base()).filter(name => name.startsWith(`board-session-${process.pid}-`))
   const start = async (command: string, settings: Settings = {}): Promise<Card> => {
-    const none = { memoryMb: null, processes: null, fileMb: null, minutes: null }
+    const none = { memoryMiB: null, processes: null, fileMiB: null, minutes: null }
     await board.client.projects.update({ id: board.projectId, sandbox: { ...none, ...settings } })
     return board.client.cards.create({
       projectId: board.projectId,
@@ -45,7 +45,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
         kind: 'cgroup',
         reason: null,
         advice: null,
-        defaults: { memoryMb: expect.any(Number), processes: 2048 },
+        defaults: { memoryMiB: expect.any(Number), processes: 2048 },
       },
     })
     expect(basename(ownCgroup())).toBe('server')
@@ -53,7 +53,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
 
   test('holds all processes of the session, and is deleted with it', async () => {
     const card = await start('(setsid sleep 100 &); touch ready; until [ -e go ]; do sleep 0.05; done', {
-      memoryMb: 300,
+      memoryMiB: 300,
       processes: 40,
     })
     await eventually('its start', () => existsSync(fileOf(card, 'ready')))
@@ -74,8 +74,8 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     const card = await start('touch ready; until [ -e go ]; do sleep 0.05; done')
     await eventually('its start', () => existsSync(fileOf(card, 'ready')))
     const read = (name: string) => readFileSync(join(base(), groups()[0]!, name), 'utf8').trim()
-    const { memoryMb, processes } = bounds.defaults
-    expect(['memory.max', 'pids.max'].map(read)).toEqual([String(memoryMb * 1024 ** 2), String(processes + 4)])
+    const { memoryMiB, processes } = bounds.defaults
+    expect(['memory.max', 'pids.max'].map(read)).toEqual([String(memoryMiB * 1024 ** 2), String(processes + 4)])
     writeFileSync(fileOf(card, 'go'), '')
     await board.untilStatus(card.id, 'completed')
   })
@@ -87,7 +87,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     ],
     ['files in /tmp', 'head -c 300000000 /dev/zero > /tmp/large; sleep 100'],
   ])('ends with the reason memory_limit for %s', async (_, command) => {
-    const card = await run(command, { memoryMb: 200 })
+    const card = await run(command, { memoryMiB: 200 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'memory_limit' })
     expect(await said(card)).toContain('more than 200 MB of memory')
   })
@@ -102,7 +102,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
   })
 
   test('ends with the reason of its program if no limit was reached', async () => {
-    const card = await run('echo "fatal: out of memory" >&2; kill -9 $$', { memoryMb: 200, processes: 20 })
+    const card = await run('echo "fatal: out of memory" >&2; kill -9 $$', { memoryMiB: 200, processes: 20 })
     expect(card).toMatchObject({ status: 'failed', statusReason: 'crashed' })
   })
 
@@ -112,8 +112,8 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
       worktree: { setup: 'head -c 300000000 /dev/zero > /tmp/large', afterRun: 'cat /proc/self/cgroup > after' },
     })
     try {
-      expect(await run('true', { memoryMb: 200 })).toMatchObject({ statusReason: 'memory_limit' })
-      const card = await run('true', { memoryMb: 400 })
+      expect(await run('true', { memoryMiB: 200 })).toMatchObject({ statusReason: 'memory_limit' })
+      const card = await run('true', { memoryMiB: 400 })
       expect(card.status).toBe('completed')
       expect(readFileSync(fileOf(card, 'after'), 'utf8')).toBe('0::/\n')
     } finally {
@@ -132,7 +132,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
         `echo 0 > '${join(base(), 'server/cgroup.procs')}' 2> /dev/null && touch out`,
         'true',
       ].join('; '),
-      { memoryMb: 200 },
+      { memoryMiB: 200 },
     )
     expect(card.status).toBe('completed')
     expect(readFileSync(fileOf(card, 'own'), 'utf8')).toBe('0::/\n')

@@ -179,7 +179,7 @@ describe.runIf(hasBubblewrap())('the network of a sandbox', () => {
   })
 
   test("it is opened inside an agent's sandbox, with limits", async () => {
-    const limits = { memoryMb: 512, processes: null, fileMb: 10, minutes: null }
+    const limits = { memoryMiB: 512, processes: null, fileMiB: 10, minutes: null }
     const argv = ['curl', '-s', 'http://allowed.test/']
     const mounts = await programMounts(argv, { PATH: process.env.PATH ?? '' }, homedir())
     const policy = { home: homedir(), mounts, network: 'listed' as const, limits }

@@ -32,7 +32,7 @@ export interface Figures {
   brokenFrames: number
   bytesOutsideOfFrames: number
   updates: number
-  memoryMb: number
+  memoryMiB: number
 }
 
 /** A server in a separate process with a project of four columns that share the cards. */
@@ -183,7 +183,7 @@ export async function measure({ server, projectId, columnIds }: LoadedBoard, loa
       brokenFrames: broken,
       bytesOutsideOfFrames: outsideOfFrames(terminal),
       updates,
-      memoryMb: memoryOf(terminal.process.pid),
+      memoryMiB: memoryOf(terminal.process.pid),
     }
   } finally {
     terminal.close()

@@ -43,7 +43,7 @@ test.each([
     )
     note('… bytes of a picture', figures.bytesPerFrame, '', { atMost: 1024 })
     note('… of a processor', figures.cpuPercent, '%', { atMost: 60 })
-    note('… memory', figures.memoryMb, 'MB')
+    note('… memory', figures.memoryMiB, 'MB')
   },
   300_000 + rounds * 2000,
 )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findPlace } from '../../src/worktrees/findPlace.ts'
 import { openProjects, write, unrecorded, type TestProject } from '../git/cards.ts'
-import { hasWalls } from '../git/walls.ts'
+import { hasSandbox } from '../git/sandboxSession.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
@@ -21,7 +21,7 @@ const patch = async (send: (bytes: Buffer) => Promise<void>) =>
     send,
   )
 
-describe.skipIf(!hasWalls)('the process of a worktree', () => {
+describe.skipIf(!hasSandbox)('the process of a worktree', () => {
   it('reports the failure of the receiver, and serves the next operation', async () => {
     const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
     await expect(patch(() => Promise.reject(full))).rejects.toBe(full)

@@ -6,8 +6,8 @@ import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.ts
 import { Await } from '../ui/Page.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-const walls = [
-  ['server', 'Default of the server'],
+const modes = [
+  ['inherit', 'Default of the server'],
   ['require', 'Required: agents start only in a sandbox'],
   ['off', 'None'],
 ] as const
@@ -21,20 +21,20 @@ const monitorChoices = [
   ['allow', 'Immediately'],
 ] as const
 const bounds = [
-  ['memoryMb', 'Memory per session, in MB'],
+  ['memoryMiB', 'Memory per session, in MB'],
   ['processes', 'Processes per session'],
-  ['fileMb', 'Size per written file, in MB'],
+  ['fileMiB', 'Size per written file, in MB'],
   ['minutes', 'Time per session, in minutes'],
 ] as const
 
 type Settings = SectionProps['project']['sandbox']
 type Values = Record<'hosts' | 'caches' | (typeof bounds)[number][0], string> &
-  Pick<Settings, 'walls' | 'network' | 'monitors'>
+  Pick<Settings, 'mode' | 'network' | 'monitors'>
 
 /** A project's settings as a form has them. */
-const fieldsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }: Settings) =>
+const fieldsOf = ({ mode, network, hosts, caches, monitors, ...limits }: Settings) =>
   ({
-    walls: kind,
+    mode,
     network,
     hosts: hosts.join('\n'),
     caches: caches.join('\n'),
@@ -42,8 +42,8 @@ const fieldsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }: 
     ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === null ? '' : String(limits[name])])),
   }) as Values
 
-const settingsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }: Values) => ({
-  walls: kind,
+const settingsOf = ({ mode, network, hosts, caches, monitors, ...limits }: Values) => ({
+  mode,
   network,
   hosts: linesOf(hosts),
   caches: linesOf(caches),
@@ -63,7 +63,7 @@ export function Sandbox({ project, onChange }: SectionProps) {
       <h3>Sandbox</h3>
       <ServerSandbox />
       <Form submit="Save sandbox" onSubmit={save}>
-        <Choice label="Sandbox" options={walls} {...bind('walls')} field="sandbox.walls" />
+        <Choice label="Sandbox" options={modes} {...bind('mode')} field="sandbox.mode" />
         <Choice label="Network" options={networks} {...bind('network')} field="sandbox.network" />
         {values.network === 'listed' && (
           <TextArea
@@ -120,7 +120,7 @@ function ServerSandbox() {
           {kind !== 'none' && (
             <p className="hint">
               {kept.kind === 'cgroup'
-                ? `The kernel enforces the memory and processes of each session, by default ${kept.defaults.memoryMb} MB and ${kept.defaults.processes} processes.`
+                ? `The kernel enforces the memory and processes of each session, by default ${kept.defaults.memoryMiB} MB and ${kept.defaults.processes} processes.`
                 : inOneLine(
                     'The server counts memory and processes of sessions every second.',
                     kept.reason,

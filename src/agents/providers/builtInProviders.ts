@@ -23,7 +23,7 @@ import {
   type TelemetryOff,
 } from './telemetryOff.ts'
 import { triedVersions } from './triedVersions.ts'
-import { codexWalled, type WalledAgent } from './walledAgent.ts'
+import { codexSandboxOverride, type SandboxOverride } from './sandboxOverride.ts'
 import { codexFailedTurn, copilotFailedTurn } from './failedTurns.ts'
 
 /** A kind of agent: how to start it, and how to pass it a credential. */
@@ -52,7 +52,7 @@ export interface AgentProvider {
   /** Folders in `state` that contain only conversations. The sandbox replaces them with separate folders for each project. */
   conversations: readonly string[]
   /** Undefined for an agent that has no sandbox of its own. */
-  walled?: WalledAgent
+  sandboxOverride?: SandboxOverride
   /** Ids of authentication methods that use its environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
@@ -162,7 +162,7 @@ export const builtIn: readonly AgentProvider[] = [
     // In the mode `agent`, a second model answers the questions instead of a user.
     modes: { work: ['workspace-write', 'agent', 'auto'], plan: ['read-only'] },
     state: ['.codex'],
-    walled: codexWalled,
+    sandboxOverride: codexSandboxOverride,
     failedTurn: codexFailedTurn,
     telemetryOff: codexTelemetryOff,
   }),

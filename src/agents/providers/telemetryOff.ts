@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
-import { codexWalled, codexWalledSettings } from './walledAgent.ts'
+import { codexSandboxOverride, codexSandboxSettings } from './sandboxOverride.ts'
 
 /**
  * How to disable an agent's telemetry and other requests that do not go to its model, without changing the account's settings.
@@ -48,7 +48,7 @@ const codexSettings = [
  */
 export const codexTelemetryOff: TelemetryOff = {
   file: {
-    variable: codexWalled.wrapper,
+    variable: codexSandboxOverride.wrapper,
     name: 'codex.cjs',
     content: `#!/bin/sh
 ':' //; exec '${process.execPath}' "$0" "$@"
@@ -58,10 +58,10 @@ const { createRequire } = require('node:module')
 const { isAbsolute } = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { promisify } = require('node:util')
-const walled = ${Object.keys(codexWalled.env)
+const sandboxOverride = ${Object.keys(codexSandboxOverride.env)
       .map(name => `process.env.${name}`)
-      .join(' && ')} ? ${JSON.stringify(codexWalledSettings)} : []
-const settings = [...${JSON.stringify(codexSettings)}, ...walled].flatMap(each => ['-c', each])
+      .join(' && ')} ? ${JSON.stringify(codexSandboxSettings)} : []
+const settings = [...${JSON.stringify(codexSettings)}, ...sandboxOverride].flatMap(each => ['-c', each])
 const args = [...settings, ...process.argv.slice(2)]
 const psWords = () => promisify(execFile)('ps', ['-o', 'args=', '-p', String(process.ppid)]).then(({ stdout }) => stdout.trim().split(' '))
 const adapterWords = () => readFile('/proc/' + process.ppid + '/cmdline', 'utf8').then(words => words.split('\\0'), psWords)
@@ -133,7 +133,7 @@ export async function switchTelemetryOff(
     return path
   }
   const isDecided = file && (given[file.variable] !== undefined || (await isThere(file.unless)))
-  const fits = file && !(process.platform === 'win32' && file.variable === codexWalled.wrapper)
+  const fits = file && !(process.platform === 'win32' && file.variable === codexSandboxOverride.wrapper)
   return {
     ...env,
     ...(file && fits && !isDecided && { [file.variable]: await write(file.name, file.content) }),

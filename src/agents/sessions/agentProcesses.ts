@@ -3,12 +3,12 @@ import type { Log } from '../../config/log.ts'
 import type { Child, ProcessTrees, ProcessUsage } from '../../process/spawn.ts'
 import type { AgentCommand } from '../link/agentLink.ts'
 import { RunStopped } from './sessionEndings.ts'
-import type { Walls } from './walls.ts'
+import type { RunSandbox } from './runSandbox.ts'
 
 /** The process trees of one run. The database records each tree until it has ended. */
 export interface AgentProcesses {
   /** Starts processes, in the sandbox if there is one. @throws RunStopped once the run is stopped */
-  spawner(kind: 'agent' | 'terminal', walls: Walls | null): (command: AgentCommand) => Promise<Child<Writable>>
+  spawner(kind: 'agent' | 'terminal', sandbox: RunSandbox | null): (command: AgentCommand) => Promise<Child<Writable>>
   /** The total resource usage of the run's processes. */
   usage(): Promise<ProcessUsage>
   /** Ends every started process tree: sends a termination signal, then kills after `graceMs`. */
@@ -23,9 +23,9 @@ export function createAgentProcesses(
   const children: Child[] = []
   return {
     spawner:
-      (kind, walls) =>
+      (kind, sandbox) =>
       async ({ argv, cwd, env }) => {
-        const wrapped = walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }
+        const wrapped = sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }
         if (stopped.aborted) throw new RunStopped()
         const child = await processTrees.spawn({
           ...wrapped,
@@ -33,8 +33,8 @@ export function createAgentProcesses(
           env,
           stdin: 'pipe',
           kind,
-          hasNamespace: walls?.hasNamespace ?? false,
-          withChannel: walls?.attach,
+          hasNamespace: sandbox?.hasNamespace ?? false,
+          withChannel: sandbox?.attach,
         })
         children.push(child)
         return child

@@ -25,10 +25,10 @@ export function watchLimits(
   processes: Pick<AgentProcesses, 'usage'> & { terminate(graceMs: number): Promise<unknown> },
   { what = 'The session', cgroup }: { what?: string; cgroup?: Pick<SessionCgroup, 'reached' | 'limits'> | null } = {},
 ): LimitWatch {
-  const { memoryMb, processes: maxProcesses } = cgroup?.limits ?? limits
+  const { memoryMiB, processes: maxProcesses } = cgroup?.limits ?? limits
   const { minutes } = limits
   // If the control group reports the event itself, a program's output is not evidence.
-  const guessed = cgroup ? { ...limits, memoryMb: null, processes: null } : limits
+  const guessed = cgroup ? { ...limits, memoryMiB: null, processes: null } : limits
   let failure: AgentFailure | undefined
   let timer: NodeJS.Timeout | undefined
   const fail = (found: AgentFailure) => {
@@ -39,11 +39,11 @@ export function watchLimits(
   }
   const count = async () => {
     const used = await processes.usage()
-    if (memoryMb !== null && used.memoryBytes > memoryMb * mebibyte) return 'memory_limit'
+    if (memoryMiB !== null && used.memoryBytes > memoryMiB * mebibyte) return 'memory_limit'
     return maxProcesses !== null && used.processes > maxProcesses ? 'process_limit' : undefined
   }
   const sentences = {
-    memory_limit: `${what} used more than ${memoryMb} MB of memory.`,
+    memory_limit: `${what} used more than ${memoryMiB} MB of memory.`,
     process_limit: `${what} started more than ${maxProcesses} processes.`,
   }
   const failureOf = (reached: keyof typeof sentences | undefined) =>
@@ -61,7 +61,7 @@ export function watchLimits(
       pauseMs,
     ).unref()
   }
-  if (memoryMb !== null || maxProcesses !== null) repeat()
+  if (memoryMiB !== null || maxProcesses !== null) repeat()
   const deadline =
     minutes === null
       ? undefined
@@ -87,7 +87,7 @@ const signs = {
 } as const
 
 function limitReached(
-  { fileMb, memoryMb, processes }: SandboxLimits,
+  { fileMiB, memoryMiB, processes }: SandboxLimits,
   error: unknown,
   stderrTail: string,
 ): AgentFailure | undefined {
@@ -95,8 +95,8 @@ function limitReached(
   const said = (reason: keyof typeof signs) => signs[reason].test(error.message + stderrTail)
   const failed = (reason: keyof typeof signs, limit: string) =>
     new AgentFailure(reason, `The project allows a session ${limit}. ${error.message}`, error).after(error.usage)
-  if (fileMb !== null && said('file_limit')) return failed('file_limit', `files of at most ${fileMb} MB`)
-  if (memoryMb !== null && said('memory_limit')) return failed('memory_limit', `at most ${memoryMb} MB of memory`)
+  if (fileMiB !== null && said('file_limit')) return failed('file_limit', `files of at most ${fileMiB} MB`)
+  if (memoryMiB !== null && said('memory_limit')) return failed('memory_limit', `at most ${memoryMiB} MB of memory`)
   if (processes !== null && said('process_limit')) return failed('process_limit', `at most ${processes} processes`)
   return undefined
 }

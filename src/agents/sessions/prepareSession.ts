@@ -35,14 +35,14 @@ import { refusalAsLaunchFailure, networkParts, foldersOf } from './projectComman
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
 import { tellOfRepositories } from './repositoriesBeside.ts'
-import type { WalledPlace } from './sessionPolicy.ts'
-import { raiseWalls, type Walls } from './walls.ts'
+import type { SandboxPlace } from './sessionPolicy.ts'
+import { openRunSandbox, type RunSandbox } from './runSandbox.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {
   launch: AgentLaunch
   /** The sandbox of the agent. Null if there is none. */
-  walls: Walls | null
+  sandbox: RunSandbox | null
   limits: SandboxLimits
   /** The commands that the project runs around the session. Null for a session that only talks. */
   commands: SessionCommands | null
@@ -87,24 +87,24 @@ export async function prepareSession(
   })
   const filesFolder = await makeFilesFolder(prepared.env.TMPDIR!)
   const launch = { ...prepared, env: { ...prepared.env, ...workplace.variables }, filesFolder }
-  const walls = await raiseSessionWalls(
+  const sandbox = await openSessionSandbox(
     dependencies,
     { session, project, ...workplace, chosen, credential },
     launch,
     onAsked,
   )
   const commands = isWork(session)
-    ? await prepareCommands(dependencies, project, common, workplace, walls).catch(async (error: unknown) => {
-        await walls?.close()
+    ? await prepareCommands(dependencies, project, common, workplace, sandbox).catch(async (error: unknown) => {
+        await sandbox?.close()
         throw error
       })
     : null
   return {
-    launch: walls?.inside(launch) ?? launch,
-    walls,
+    launch: sandbox?.inside(launch) ?? launch,
+    sandbox,
     limits: sandboxOf(project),
     commands,
-    remark: [workplace.remark, ...(walls?.remarks ?? [])].filter(Boolean).join('\n') || null,
+    remark: [workplace.remark, ...(sandbox?.remarks ?? [])].filter(Boolean).join('\n') || null,
     about: tellOfRepositories(workplace.place),
   }
 }
@@ -131,7 +131,7 @@ async function takeCredential(
 
 const isWork = ({ purpose }: SessionRow): boolean => purpose === 'work' || purpose === 'terminal'
 
-async function raiseSessionWalls(
+async function openSessionSandbox(
   dependencies: RunDependencies,
   about: {
     session: SessionRow
@@ -142,18 +142,18 @@ async function raiseSessionWalls(
   },
   launch: AgentLaunch,
   onAsked: (asked: AskedHost) => void,
-): Promise<Walls | null> {
+): Promise<RunSandbox | null> {
   const { config, sandbox } = dependencies
   const { session, project, place, chosen, credential } = about
   const provider = chosen?.provider ?? null
-  return raiseWalls(
+  return openRunSandbox(
     sandbox,
     sandboxOf(project),
     launch,
     {
       ...foldersOf(dependencies, project, place),
       openState: () => openState(provider, credential, launch),
-      walled: provider?.walled,
+      sandboxOverride: provider?.sandboxOverride,
       isReadOnly: session.purpose === 'pre',
       models: modelsOf(config, provider, credential, launch),
     },
@@ -169,7 +169,7 @@ function modelsOf(
   provider: AgentProvider | null,
   credential: AgentCredential | null,
   { env }: AgentLaunch,
-): WalledPlace['models'] {
+): SandboxPlace['models'] {
   if (!provider) return { hosts: [], endpoints: [] }
   const urls = Object.entries(env).flatMap(([name, value]) =>
     baseUrlVariable.test(name) && /^https?:/.test(value) ? [value] : [],

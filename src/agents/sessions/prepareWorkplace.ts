@@ -18,7 +18,7 @@ import { refusalAsLaunchFailure, commandLaunch } from './projectCommands.ts'
 import { workplaceVariables } from './workplaceVariables.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
-import type { Walls } from './walls.ts'
+import type { RunSandbox } from './runSandbox.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
 /** The folder where a session works, with the project's preparation of it. */
@@ -103,11 +103,11 @@ export async function prepareCommands(
   project: ProjectRow,
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
   { place, settings, variables, setUpMark: mark }: PreparedWorkplace,
-  walls: Walls | null,
+  sandbox: RunSandbox | null,
 ): Promise<SessionCommands> {
   const launch = await commandLaunch(common, variables)
   return {
-    launch: walls?.inside(launch) ?? launch,
+    launch: sandbox?.inside(launch) ?? launch,
     settings,
     setUpMark: mark,
     describeEmptySubmodules: () => describeEmptySubmodules(worktrees, project, place),

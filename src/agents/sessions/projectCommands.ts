@@ -11,7 +11,7 @@ import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { workplaceVariables } from './workplaceVariables.ts'
-import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
+import { openRunSandbox, type NetworkParts, type RunSandbox } from './runSandbox.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
 /** The dependencies of a project command, in addition to its place. */
@@ -30,9 +30,9 @@ export interface CommandSite {
   /** Whether users can reach the ports of a command that has its own network. */
   isServed: boolean
 }
-export interface WalledCommand {
+export interface SandboxedCommand {
   launch: AgentLaunch
-  walls: Walls | null
+  sandbox: RunSandbox | null
 }
 
 /**
@@ -42,8 +42,8 @@ export interface WalledCommand {
 export async function prepareCommand(
   dependencies: CommandDependencies,
   { project, cardId, place, ports, isServed }: CommandSite,
-): Promise<WalledCommand> {
-  const { config, url, sandbox } = dependencies
+): Promise<SandboxedCommand> {
+  const { config, url } = dependencies
   const launch = await commandLaunch(
     {
       cwd: place.cwd,
@@ -53,20 +53,20 @@ export async function prepareCommand(
     },
     { ...portVariables(ports), ...(await workplaceVariables(project, place)) },
   )
-  const walls = await raiseWalls(
-    sandbox,
+  const sandbox = await openRunSandbox(
+    dependencies.sandbox,
     sandboxOf(project),
     launch,
     {
       ...foldersOf(dependencies, project, place),
       openState: async () => [],
-      walled: undefined,
+      sandboxOverride: undefined,
       isReadOnly: false,
       models: { hosts: [], endpoints: [] },
     },
     { ...networkParts(dependencies, project.id), ...(isServed && { served: ports }) },
   )
-  return { launch: walls?.inside(launch) ?? launch, walls }
+  return { launch: sandbox?.inside(launch) ?? launch, sandbox }
 }
 
 /** The environment of a project's commands. It contains neither the agent's credential nor its token. */

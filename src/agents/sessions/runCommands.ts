@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
 import type { AgentProcesses } from './agentProcesses.ts'
-import type { Walls } from './walls.ts'
+import type { RunSandbox } from './runSandbox.ts'
 import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './worktreeCommands.ts'
 
 /** The commands of a project around one session. */
@@ -16,7 +16,7 @@ export interface SessionCommands extends CommandPlace {
 export class RunCommands {
   readonly #processes: Pick<AgentProcesses, 'spawner'>
   #hasBegun = false
-  #run: { commands: SessionCommands; walls: Walls | null; update: AgentListener['update'] } | undefined
+  #run: { commands: SessionCommands; sandbox: RunSandbox | null; update: AgentListener['update'] } | undefined
 
   constructor(processes: Pick<AgentProcesses, 'spawner'>) {
     this.#processes = processes
@@ -29,11 +29,11 @@ export class RunCommands {
    */
   async before(
     commands: SessionCommands | null,
-    walls: Walls | null,
+    sandbox: RunSandbox | null,
     update: AgentListener['update'],
   ): Promise<string | null> {
     if (!commands) return null
-    this.#run = { commands, walls, update }
+    this.#run = { commands, sandbox, update }
     const { setUpMark } = commands
     const isNew = setUpMark !== null && !(await stat(setUpMark).catch(() => undefined))
     if (isNew) {
@@ -55,7 +55,7 @@ export class RunCommands {
 
   async #command(which: WorktreeCommand): Promise<void> {
     if (!this.#run) return
-    const { commands, walls, update } = this.#run
-    await runWorktreeCommand(which, { ...commands, spawn: this.#processes.spawner('agent', walls), update })
+    const { commands, sandbox, update } = this.#run
+    await runWorktreeCommand(which, { ...commands, spawn: this.#processes.spawner('agent', sandbox), update })
   }
 }

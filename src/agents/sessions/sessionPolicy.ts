@@ -10,11 +10,11 @@ import type { SandboxPolicy } from '../../sandbox/policy.ts'
 import type { GitView } from '../../worktrees/gitView.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { settingsFolder } from '../providers/telemetryOff.ts'
-import type { WalledAgent } from '../providers/walledAgent.ts'
-import { asPlain, openRepository, withoutWriting, type WalledRepository } from './wallsBeside.ts'
+import type { SandboxOverride } from '../providers/sandboxOverride.ts'
+import { asPlain, openRepository, withoutWriting, type SandboxRepository } from './repositoryMounts.ts'
 
 /** The folders of a session, and the server's files that it can access. */
-export interface WalledPlace {
+export interface SandboxPlace {
   dataDir: string
   /** Folders that contain worktrees outside of the project. */
   worktreeRoots: readonly string[]
@@ -27,11 +27,11 @@ export interface WalledPlace {
    */
   openGit: (() => Promise<GitView>) | null
   /** The project's other repositories. */
-  beside?: readonly WalledRepository[]
+  beside?: readonly SandboxRepository[]
   /** Prepares the folders and files of the account's home that the agent can change: its sign-in and its state. */
   openState: () => Promise<readonly Mount[]>
   /** How the agent works without its own sandbox. */
-  walled: WalledAgent | undefined
+  sandboxOverride: SandboxOverride | undefined
   /** Whether the session has read-only access to its working folder. */
   isReadOnly: boolean
   /** The hosts of the agent's model, and the addresses of models that the operator chose. */
@@ -42,7 +42,7 @@ export interface WalledPlace {
 export async function prepareSessionPolicy(
   { network, caches, ...limits }: SandboxSettings,
   launch: AgentLaunch,
-  place: WalledPlace,
+  place: SandboxPlace,
   views: GitView[],
 ): Promise<SandboxPolicy> {
   const { projectPath, worktreePath } = place
@@ -111,13 +111,13 @@ async function opening(open: () => Promise<GitView>, views: GitView[]): Promise<
 
 const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
 
-const isReading = ({ choice }: AgentLaunch, { isReadOnly, walled }: WalledPlace): boolean =>
-  isReadOnly || (walled !== undefined && choice?.mode === walled.readOnlyMode)
+const isReading = ({ choice }: AgentLaunch, { isReadOnly, sandboxOverride }: SandboxPlace): boolean =>
+  isReadOnly || (sandboxOverride !== undefined && choice?.mode === sandboxOverride.readOnlyMode)
 
 /** The mounts of the session's working folder, including its view of Git. */
 async function workMounts(
   { cwd }: AgentLaunch,
-  { worktreePath }: WalledPlace,
+  { worktreePath }: SandboxPlace,
   gitMounts: readonly Mount[],
   changesNothing: boolean,
 ): Promise<{ realWork: string; work: Mount[] }> {

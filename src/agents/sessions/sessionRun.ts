@@ -22,7 +22,7 @@ import { CancelledByAgent, endingOf, limitEndOf, RunStopped } from './sessionEnd
 import { LateUpdates } from './lateUpdates.ts'
 import { watchLimits, type LimitWatch } from './limitWatch.ts'
 import { RunCommands } from './runCommands.ts'
-import { RunWalls } from './runWalls.ts'
+import { RunSandboxRecorder } from './runSandboxRecorder.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
 import { startOrBeginAnew } from './startOrBeginAnew.ts'
@@ -59,7 +59,7 @@ export class SessionRun {
   readonly #record: SessionRecord
   readonly #processes: AgentProcesses
   readonly #commands: RunCommands
-  readonly #walls: RunWalls
+  readonly #sandbox: RunSandboxRecorder
   readonly #silence: SilenceWatch
   #promptFiles: PromptFiles | undefined
   #limits: LimitWatch | undefined
@@ -72,7 +72,7 @@ export class SessionRun {
     this.#record = new SessionRecord(dependencies, id, this.#stopped.signal)
     this.#processes = createAgentProcesses(dependencies, id, this.#stopped.signal)
     this.#commands = new RunCommands(this.#processes)
-    this.#walls = new RunWalls(this.#record, dependencies.log)
+    this.#sandbox = new RunSandboxRecorder(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
     this.questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state, purpose)
     this.over = this.#run()
@@ -113,22 +113,22 @@ export class SessionRun {
   async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
     this.hasBegun = true
-    const { launch, walls, limits, commands, remark, about } = await prepareSession(
+    const { launch, sandbox, limits, commands, remark, about } = await prepareSession(
       this.#dependencies,
       this.#record,
       session,
-      asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
+      asked => asked.isAllowed || this.#sandbox.noteRefused(session.projectId, asked),
     )
     this.ownFolder = launch.ownFolder
-    await this.#walls.use(walls)
-    this.#limits = watchLimits(limits, this.#processes, { cgroup: walls?.cgroup })
+    await this.#sandbox.use(sandbox)
+    this.#limits = watchLimits(limits, this.#processes, { cgroup: sandbox?.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
     this.#enter({ phase: 'opening', transcript })
-    const note = await this.#commands.before(commands, walls, update => transcript.add(update))
+    const note = await this.#commands.before(commands, sandbox, update => transcript.add(update))
     this.#requireNotStopped()
-    const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
+    const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', sandbox)
     const { link, started } = await startOrBeginAnew(
       () => openAgent(launch, this.#listener(transcript), spawn),
       link => this.#enter({ phase: 'opening', transcript, link }),
@@ -169,7 +169,7 @@ export class SessionRun {
       this.late.turnEnded()
       this.#silence.end()
       await transcript.flush()
-      await this.#walls.takeCommits()
+      await this.#sandbox.takeCommits()
       this.#record.messagesAnswered()
       await this.#record.usage.endTurn(usage)
       this.#progressed = true
@@ -207,7 +207,7 @@ export class SessionRun {
   async #runAfter(): Promise<void> {
     await this.#commands.after()
     await this.#state.transcript?.flush()
-    await this.#walls.takeCommits()
+    await this.#sandbox.takeCommits()
   }
 
   async #answerSideQuestion({ text, resolve, reject }: SideQuestion): Promise<void> {
@@ -251,10 +251,10 @@ export class SessionRun {
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
     await this.#record.usage.close()
-    await this.#walls.lower()
+    await this.#sandbox.lower()
     await this.#promptFiles?.remove()
-    await this.#walls.takeCommits()
-    await this.#walls.note()
+    await this.#sandbox.takeCommits()
+    await this.#sandbox.note()
     // Both fail if the session was deleted or the server stops.
     await transcript?.settle().catch(() => {})
     await this.#record.writeAftermath(() => this.#lastMessage.text()).catch(() => {})

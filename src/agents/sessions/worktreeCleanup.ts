@@ -21,26 +21,26 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
   const children = new Set<Child>()
   let at: (Pick<CommandDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
   const perform = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
-    const { launch, walls } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
+    const { launch, sandbox } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
     await runWorktreeCommand('cleanup', {
       launch,
       settings,
       update: () => {},
       spawn: async ({ argv, cwd, env }) => {
         const child = await processTrees.spawn({
-          ...(walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }),
+          ...(sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }),
           cwd,
           env,
           stdin: 'pipe',
           kind: 'cleanup',
-          hasNamespace: walls?.hasNamespace ?? false,
-          withChannel: walls?.attach,
+          hasNamespace: sandbox?.hasNamespace ?? false,
+          withChannel: sandbox?.attach,
         })
         children.add(child)
         void child.exited.then(() => children.delete(child))
         return child
       },
-    }).finally(() => walls?.close())
+    }).finally(() => sandbox?.close())
   }
   return {
     run: async cleanup => {

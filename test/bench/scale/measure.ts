@@ -150,7 +150,7 @@ async function measureDeliveries(pair: Pair): Promise<Pick<Measured, 'delivery' 
 async function measurePieces(pair: Pair): Promise<Cost> {
   const askBoard = requestAs(pair)
   const { projectId, activeColumnId } = pair.seeded.projects[cards]!
-  await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { walls: 'off' } })
+  await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { mode: 'off' } })
   const cost = await spent(pair, async () => {
     const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {
       projectId: String(projectId),

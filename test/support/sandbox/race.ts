@@ -12,8 +12,19 @@ const racers: ChildProcess[] = []
 /** Swaps a name with another one as a sandboxed program, until `endRace`. */
 export async function race(root: string, folder: string, name: string, other: string): Promise<void> {
   const program = join(import.meta.dirname, '../../fixtures/attacks/exchange.pl')
-  const walls = ['--ro-bind', '/', '/', '--dev', '/dev', '--bind', root, root, '--unshare-pid', '--die-with-parent']
-  const command = ['bwrap', ...walls, 'perl', program, folder, name, other]
+  const bwrapArguments = [
+    '--ro-bind',
+    '/',
+    '/',
+    '--dev',
+    '/dev',
+    '--bind',
+    root,
+    root,
+    '--unshare-pid',
+    '--die-with-parent',
+  ]
+  const command = ['bwrap', ...bwrapArguments, 'perl', program, folder, name, other]
   const racer = spawn('nice', ['-n', '5', ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
   racers.push(racer)
   await once(racer.stdout, 'data')

@@ -8,7 +8,7 @@ import { environment } from './cards.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
 import type { Worktrees } from '../../src/worktrees/worktrees.ts'
 
-const walls =
+const bwrapArguments =
   '--unshare-user --unshare-pid --die-with-parent --cap-drop ALL --disable-userns --ro-bind / / --dev /dev --ro-bind-try /dev/shm /dev/shm'.split(
     ' ',
   )
@@ -18,8 +18,8 @@ const asArguments = ({ kind, source, target }: Mount) =>
     : [kind === 'rw' ? '--bind' : '--ro-bind', source ?? target, target]
 
 /** Whether bubblewrap works on this machine. */
-export const hasWalls = spawnSync('bwrap', [...walls, 'true']).status === 0
-if (!hasWalls) reportSkipped('Git in the sandbox', 'bubblewrap does not work here')
+export const hasSandbox = spawnSync('bwrap', [...bwrapArguments, 'true']).status === 0
+if (!hasSandbox) reportSkipped('Git in the sandbox', 'bubblewrap does not work here')
 
 /** A session in the sandbox: the actions of an agent's shell. */
 export interface Session {
@@ -36,7 +36,7 @@ export async function openSession(worktrees: Worktrees, place: GitPlace): Promis
   const attempt = (script: string) => {
     const { status, stdout, stderr } = spawnSync(
       'bwrap',
-      [...walls, ...view.mounts.flatMap(asArguments), '--chdir', folder, 'sh', '-c', script],
+      [...bwrapArguments, ...view.mounts.flatMap(asArguments), '--chdir', folder, 'sh', '-c', script],
       { env: environment, encoding: 'utf8' },
     )
     return { status, output: (stdout + stderr).trim() }

@@ -1,5 +1,5 @@
 /** How an agent that has its own sandbox works inside the board's sandbox, where its own sandbox fails. */
-export interface WalledAgent {
+export interface SandboxOverride {
   /**
    * The variable that points to the board's wrapper for the agent's program. If the account sets this variable, the agent cannot
    * run in the board's sandbox.
@@ -18,13 +18,13 @@ export interface WalledAgent {
  * A permission profile that allows everything needs no sandbox and still asks the user. Codex's own full-access mode does not
  * ask.
  */
-export const codexWalledSettings = [
+export const codexSandboxSettings = [
   'default_permissions="board"',
   'permissions={board={description="Within the sandbox of the board",filesystem={":root"="write"},network={enabled=true}}}',
 ]
-export const codexWalled: WalledAgent = {
+export const codexSandboxOverride: SandboxOverride = {
   wrapper: 'CODEX_PATH',
-  env: { BOARD_CODEX_WALLED: '1' },
+  env: { BOARD_CODEX_SANDBOXED: '1' },
   mode: 'permission-profile:board',
   replaced: ['workspace-write', 'agent', 'auto', 'read-only'],
   readOnlyMode: 'read-only',

@@ -5,7 +5,7 @@ import type { BranchSync } from '../../worktrees/syncBranch.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 
 /** A repository of the project other than the one that a session works in. */
-export interface WalledRepository {
+export interface SandboxRepository {
   /** The repository's own folder, which can be read. */
   path: string
   /**
@@ -21,7 +21,7 @@ export interface OpenedRepository {
 }
 
 export async function openRepository(
-  { path, worktree }: WalledRepository,
+  { path, worktree }: SandboxRepository,
   isReadOnly: boolean,
   open: (openGit: () => Promise<GitView>) => Promise<GitView>,
 ): Promise<OpenedRepository> {

@@ -12,12 +12,12 @@ import {
 } from '../../sandbox/network/sandboxNetwork.ts'
 import type { SessionCgroup } from '../../sandbox/cgroup.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
-import { prepareSessionPolicy, type WalledPlace } from './sessionPolicy.ts'
-import { takeAll } from './wallsBeside.ts'
+import { prepareSessionPolicy, type SandboxPlace } from './sessionPolicy.ts'
+import { takeAll } from './repositoryMounts.ts'
 import { asLaunchFailure } from '../link/exitFailures.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { settingsFolder } from '../providers/telemetryOff.ts'
-import type { WalledAgent } from '../providers/walledAgent.ts'
+import type { SandboxOverride } from '../providers/sandboxOverride.ts'
 
 /** The dependencies of a session's restricted network on the server. */
 export type NetworkParts = Pick<
@@ -26,7 +26,7 @@ export type NetworkParts = Pick<
 >
 
 /** The sandbox around one session. */
-export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
+export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
   /** Returns a launch with the paths inside the sandbox. */
   inside(launch: AgentLaunch): AgentLaunch
   /** Takes over the listeners inside for the server. Undefined with the machine's own network. */
@@ -65,30 +65,30 @@ const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
  * Opens the sandbox for a session. Null if it has none. `launch.env` is changed to the values inside.
  * @throws AgentFailure launch_failed if a sandbox is required, or if the folders conflict with it
  */
-export async function raiseWalls(
+export async function openRunSandbox(
   sandbox: Sandbox,
   settings: SandboxSettings,
   launch: AgentLaunch,
-  place: WalledPlace,
+  place: SandboxPlace,
   parts?: NetworkParts,
-): Promise<Walls | null> {
+): Promise<RunSandbox | null> {
   const { mode, kind, reason, advice } = await sandbox.status()
-  if (settings.walls === 'off' && mode !== 'require') return null
+  if (settings.mode === 'off' && mode !== 'require') return null
   if (kind === 'none') {
-    if (mode !== 'require' && settings.walls !== 'require') return null
+    if (mode !== 'require' && settings.mode !== 'require') return null
     throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
   }
-  if (place.walled && !isWrapped(launch, place.walled, place.dataDir)) {
-    if (mode !== 'require' && settings.walls !== 'require') return null
+  if (place.sandboxOverride && !isWrapped(launch, place.sandboxOverride, place.dataDir)) {
+    if (mode !== 'require' && settings.mode !== 'require') return null
     throw new AgentFailure(
       'launch_failed',
-      `The sandbox of this agent does not work inside the sandbox of the board, and ${place.walled.wrapper} prevents the board from disabling it. Start the server without this variable, or do not require the sandbox for this project.`,
+      `The sandbox of this agent does not work inside the sandbox of the board, and ${place.sandboxOverride.wrapper} prevents the board from disabling it. Start the server without this variable, or do not require the sandbox for this project.`,
     )
   }
-  const hasNamespace = kind === 'bubblewrap'
+  const hasNamespace = kind === 'bwrap'
   if (!hasNamespace) requireFullNetwork(settings, kind)
   const cgroup = await sandbox.openCgroup(settings)
-  const held = cgroup ? { ...settings, memoryMb: null, processes: null } : settings
+  const held = cgroup ? { ...settings, memoryMiB: null, processes: null } : settings
   const views: GitView[] = []
   const closeViews = () => Promise.all(views.map(view => view.close()))
   const policy = await prepareSessionPolicy(held, launch, place, views).catch(async error => {
@@ -112,7 +112,7 @@ export async function raiseWalls(
       const inside = await opened.command(cwd, network ? network.wrap(argv) : argv)
       return { ...inside, command: cgroup ? await cgroup.enter(inside.command) : inside.command }
     },
-    inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, views, network),
+    inside: each => launchInside(each, each.protocol === 'acp' ? place.sandboxOverride : undefined, views, network),
     attach: network?.attach,
     connectInside: network?.connectInside,
     close: async () => {
@@ -138,29 +138,29 @@ function requireFullNetwork({ network }: SandboxSettings, kind: string): void {
 const openNetwork = (
   network: 'listed' | 'none',
   { hosts }: SandboxSettings,
-  { models }: WalledPlace,
+  { models }: SandboxPlace,
   parts: NetworkParts,
 ): SandboxNetwork =>
   openSandboxNetwork({ ...parts, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
 
-const isWrapped = ({ env }: AgentLaunch, { wrapper }: WalledAgent, dataDir: string): boolean =>
+const isWrapped = ({ env }: AgentLaunch, { wrapper }: SandboxOverride, dataDir: string): boolean =>
   env[wrapper] !== undefined && isWithin(settingsFolder(dataDir), env[wrapper])
 
 /** Returns the launch with the paths inside the sandbox. */
 const launchInside = (
   launch: AgentLaunch,
-  walled: WalledAgent | undefined,
+  sandboxOverride: SandboxOverride | undefined,
   views: readonly GitView[],
   network: SandboxNetwork | undefined,
 ): AgentLaunch => ({
   ...launch,
-  ...(walled && { choice: choiceInside(launch, walled) }),
+  ...(sandboxOverride && { choice: choiceInside(launch, sandboxOverride) }),
   tools: launch.tools && network ? { ...launch.tools, url: `${network.boardUrl}/api/mcp` } : launch.tools,
   env: {
     ...Object.fromEntries(
       Object.entries(launch.env).filter(([name]) => !(accountFolders as readonly string[]).includes(name)),
     ),
-    ...walled?.env,
+    ...sandboxOverride?.env,
     ...insideFolders,
     ...views[0]?.variables,
     ...network?.env,
@@ -169,7 +169,7 @@ const launchInside = (
 })
 
 /** Replaces a mode that uses the agent's own sandbox with the mode without one. */
-function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: WalledAgent): AgentLaunch['choice'] {
+function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: SandboxOverride): AgentLaunch['choice'] {
   const chosen = choice?.mode ?? modes[0] ?? null
   return {
     model: null,
