@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AgentChoice } from '../../src/contract/agentChoice.ts'
+import type { AgentChoice } from '../../src/contract/agents/agentChoice.ts'
 import type { Context } from '../context/context.ts'
 import { pickNamed, resolveAgentProfile } from '../context/resolve.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AgentCheck } from '../../src/contract/agentCatalogue.ts'
+import type { AgentCheck } from '../../src/contract/agents/agentCatalogue.ts'
 import { createSemaphore } from '../../src/async/semaphore.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'

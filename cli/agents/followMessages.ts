@@ -1,6 +1,6 @@
 import { answerCommand, questionLines } from './questions.ts'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
-import type { EventData } from '../../src/contract/events.ts'
+import type { EventData } from '../../src/contract/server/events.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'

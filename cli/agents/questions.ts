@@ -1,5 +1,5 @@
 import type { Contract } from '../../src/contract/index.ts'
-import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
+import { hasSeveralAnswers } from '../../src/contract/agents/questionOptions.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { CardPlace } from '../cards/cardApi.ts'
 import type { Context } from '../context/context.ts'

@@ -1,6 +1,6 @@
 import type { ApiFailure, Client } from '../../src/client/index.ts'
-import type { AgentChoice } from '../../src/contract/agentChoice.ts'
-import type { Priority } from '../../src/contract/cardPlan.ts'
+import type { AgentChoice } from '../../src/contract/agents/agentChoice.ts'
+import type { Priority } from '../../src/contract/cards/cardPlan.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'

@@ -1,4 +1,4 @@
-import type { Priority, Sort } from '../../src/contract/cardPlan.ts'
+import type { Priority, Sort } from '../../src/contract/cards/cardPlan.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'

@@ -1,4 +1,4 @@
-import type { AfterMerge, DoneAfterMerge } from '../../src/contract/afterMerge.ts'
+import type { AfterMerge, DoneAfterMerge } from '../../src/contract/forges/afterMerge.ts'
 import type { Card } from './cardApi.ts'
 
 /** Finds the steps that can follow the merge of a card, and did not follow it yet. If one of them was not possible, none is left. */

@@ -1,4 +1,4 @@
-import { priorities, type Priority } from '../../src/contract/cardPlan.ts'
+import { priorities, type Priority } from '../../src/contract/cards/cardPlan.ts'
 import { usage } from '../failures/failure.ts'
 import { dayEnd } from '../parsing/arguments.ts'
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { priorities, sorts, type Priority, type Sort } from '../../src/contract/cardPlan.ts'
+import { priorities, sorts, type Priority, type Sort } from '../../src/contract/cards/cardPlan.ts'
 import type { Context } from '../context/context.ts'
 import { isId, pickNamed } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'

@@ -1,6 +1,6 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { checksOfAll, reviewOfAll } from '../../src/contract/pullRequestSummary.ts'
+import { checksOfAll, reviewOfAll } from '../../src/contract/forges/pullRequestSummary.ts'
 import type { Column } from '../output/output.ts'
 
 export type Pull = Output<Contract['pullRequests']['get']>

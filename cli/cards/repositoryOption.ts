@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { homeName } from '../../src/contract/repositories.ts'
+import { homeName } from '../../src/contract/forges/repositories.ts'
 
 /** Names one of a project's repositories as requests do, where people say home for the one of the project's folder. */
 export const repositoryOption = (what: string): Option =>

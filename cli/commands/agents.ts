@@ -8,11 +8,11 @@ import type { Column } from '../output/output.ts'
 import { answerCommand, answersOf, questionLines } from '../agents/questions.ts'
 import { versionFields } from '../agents/agentTrials.ts'
 import { printSession, sessionFields } from '../agents/sessionFields.ts'
-import { registerAnswer } from './agents-answer.ts'
-import { registerMessages } from './agents-messages.ts'
-import { statusLines } from './projects-sandbox.ts'
-import { registerProfiles } from './agents-profiles.ts'
-import { registerSteering } from './agents-steering.ts'
+import { registerAnswer } from './agents/answer.ts'
+import { registerMessages } from './agents/messages.ts'
+import { statusLines } from './projects/sandbox.ts'
+import { registerProfiles } from './agents/profiles.ts'
+import { registerSteering } from './agents/steering.ts'
 
 type Active = Output<Contract['agents']['active']>[number]
 type Session = Output<Contract['agents']['sessions']>[number]

@@ -7,8 +7,8 @@ import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
 import { printSession } from '../agents/sessionFields.ts'
-import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents-messages.ts'
-import { sentFields } from './agents-steering.ts'
+import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents/messages.ts'
+import { sentFields } from './agents/steering.ts'
 import { reconnectOption } from '../requests/outage.ts'
 
 interface SendOptions extends AttachOptions {

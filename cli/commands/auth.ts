@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
-import { login, logout, register as signUp, setup, type SignOptions } from './auth-sign.ts'
-import { status, token } from './auth-show.ts'
+import { login, logout, register as signUp, setup, type SignOptions } from './auth/sign.ts'
+import { status, token } from './auth/show.ts'
 
 const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
 
@@ -54,7 +54,7 @@ function registerLogin(command: Command, verb: Verb): void {
   ).action(async (options: SignOptions & { oidc?: boolean; browser: boolean }) => {
     if (!options.oidc && !options.browser) throw usage('--no-browser goes with --oidc')
     await (options.oidc
-      ? (await import('./auth-oidc.ts')).loginOidc(command, options.browser)
+      ? (await import('./auth/oidc.ts')).loginOidc(command, options.browser)
       : login(command, options))
   })
 }
@@ -78,7 +78,7 @@ function registerSignUp(command: Command, verb: Verb): void {
       .option('--invitation-file <file>', 'file with the invitation link, or - for stdin'),
     'board auth accept',
     'board auth accept --invitation-file link.txt',
-  ).action(async (options: { invitationFile?: string }) => (await import('./auth-accept.ts')).accept(command, options))
+  ).action(async (options: { invitationFile?: string }) => (await import('./auth/accept.ts')).accept(command, options))
 }
 
 function registerAccount(command: Command, verb: Verb): void {
@@ -89,7 +89,7 @@ function registerAccount(command: Command, verb: Verb): void {
     'board auth password',
     'board auth password --password-stdin < passwords.txt',
   ).action(async (options: { passwordStdin?: boolean }) =>
-    (await import('./auth-account.ts')).password(command, options),
+    (await import('./auth/account.ts')).password(command, options),
   )
 
   example(
@@ -99,7 +99,7 @@ function registerAccount(command: Command, verb: Verb): void {
     ),
     'board auth sessions',
     'board auth sessions --end 12',
-  ).action(async (options: { end?: string }) => (await import('./auth-account.ts')).sessions(command, options))
+  ).action(async (options: { end?: string }) => (await import('./auth/account.ts')).sessions(command, options))
 }
 
 function registerShow(command: Command, verb: Verb): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Backup } from '../../src/contract/backups.ts'
+import type { Backup } from '../../src/contract/server/backups.ts'
 import { count } from '../parsing/arguments.ts'
 import { chosen, columns, during, patient } from '../server/backupWork.ts'
 import { openContext, openUserContext, requireUser, type Context } from '../context/context.ts'
@@ -7,7 +7,7 @@ import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import { requireOutput, saveDownload } from '../output/saveDownload.ts'
-import { registerRestore, registerUpload, registerVerify } from './backups-restore.ts'
+import { registerRestore, registerUpload, registerVerify } from './backups/restore.ts'
 
 export function register(backups: Command): void {
   registerCreate(backups)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
-import { events, type EventData } from '../../src/contract/events.ts'
+import { events, type EventData } from '../../src/contract/server/events.ts'
 import { collect } from '../parsing/arguments.ts'
 import { createBell } from '../output/bell.ts'
 import { openContext, type Context } from '../context/context.ts'

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
-import { LogLevel } from '../../src/contract/logs.ts'
+import { LogLevel } from '../../src/contract/server/logs.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { count, pastTime } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
@@ -9,7 +9,7 @@ import { followPages } from '../requests/followPages.ts'
 import { drawLogEntry } from '../output/logEntry.ts'
 import { example } from '../help/help.ts'
 import type { Column, Out } from '../output/output.ts'
-import { showAudit } from './logs-audit.ts'
+import { showAudit } from './logs/audit.ts'
 
 type Entry = Output<Contract['logs']['list']>[number]
 interface Filter {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { toolGroups } from '../../src/contract/tool.ts'
+import { toolGroups } from '../../src/contract/agents/tool.ts'
 import { openContext } from '../context/context.ts'
 import { example } from '../help/help.ts'
 import { createForwarder } from '../agents/mcpForwarder.ts'

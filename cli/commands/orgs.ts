@@ -6,7 +6,7 @@ import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { chosenCredential, resolveOrganization } from '../context/resolve.ts'
-import { registerMember } from './orgs-member.ts'
+import { registerMember } from './orgs/member.ts'
 
 type Organization = Output<Contract['organizations']['get']>
 

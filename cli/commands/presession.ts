@@ -10,8 +10,8 @@ import { addFileOption, messageOf, type TextOptions } from '../input/messageText
 import { untilAnswered, type PreSession } from '../agents/preSessionWait.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../requests/cursorList.ts'
 import type { Column } from '../output/output.ts'
-import { sentFields } from './agents-steering.ts'
-import { printList } from './agents-messages.ts'
+import { sentFields } from './agents/steering.ts'
+import { printList } from './agents/messages.ts'
 import { reconnectOption } from '../requests/outage.ts'
 
 interface WaitOptions {

@@ -8,7 +8,7 @@ import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm, readText } from '../input/prompt.ts'
 import { resolveScript } from '../context/resolve.ts'
-import { registerRun } from './scripts-run.ts'
+import { registerRun } from './scripts/run.ts'
 
 type Script = Output<Contract['scripts']['create']>
 interface EditOptions {

@@ -28,7 +28,7 @@ import {
   serviceArguments,
   whyUnreachable,
 } from '../server/serviceManager.ts'
-import { registerInstall } from './server-install.ts'
+import { registerInstall } from './server/install.ts'
 
 interface Status {
   state: string

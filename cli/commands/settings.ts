@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { offerWords, collect } from '../parsing/arguments.ts'
-import type { AgentSlots } from '../../src/contract/agentSlots.ts'
+import type { AgentSlots } from '../../src/contract/agents/agentSlots.ts'
 import { openContext, requireUser, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { readText } from '../input/prompt.ts'
 import { nearest } from '../output/text.ts'
-import { registerAuth } from './settings-auth.ts'
-import { registerLogExport } from './settings-log-export.ts'
-import { registerOidc } from './settings-oidc.ts'
+import { registerAuth } from './settings/auth.ts'
+import { registerLogExport } from './settings/log-export.ts'
+import { registerOidc } from './settings/oidc.ts'
 
 type Values = Record<string, unknown>
 interface Group {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { webhookEvents } from '../../src/contract/webhooks.ts'
+import { webhookEvents } from '../../src/contract/automation/webhooks.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -9,7 +9,7 @@ import { makeOnce } from '../requests/makeOnce.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { resolveWebhook } from '../context/resolve.ts'
-import { registerDeliveries } from './webhooks-deliveries.ts'
+import { registerDeliveries } from './webhooks/deliveries.ts'
 
 type Webhook = Output<Contract['webhooks']['list']>[number]
 type NewWebhook = Output<Contract['webhooks']['create']>

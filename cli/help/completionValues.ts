@@ -79,7 +79,7 @@ const sources: Record<string, Source> = {
 const known: Record<string, () => Candidate[] | Promise<Candidate[]>> = {
   method: () => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map(value => ({ value })),
   profile: () => Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url })),
-  type: async () => Object.keys((await import('../../src/contract/events.ts')).events).map(value => ({ value })),
+  type: async () => Object.keys((await import('../../src/contract/server/events.ts')).events).map(value => ({ value })),
 }
 
 /**

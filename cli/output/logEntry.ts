@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../src/contract/logs.ts'
+import type { LogLevel } from '../../src/contract/server/logs.ts'
 import type { Out } from './output.ts'
 import type { Colour } from './terminal.ts'
 import { harmless } from './text.ts'

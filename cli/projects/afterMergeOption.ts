@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import type { AfterMerge } from '../../src/contract/afterMerge.ts'
+import type { AfterMerge } from '../../src/contract/forges/afterMerge.ts'
 
 const steps = ['done', 'worktree'] as const
 

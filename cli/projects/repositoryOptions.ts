@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
-import type { Repository } from '../../src/contract/repositories.ts'
+import type { Repository } from '../../src/contract/forges/repositories.ts'
 import type { Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { collect } from '../parsing/arguments.ts'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { priorities, type Priority } from '../../src/contract/cardPlan.ts'
+import { priorities, type Priority } from '../../src/contract/cards/cardPlan.ts'
 import { addChoiceOptions, type ChoiceOptions } from '../agents/agentOption.ts'
 import { names } from '../cards/planOptions.ts'
 import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'

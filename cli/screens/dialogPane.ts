@@ -1,4 +1,4 @@
-import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
+import { hasSeveralAnswers } from '../../src/contract/agents/questionOptions.ts'
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'

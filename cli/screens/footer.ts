@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../src/contract/accounts/shortcuts.ts'
 import { meanings, shownKeys } from '../../src/boardModel/actionMeanings.ts'
 import { boardOf } from '../ui/state/board.ts'
 import { named } from '../ui/state/actions.ts'

@@ -1,5 +1,5 @@
 import { createClient, type Client } from '../../src/client/index.ts'
-import type { Backup } from '../../src/contract/backups.ts'
+import type { Backup } from '../../src/contract/server/backups.ts'
 import type { Context } from '../context/context.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
 import { schemeOf } from '../../src/config/server.ts'
 import { contract } from '../../src/contract/index.ts'
-import { appAccess, resourcePath } from '../../src/contract/oauth.ts'
+import { appAccess, resourcePath } from '../../src/contract/accounts/oauth.ts'
 import { serverUrl } from './serverUrl.ts'
 
 /**

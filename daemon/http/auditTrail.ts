@@ -1,12 +1,12 @@
 import type { App } from '../../src/app.ts'
-import { localOperator } from '../../src/store/users.ts'
+import { localOperator } from '../../src/store/accounts/users.ts'
 import type { Problem } from '../../src/contract/errors.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import type { Audited, Route } from '../../src/contract/route.ts'
-import type { Caller } from '../../src/domain/caller.ts'
-import { insertAuditRow, type NewAuditRow } from '../../src/store/audit.ts'
-import type { Database, Transaction } from '../../src/store/database.ts'
-import { findUserByEmail } from '../../src/store/users.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
+import { insertAuditRow, type NewAuditRow } from '../../src/store/server/audit.ts'
+import type { Database, Transaction } from '../../src/store/engine/database.ts'
+import { findUserByEmail } from '../../src/store/accounts/users.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Detail = Record<string, string | number | boolean | null>

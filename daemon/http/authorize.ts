@@ -1,11 +1,11 @@
 import type { Peer } from '../../src/identity/peer.ts'
 import { Problem, type ErrorCode } from '../../src/contract/errors.ts'
 import type { Permission, ProjectRole, Route, Who } from '../../src/contract/route.ts'
-import { organizationRole, requireRole } from '../../src/domain/access.ts'
-import { isAdmin, type Caller } from '../../src/domain/caller.ts'
-import { projectOfAttachment } from '../../src/store/attachments.ts'
-import { projectOfCard } from '../../src/store/cards.ts'
-import type { Reader } from '../../src/store/database.ts'
+import { organizationRole, requireRole } from '../../src/domain/accounts/access.ts'
+import { isAdmin, type Caller } from '../../src/domain/accounts/caller.ts'
+import { projectOfAttachment } from '../../src/store/cards/attachments.ts'
+import { projectOfCard } from '../../src/store/cards/cards.ts'
+import type { Reader } from '../../src/store/engine/database.ts'
 
 type Params = Record<string, unknown>
 

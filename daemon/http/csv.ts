@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { GenericSchema } from 'valibot'
-import { toCsv } from '../../src/contract/csv.ts'
+import { toCsv } from '../../src/contract/projects/csv.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Answer, Headers } from './response.ts'
 

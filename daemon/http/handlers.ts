@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../../src/identity/peer.ts'
 import type { Output, ProjectRole, Received, Route } from '../../src/contract/route.ts'
-import type { Caller } from '../../src/domain/caller.ts'
-import type { Database, Transaction } from '../../src/store/database.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
+import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
 
 /** The properties of a request that a handler receives in addition to its input. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../../src/identity/peer.ts'
 import type { ProjectRole, Route } from '../../src/contract/route.ts'
-import { actorOf } from '../../src/domain/activity.ts'
-import type { Caller } from '../../src/domain/caller.ts'
-import type { Database } from '../../src/store/database.ts'
+import { actorOf } from '../../src/domain/cards/activity.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
+import type { Database } from '../../src/store/engine/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
 import { presentNothing, type Call } from './handlers.ts'
 

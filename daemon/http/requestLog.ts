@@ -1,6 +1,6 @@
 import { causeOf, failureLevel, reasonOf, type Log } from '../../src/config/log.ts'
 import type { Problem } from '../../src/contract/errors.ts'
-import type { Caller } from '../../src/domain/caller.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
 import type { Logs } from '../../src/logs/logs.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { FastResponse } from 'srvx'
 import { errors, Problem } from '../../src/contract/errors.ts'
-import { ForeignKeyViolation, UniqueViolation } from '../../src/store/database.ts'
+import { ForeignKeyViolation, UniqueViolation } from '../../src/store/engine/database.ts'
 import { Json } from './handlers.ts'
 
 export type Headers = Record<string, string>

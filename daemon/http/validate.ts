@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { invalid, Problem, type Detail } from '../../src/contract/errors.ts'
-import { issueText } from '../../src/contract/issueText.ts'
+import { issueText } from '../../src/contract/forges/issueText.ts'
 
 /**
  * Reads a query string. Each name can occur once.

@@ -1,7 +1,7 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { Problem } from '../../src/contract/errors.ts'
-import { addToCounter } from '../../src/store/counters.ts'
-import type { Database } from '../../src/store/database.ts'
+import { addToCounter } from '../../src/store/server/counters.ts'
+import type { Database } from '../../src/store/engine/database.ts'
 import type { Headers } from '../http/response.ts'
 
 /** Counts a request of an API key or an agent, and writes the `RateLimit` headers. @throws Problem RATE_LIMITED */

@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import type { McpMessage } from '../../src/contract/mcp.ts'
+import type { McpMessage } from '../../src/contract/agents/mcp.ts'
 
 type Message = InferOutput<typeof McpMessage>
 

@@ -1,4 +1,4 @@
-import * as budgets from '../../src/domain/budgets.ts'
+import * as budgets from '../../src/domain/agents/budgets.ts'
 import { budget } from '../../src/views/budgets.ts'
 import { defineTool, json } from './tool.ts'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { integer, refTo, text } from '../../src/contract/fields.ts'
-import { monitorLimits as limits } from '../../src/contract/monitors.ts'
-import * as monitors from '../../src/domain/monitors.ts'
+import { monitorLimits as limits } from '../../src/contract/automation/monitors.ts'
+import * as monitors from '../../src/domain/automation/monitors.ts'
 import { monitor } from '../../src/views/monitors.ts'
 import { defineTool, json } from './tool.ts'
 

@@ -1,9 +1,9 @@
 import type { Who } from '../../src/contract/route.ts'
 import { keyPermissionsOf } from '../../src/contract/route.ts'
-import { suffices } from '../../src/domain/access.ts'
-import type { Caller } from '../../src/domain/caller.ts'
-import { strongestRole } from '../../src/domain/projects.ts'
-import type { Reader } from '../../src/store/database.ts'
+import { suffices } from '../../src/domain/accounts/access.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
+import { strongestRole } from '../../src/domain/projects/projects.ts'
+import type { Reader } from '../../src/store/engine/database.ts'
 
 /**
  * Returns whether the caller can use a row in at least one project. Each call is then authorized for its project. A key

@@ -1,4 +1,4 @@
-import type { Tool } from '../../src/contract/tool.ts'
+import type { Tool } from '../../src/contract/agents/tool.ts'
 
 type Fields = Record<string, unknown>
 

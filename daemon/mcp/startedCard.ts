@@ -1,5 +1,5 @@
-import { find, type CardRef } from '../../src/domain/cards.ts'
-import type { Reader } from '../../src/store/database.ts'
+import { find, type CardRef } from '../../src/domain/cards/cards.ts'
+import type { Reader } from '../../src/store/engine/database.ts'
 
 /** Returns the answer for a model after a card's agent was to start: whether it started, and the next step if it did not. */
 export async function tellOfStart(db: Reader, ref: CardRef): Promise<Record<string, unknown>> {

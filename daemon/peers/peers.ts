@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../src/identity/forwardTokens.ts'
-import { readLeaseHolder, type LeaseHolder } from '../../src/store/daemons.ts'
+import { readLeaseHolder, type LeaseHolder } from '../../src/store/server/daemons.ts'
 import type { AwayFile, Machine } from '../../src/transfers/awayFiles.ts'
 
 /** The header with the forwarding daemon. A forwarded request is never forwarded again. */

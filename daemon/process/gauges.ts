@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { version } from '../../src/config/version.ts'
-import { MonitorStatus } from '../../src/contract/monitors.ts'
-import { countByState } from '../../src/domain/budgets.ts'
-import { isThere, listDaemons, sizeOfDatabase } from '../../src/store/daemons.ts'
-import { countDeliveries } from '../../src/store/deliveries.ts'
-import { countMonitorsByStatus } from '../../src/store/monitors.ts'
-import { countOpenSessions } from '../../src/store/sessions.ts'
+import { MonitorStatus } from '../../src/contract/automation/monitors.ts'
+import { countByState } from '../../src/domain/agents/budgets.ts'
+import { isThere, listDaemons, sizeOfDatabase } from '../../src/store/server/daemons.ts'
+import { countDeliveries } from '../../src/store/automation/deliveries.ts'
+import { countMonitorsByStatus } from '../../src/store/automation/monitors.ts'
+import { countOpenSessions } from '../../src/store/agents/sessions.ts'
 
 const sessionStatuses = ['queued', 'running', 'waiting'] as const
 

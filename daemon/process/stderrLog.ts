@@ -1,5 +1,5 @@
 import type { Log } from '../../src/config/log.ts'
-import type { LogLevel } from '../../src/contract/logs.ts'
+import type { LogLevel } from '../../src/contract/server/logs.ts'
 
 export type { Log } from '../../src/config/log.ts'
 

@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
-import type { Caller } from '../../src/domain/caller.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { hostOriginGuard } from '../http/hostOriginGuard.ts'
 
 /** The authenticated client of a socket. */

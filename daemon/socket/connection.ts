@@ -1,6 +1,6 @@
 import type { Peer } from 'crossws'
 import type { Duplex } from 'node:stream'
-import type { Caller } from '../../src/domain/caller.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Admitted } from './admission.ts'
 import type { Frame } from './frame.ts'

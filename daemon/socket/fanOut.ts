@@ -1,5 +1,5 @@
-import type { EventData } from '../../src/contract/events.ts'
-import type { Audience } from '../../src/domain/eventAudience.ts'
+import type { EventData } from '../../src/contract/server/events.ts'
+import type { Audience } from '../../src/domain/accounts/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 

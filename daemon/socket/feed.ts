@@ -1,4 +1,4 @@
-import { audienceOf, type Audience } from '../../src/domain/eventAudience.ts'
+import { audienceOf, type Audience } from '../../src/domain/accounts/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { closeCodes, type Connection } from './connection.ts'

@@ -1,6 +1,6 @@
-import { withoutDeleted, type Audience } from '../../src/domain/eventAudience.ts'
+import { withoutDeleted, type Audience } from '../../src/domain/accounts/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
-import type { Database, Reader } from '../../src/store/database.ts'
+import type { Database, Reader } from '../../src/store/engine/database.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
 /** The first page is small, so that the first event arrives soon. */

@@ -1,6 +1,6 @@
 import { Problem } from '../../src/contract/errors.ts'
-import type { Caller } from '../../src/domain/caller.ts'
-import type { Reader } from '../../src/store/database.ts'
+import type { Caller } from '../../src/domain/accounts/caller.ts'
+import type { Reader } from '../../src/store/engine/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { closeCodes } from './connection.ts'
 import { errorFrame } from './frame.ts'

@@ -1,11 +1,11 @@
 import { throttle } from '../async/throttle.ts'
 import { Problem } from '../contract/errors.ts'
-import type { WaitOutcome } from '../contract/agents.ts'
-import type { Caller } from '../domain/caller.ts'
-import { find, type CardRef } from '../domain/cards.ts'
+import type { WaitOutcome } from '../contract/agents/agents.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { find, type CardRef } from '../domain/cards/cards.ts'
 import type { Outbox } from '../events/outbox.ts'
-import type { CardRow } from '../store/cards.ts'
-import type { Database } from '../store/database.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Database } from '../store/engine/database.ts'
 
 /** The maximum number of cards that one caller, and all callers together, can wait for. */
 const [maxPerCaller, maxInAll] = [20, 500]

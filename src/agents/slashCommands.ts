@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import type { SlashCommand } from '../contract/agents.ts'
+import type { SlashCommand } from '../contract/agents/agents.ts'
 
 type Command = InferOutput<typeof SlashCommand>
 

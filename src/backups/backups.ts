@@ -3,7 +3,7 @@ import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Log } from '../config/log.ts'
-import type { Backup, BackupOrigin } from '../contract/backups.ts'
+import type { Backup, BackupOrigin } from '../contract/server/backups.ts'
 import { Problem } from '../contract/errors.ts'
 import { loadArchiver, verifyArchive } from './archiver.ts'
 import {

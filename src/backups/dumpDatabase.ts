@@ -1,9 +1,9 @@
-import { copyBoard } from '../store/copying.ts'
-import type { Database } from '../store/database.ts'
-import { openDatabase } from '../store/open.ts'
-import { isFileReleased } from '../store/connection.ts'
+import { copyBoard } from '../store/engine/copying.ts'
+import type { Database } from '../store/engine/database.ts'
+import { openDatabase } from '../store/engine/open.ts'
+import { isFileReleased } from '../store/engine/connection.ts'
 import { Problem } from '../contract/errors.ts'
-import { migrate } from '../store/migrate.ts'
+import { migrate } from '../store/engine/migrate.ts'
 
 /**
  * Writes a snapshot of a libSQL server's database into a new file, which every board can open.

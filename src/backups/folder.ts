@@ -2,7 +2,7 @@ import { lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
-import { Backup } from '../contract/backups.ts'
+import { Backup } from '../contract/server/backups.ts'
 import { Problem } from '../contract/errors.ts'
 import { backupName, timeOfName } from './names.ts'
 

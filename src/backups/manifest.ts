@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Count, Time } from '../contract/fields.ts'
-import { BackupOrigin } from '../contract/backups.ts'
+import { BackupOrigin } from '../contract/server/backups.ts'
 
 /** The version of the archive's format. */
 export const format = 1

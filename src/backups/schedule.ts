@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import type { ServerConfig } from '../config/server.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Audit } from '../identity/audit.ts'
-import { bySystem } from '../store/audit.ts'
+import { bySystem } from '../store/server/audit.ts'
 import type { Backups } from './backups.ts'
 
 /**

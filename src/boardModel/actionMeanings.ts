@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../contract/shortcuts.ts'
+import type { ShortcutAction } from '../contract/accounts/shortcuts.ts'
 
 /** The description of each action, for help pages and lists of actions. */
 export const meanings: Record<ShortcutAction, string> = {

@@ -1,4 +1,4 @@
-import type { ActivityAction, ActivityValue, FieldChange } from '../contract/activity.ts'
+import type { ActivityAction, ActivityValue, FieldChange } from '../contract/cards/activity.ts'
 
 interface Told {
   action: ActivityAction

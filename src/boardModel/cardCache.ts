@@ -1,5 +1,5 @@
 import type { LiveMessage } from '../client/socket.ts'
-import type { EventData } from '../contract/events.ts'
+import type { EventData } from '../contract/server/events.ts'
 import type { Contract } from '../contract/index.ts'
 import type { Output } from '../contract/route.ts'
 

@@ -1,4 +1,4 @@
-import { defaultShortcuts, type ShortcutAction } from '../contract/shortcuts.ts'
+import { defaultShortcuts, type ShortcutAction } from '../contract/accounts/shortcuts.ts'
 
 /** A user-defined command that a key runs. */
 interface OwnCommand {

@@ -1,4 +1,4 @@
-import { landedAction } from '../contract/cardRecords.ts'
+import { landedAction } from '../contract/cards/cardRecords.ts'
 import type { CardDetail } from './cardCache.ts'
 
 /** The message of a card whose work is already in its base, so that its worktree is no longer needed. Undefined for others. */

@@ -1,4 +1,4 @@
-import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
+import type { PullRequestSummary } from '../contract/forges/pullRequestRecords.ts'
 
 const checkWords = { pending: 'checks running', success: 'checks passed', failure: 'checks failed' } as const
 const reviewWords = { approved: 'approved', changes_requested: 'changes asked for' } as const

@@ -1,4 +1,4 @@
-import type { Priority } from '../contract/cardPlan.ts'
+import type { Priority } from '../contract/cards/cardPlan.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Card } from './cardCache.ts'
 

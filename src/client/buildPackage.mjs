@@ -68,7 +68,7 @@ const unsaid =
 /** The declarations of the client: the handwritten ones, then each call, its input and its output. */
 async function typesOfClient() {
   const [{ contract }, { events }, schemas] = await Promise.all(
-    ['src/contract/index.ts', 'src/contract/events.ts', 'daemon/documents/openapiSchemas.ts'].map(bundled),
+    ['src/contract/index.ts', 'src/contract/server/events.ts', 'daemon/documents/openapiSchemas.ts'].map(bundled),
   )
   const definitions = schemas.recordSchemas()
   const resources = Object.entries(contract).map(([resource, rows]) => {

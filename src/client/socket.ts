@@ -1,6 +1,6 @@
 import { backoffMs } from '../async/backoff.ts'
 import { errors, type ErrorCode } from '../contract/errors.ts'
-import type { ClientMessage, EventMessage } from '../contract/events.ts'
+import type { ClientMessage, EventMessage } from '../contract/server/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
 import { renewPlace, type Place } from './place.ts'

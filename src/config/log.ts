@@ -1,5 +1,5 @@
 import { Problem, type ErrorCode } from '../contract/errors.ts'
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 
 /**
  * Records an event on the server. Callers must not pass secrets: no bodies, no headers, no query strings. The fields `source`

@@ -1,4 +1,4 @@
-import { CredentialProvider } from '../contract/credentials.ts'
+import { CredentialProvider } from '../contract/accounts/credentials.ts'
 
 /** An OAuth client that the server's operator has registered with a provider. Some providers want a secret even of public clients. */
 export interface OauthClient {

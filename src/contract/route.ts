@@ -1,6 +1,6 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 import type { ErrorCode, NotFoundCode } from './errors.ts'
-import type { Tool } from './tool.ts'
+import type { Tool } from './agents/tool.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -6,8 +6,8 @@ import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { recordHeartbeat, forgetDaemon, holdsLease, type Self } from '../store/daemons.ts'
-import type { Database } from '../store/database.ts'
+import { recordHeartbeat, forgetDaemon, holdsLease, type Self } from '../store/server/daemons.ts'
+import type { Database } from '../store/engine/database.ts'
 
 const renewMs = 750
 const retryMs = 50

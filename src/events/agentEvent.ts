@@ -1,6 +1,6 @@
-import type { EventData, EventType } from '../contract/events.ts'
-import { readCardTitle } from '../store/cardTitles.ts'
-import type { Transaction } from '../store/database.ts'
+import type { EventData, EventType } from '../contract/server/events.ts'
+import { readCardTitle } from '../store/cards/cardTitles.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import { append } from './outbox.ts'
 
 type AgentEvent = Extract<EventType, `agent.${string}`>

@@ -1,6 +1,6 @@
 import { createSerialQueue } from '../async/serialQueue.ts'
-import type { Database, Reader, Transaction } from '../store/database.ts'
-import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store/events.ts'
+import type { Database, Reader, Transaction } from '../store/engine/database.ts'
+import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store/server/events.ts'
 import type { Outbox } from './outbox.ts'
 
 const pageSize = 100

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerConfig } from '../config/server.ts'
-import type { Database } from '../store/database.ts'
-import { readLastSeq } from '../store/events.ts'
+import type { Database } from '../store/engine/database.ts'
+import { readLastSeq } from '../store/server/events.ts'
 
 /** The polling interval; rarer while the server pushes changes, which not every one supports. */
 const pollMs = 50

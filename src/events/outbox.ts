@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventData, EventType } from '../contract/events.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import type { EventData, EventType } from '../contract/server/events.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
 import {
   deleteOldestEvents,
   insertEvent,
@@ -9,10 +9,10 @@ import {
   readOldestSeq,
   readProjectEvents,
   type StoredEvent,
-} from '../store/events.ts'
-import { cachedReader } from '../store/cachedReader.ts'
+} from '../store/server/events.ts'
+import { cachedReader } from '../store/engine/cachedReader.ts'
 
-export type { StoredEvent } from '../store/events.ts'
+export type { StoredEvent } from '../store/server/events.ts'
 
 const pageSize = 100
 const keptMs = 7 * 24 * 60 * 60 * 1000

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { MergeMethod } from '../contract/forge.ts'
-import { CheckState, ReviewVerdict } from '../contract/pullRequestRecords.ts'
+import { MergeMethod } from '../contract/forges/forge.ts'
+import { CheckState, ReviewVerdict } from '../contract/forges/pullRequestRecords.ts'
 import type { ForgePull } from './forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, pageUrl, PageUrl, Sha, Title } from './forgeFields.ts'
 

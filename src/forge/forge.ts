@@ -1,5 +1,5 @@
-import type { MergeMethod } from '../contract/forge.ts'
-import type { CheckState, ReviewVerdict } from '../contract/pullRequestRecords.ts'
+import type { MergeMethod } from '../contract/forges/forge.ts'
+import type { CheckState, ReviewVerdict } from '../contract/forges/pullRequestRecords.ts'
 
 /**
  * The forge functions that the board needs (GitHub, GitLab, Gitea or Forgejo, a command). All texts and addresses in their

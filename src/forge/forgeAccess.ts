@@ -1,13 +1,13 @@
 import { Problem } from '../contract/errors.ts'
-import type { ForgeSettings } from '../contract/forge.ts'
+import type { ForgeSettings } from '../contract/forges/forge.ts'
 import type { ForgeAddress } from './forge.ts'
 import { forgeAddressOf, forgeKindOf, webUrlOf } from './forgeAddress.ts'
 import type { GitCredential } from '../git/gitCredential.ts'
 import { findRemote, type Remote } from '../git/remotes.ts'
 import { requireGitRepository } from '../git/repository.ts'
-import { readCredential, type CredentialRow } from '../store/credentials.ts'
-import type { Reader } from '../store/database.ts'
-import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import { readCredential, type CredentialRow } from '../store/accounts/credentials.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { forgeOf, type ProjectRow } from '../store/projects/projects.ts'
 
 export interface ForgeDependencies {
   db: Reader

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { MergeMethod } from '../contract/forge.ts'
+import { MergeMethod } from '../contract/forges/forge.ts'
 import { ForgeFailed, type PullChange } from './forge.ts'
 import { Anything, Name } from './forgeFields.ts'
 import type { ForgeHttp } from './forgeHttp.ts'

@@ -3,7 +3,7 @@ import { createForge } from './createForge.ts'
 import { createCommandForge } from './commandForge.ts'
 import { ForgeFailed, type Forge, type ForgeAddress } from './forge.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
-import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import { forgeOf, type ProjectRow } from '../store/projects/projects.ts'
 import type { ForgeOptions } from './forgeHttp.ts'
 import { findForgeRemote, findProjectForge, type ForgeDependencies, type ProjectForge } from './forgeAccess.ts'
 

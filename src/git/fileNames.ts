@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { realpath } from 'node:fs/promises'
-import { decodeName, encodeName } from '../contract/fileNames.ts'
+import { decodeName, encodeName } from '../contract/cards/fileNames.ts'
 
 /** Splits a NUL-separated list of names, or of other fields. */
 export function nulSeparated(output: Buffer): string[] {

@@ -1,4 +1,4 @@
-import { diffFiles } from '../contract/diffFiles.ts'
+import { diffFiles } from '../contract/forges/diffFiles.ts'
 
 /** The lines of a file in a diff, by their numbers before the change (`old`) and after it (`new`). */
 interface ShownFile {

@@ -1,4 +1,4 @@
-import { shownName } from '../contract/fileNames.ts'
+import { shownName } from '../contract/cards/fileNames.ts'
 import { Problem } from '../contract/errors.ts'
 import { findProjectRepository } from './checkoutState.ts'
 import type { ProjectFolder } from './folderRecord.ts'

@@ -1,14 +1,21 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
-import { hashToken, mint } from '../domain/token.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { markSelfRegistered } from '../store/oidc.ts'
-import { deleteSignInToken, insertSignInToken, type Origin } from '../store/signInTokens.ts'
-import { findUserByEmail, hasUsers, insertUser, reassignToFirst, searchUsers, type UserRow } from '../store/users.ts'
+import { hashToken, mint } from '../domain/accounts/token.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { markSelfRegistered } from '../store/accounts/oidc.ts'
+import { deleteSignInToken, insertSignInToken, type Origin } from '../store/accounts/signInTokens.ts'
+import {
+  findUserByEmail,
+  hasUsers,
+  insertUser,
+  reassignToFirst,
+  searchUsers,
+  type UserRow,
+} from '../store/accounts/users.ts'
 import { signInMs } from './authenticate.ts'
 import { mayRegister, readAuthSettings } from './authSettings.ts'
-import type { Caller } from '../domain/caller.ts'
-import { accept, requireOpen, takeInvitations } from '../domain/invitations.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { accept, requireOpen, takeInvitations } from '../domain/projects/invitations.ts'
 import type { Realm } from './identity.ts'
 import { endOperatorSignIn } from './operatorSignIns.ts'
 import { isOidcConfigured } from './oidcSettings.ts'

@@ -1,10 +1,10 @@
 import type { InferOutput } from 'valibot'
-import type { agentProfiles } from '../contract/agentProfiles.ts'
+import type { agentProfiles } from '../contract/agents/agentProfiles.ts'
 import { invalid, Problem } from '../contract/errors.ts'
-import { changedChoice } from '../domain/agentChoice.ts'
-import type { Caller } from '../domain/caller.ts'
-import { find as findCredential } from '../domain/credentials.ts'
-import type { AgentChoice } from '../contract/agentChoice.ts'
+import { changedChoice } from '../domain/agents/agentChoice.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { find as findCredential } from '../domain/accounts/credentials.ts'
+import type { AgentChoice } from '../contract/agents/agentChoice.ts'
 import {
   deleteProfile,
   insertProfile,
@@ -13,9 +13,9 @@ import {
   readProfileNamed,
   updateProfile,
   type ProfileRow,
-} from '../store/agentProfiles.ts'
-import { readCredential } from '../store/credentials.ts'
-import type { Reader, Transaction } from '../store/database.ts'
+} from '../store/agents/agentProfiles.ts'
+import { readCredential } from '../store/accounts/credentials.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
 import type { Seal } from './seal.ts'
 
 type NewProfile = InferOutput<(typeof agentProfiles.create)['input']>

@@ -1,9 +1,9 @@
 import { Problem } from '../contract/errors.ts'
-import type { Caller } from '../domain/caller.ts'
-import * as cards from '../domain/cards.ts'
-import { hashToken, mint } from '../domain/token.ts'
-import { deleteAgentTokens, insertAgentToken } from '../store/agentTokens.ts'
-import type { Transaction } from '../store/database.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import * as cards from '../domain/cards/cards.ts'
+import { hashToken, mint } from '../domain/accounts/token.ts'
+import { deleteAgentTokens, insertAgentToken } from '../store/agents/agentTokens.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import type { Revocations } from './revocations.ts'
 
 /** The maximum lifetime of an agent token. */

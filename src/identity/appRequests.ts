@@ -1,11 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/oauth.ts'
+import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/accounts/oauth.ts'
 import { Problem } from '../contract/errors.ts'
-import type { Caller } from '../domain/caller.ts'
-import { hashToken, mint } from '../domain/token.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { findOauthClient, insertOauthToken, setOauthClientApproved, type OauthClient } from '../store/oauthServer.ts'
-import { markTicket } from '../store/tickets.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { hashToken, mint } from '../domain/accounts/token.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import {
+  findOauthClient,
+  insertOauthToken,
+  setOauthClientApproved,
+  type OauthClient,
+} from '../store/accounts/oauthServer.ts'
+import { markTicket } from '../store/accounts/tickets.ts'
 import { grantKey, type MintedKey } from './keys.ts'
 import type { Realm } from './identity.ts'
 import { isRegistered, placeOf, withAnswer } from './redirectUris.ts'

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/oauth.ts'
+import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/accounts/oauth.ts'
 import { Problem } from '../contract/errors.ts'
-import { check, hashToken, mint, type TokenPrefix } from '../domain/token.ts'
-import { insertAuditRow } from '../store/audit.ts'
-import type { Transaction } from '../store/database.ts'
-import { setKeyExpiry } from '../store/keys.ts'
+import { check, hashToken, mint, type TokenPrefix } from '../domain/accounts/token.ts'
+import { insertAuditRow } from '../store/server/audit.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { setKeyExpiry } from '../store/accounts/keys.ts'
 import {
   deleteOauthGrant,
   deleteOauthToken,
@@ -14,7 +14,7 @@ import {
   setOauthTokenUsed,
   trimOauthTokens,
   type OauthToken,
-} from '../store/oauthServer.ts'
+} from '../store/accounts/oauthServer.ts'
 import { requireApp } from './appRegistration.ts'
 import type { Realm } from './identity.ts'
 

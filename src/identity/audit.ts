@@ -1,7 +1,7 @@
 import { throttle } from '../async/throttle.ts'
 import { causeOf, type Log } from '../config/log.ts'
-import type { Database } from '../store/database.ts'
-import { countAuditFailures, insertAuditFailure, insertAuditRow, type NewAuditRow } from '../store/audit.ts'
+import type { Database } from '../store/engine/database.ts'
+import { countAuditFailures, insertAuditFailure, insertAuditRow, type NewAuditRow } from '../store/server/audit.ts'
 import { networkOf } from './throttle.ts'
 
 /** Retention of entries, and the limit of failures: years of password guessing take about 20 MB. */

@@ -1,9 +1,9 @@
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import { isLoopbackHost } from '../contract/networkHosts.ts'
 import { Problem } from '../contract/errors.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { noteRightsChanged } from '../store/rights.ts'
-import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { noteRightsChanged } from '../store/accounts/rights.ts'
+import { readServerSetting, writeServerSetting } from '../store/server/serverSettings.ts'
 import type { Realm } from './identity.ts'
 
 /** Whether signing in is required, and whether registration is open to all. */

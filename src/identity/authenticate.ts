@@ -1,17 +1,23 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
-import { check, hashToken } from '../domain/token.ts'
-import { findAgentToken } from '../store/agentTokens.ts'
-import type { Reader } from '../store/database.ts'
-import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/keys.ts'
-import { findSignIn } from '../store/signInTokens.ts'
-import { hasUsers, localOperator, localOperatorName, readAccount, readFirstSuperAdmin } from '../store/users.ts'
-import type { Grant, GrantBeside } from '../store/projects.ts'
+import { check, hashToken } from '../domain/accounts/token.ts'
+import { findAgentToken } from '../store/agents/agentTokens.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/accounts/keys.ts'
+import { findSignIn } from '../store/accounts/signInTokens.ts'
+import {
+  hasUsers,
+  localOperator,
+  localOperatorName,
+  readAccount,
+  readFirstSuperAdmin,
+} from '../store/accounts/users.ts'
+import type { Grant, GrantBeside } from '../store/projects/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { isOperatorSignIn } from './operatorSignIns.ts'
-import { projectRole } from '../domain/access.ts'
-import { noAccount, type Caller } from '../domain/caller.ts'
+import { projectRole } from '../domain/accounts/access.ts'
+import { noAccount, type Caller } from '../domain/accounts/caller.ts'
 import type { Realm } from './identity.ts'
 
 const dayMs = 86_400_000

@@ -1,10 +1,15 @@
 import { invalid } from '../contract/errors.ts'
-import type { CredentialProvider } from '../contract/credentials.ts'
-import type { Caller } from '../domain/caller.ts'
-import { find } from '../domain/credentials.ts'
-import { insertCredential, updateCredential, type CredentialRow, type SealedHeaders } from '../store/credentials.ts'
-import type { Transaction } from '../store/database.ts'
-import { askForgeAnew } from '../store/requestLoop.ts'
+import type { CredentialProvider } from '../contract/accounts/credentials.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { find } from '../domain/accounts/credentials.ts'
+import {
+  insertCredential,
+  updateCredential,
+  type CredentialRow,
+  type SealedHeaders,
+} from '../store/accounts/credentials.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { askForgeAnew } from '../store/forges/requestLoop.ts'
 import { baseUrlOf } from './providers.ts'
 import type { Seal } from './seal.ts'
 

@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
-import type { Caller } from '../domain/caller.ts'
-import { find } from '../domain/credentials.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { find } from '../domain/accounts/credentials.ts'
 import {
   countPendingAuthorizations,
   insertCredential,
   readCredential,
   setAuthorization,
   type CredentialRow,
-} from '../store/credentials.ts'
-import type { Database, Reader } from '../store/database.ts'
+} from '../store/accounts/credentials.ts'
+import type { Database, Reader } from '../store/engine/database.ts'
 import { secretPlace } from './credentials.ts'
 import {
   authorizationLease,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
-import { readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
+import { readCredential, setAuthorization, type CredentialRow } from '../store/accounts/credentials.ts'
 import { secretPlace } from './credentials.ts'
 import {
   authorizationOf,

@@ -1,9 +1,9 @@
 import { invalid, Problem } from '../contract/errors.ts'
-import { isAboutServer } from '../contract/keys.ts'
+import { isAboutServer } from '../contract/accounts/keys.ts'
 import type { Permission } from '../contract/route.ts'
-import { projectRole } from '../domain/access.ts'
-import { hashToken, lastFour, mint } from '../domain/token.ts'
-import type { Reader, Transaction } from '../store/database.ts'
+import { projectRole } from '../domain/accounts/access.ts'
+import { hashToken, lastFour, mint } from '../domain/accounts/token.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
 import {
   deleteKey,
   insertKey,
@@ -14,11 +14,11 @@ import {
   type KeyRow,
   type KeyScope,
   type NewKeyRow,
-} from '../store/keys.ts'
-import { reassignSchedules } from '../store/schedules.ts'
-import { reassignWebhooks } from '../store/webhooks.ts'
-import { ownerFor } from '../store/users.ts'
-import { isAdmin, type Caller } from '../domain/caller.ts'
+} from '../store/accounts/keys.ts'
+import { reassignSchedules } from '../store/automation/schedules.ts'
+import { reassignWebhooks } from '../store/automation/webhooks.ts'
+import { ownerFor } from '../store/accounts/users.ts'
+import { isAdmin, type Caller } from '../domain/accounts/caller.ts'
 import type { Identity } from './identity.ts'
 
 const dayMs = 86_400_000

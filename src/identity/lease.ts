@@ -1,5 +1,5 @@
-import { dropLease, holdsLease, takeLease } from '../store/daemons.ts'
-import type { Database, Reader, Transaction } from '../store/database.ts'
+import { dropLease, holdsLease, takeLease } from '../store/server/daemons.ts'
+import type { Database, Reader, Transaction } from '../store/engine/database.ts'
 
 /** The exclusive right of one daemon to do something, until it is released or expires. */
 export interface Lease {

@@ -1,7 +1,7 @@
-import type { Caller } from '../domain/caller.ts'
-import type { Reader } from '../store/database.ts'
-import { readKeyHolder } from '../store/keys.ts'
-import type { Maker } from '../store/makers.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { readKeyHolder } from '../store/accounts/keys.ts'
+import type { Maker } from '../store/accounts/makers.ts'
 import { callerOfAccount, callerOfKey } from './authenticate.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
 import type { Dispatcher } from 'undici'
 import type { OauthClient } from '../config/oauthClients.ts'
-import type { CredentialProvider } from '../contract/credentials.ts'
+import type { CredentialProvider } from '../contract/accounts/credentials.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import { sendOutbound } from '../egress/request.ts'
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import type { EmailVerification } from '../contract/oidc.ts'
+import type { EmailVerification } from '../contract/accounts/oidc.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import { isLoopbackHost } from '../contract/networkHosts.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { deleteServerSetting, readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { deleteServerSetting, readServerSetting, writeServerSetting } from '../store/server/serverSettings.ts'
 import type { Seal } from './seal.ts'
 
 const group = 'oidc'

@@ -1,6 +1,6 @@
-import type { Reader, Transaction } from '../store/database.ts'
-import { dropTicket, hasTicket, keepTicket } from '../store/tickets.ts'
-import { hasUsers } from '../store/users.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { dropTicket, hasTicket, keepTicket } from '../store/accounts/tickets.ts'
+import { hasUsers } from '../store/accounts/users.ts'
 
 /** Browser sign-ins before the first account exists: rows of `sign_in_tokens` need an account. */
 const kind = 'operator sign-in'

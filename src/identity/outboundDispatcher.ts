@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici'
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
-import { isAdmin } from '../domain/caller.ts'
+import { isAdmin } from '../domain/accounts/caller.ts'
 import type { EgressPolicy } from '../egress/egressPolicy.ts'
-import type { Database } from '../store/database.ts'
-import { localOperator, readAccount } from '../store/users.ts'
+import type { Database } from '../store/engine/database.ts'
+import { localOperator, readAccount } from '../store/accounts/users.ts'
 
 /**
  * The undici dispatcher for requests with an account's credentials; undefined where any address is allowed. On a

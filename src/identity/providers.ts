@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { invalid } from '../contract/errors.ts'
-import type { CredentialProvider } from '../contract/credentials.ts'
-import type { CredentialRow } from '../store/credentials.ts'
+import type { CredentialProvider } from '../contract/accounts/credentials.ts'
+import type { CredentialRow } from '../store/accounts/credentials.ts'
 import { sendOutbound, whyUnreachable } from '../egress/request.ts'
 
 /** A secret in the form that providers accept: an API key, or the access token of an authorization. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database, Transaction } from '../store/database.ts'
-import { insertRevocation, lastRevocation, listRevocations } from '../store/revocations.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
+import { insertRevocation, lastRevocation, listRevocations } from '../store/accounts/revocations.ts'
 
 const lookMs = 400
 

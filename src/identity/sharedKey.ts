@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
-import type { Database } from '../store/database.ts'
-import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { Database } from '../store/engine/database.ts'
+import { readServerSetting, writeServerSetting } from '../store/server/serverSettings.ts'
 import type { Seal } from './seal.ts'
 
 const [name, place] = ['sealing-key', 'server_settings/sealing-key']

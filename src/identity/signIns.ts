@@ -1,9 +1,15 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Peer } from './peer.ts'
-import type { Caller } from '../domain/caller.ts'
-import type { Transaction } from '../store/database.ts'
-import { deleteOtherSignIns, deleteSignIn, listSignIns, type ListedSignIn, type Origin } from '../store/signInTokens.ts'
-import { findUserByEmail, localOperator, replacePasswordHash } from '../store/users.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import {
+  deleteOtherSignIns,
+  deleteSignIn,
+  listSignIns,
+  type ListedSignIn,
+  type Origin,
+} from '../store/accounts/signInTokens.ts'
+import { findUserByEmail, localOperator, replacePasswordHash } from '../store/accounts/users.ts'
 import type { Identity, Realm } from './identity.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 

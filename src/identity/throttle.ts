@@ -2,8 +2,8 @@ import { parse, type IPv6 } from 'ipaddr.js'
 import { createHmac, randomBytes } from 'node:crypto'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { Problem } from '../contract/errors.ts'
-import { addToCounter, readCounter, type Count } from '../store/counters.ts'
-import type { Database } from '../store/database.ts'
+import { addToCounter, readCounter, type Count } from '../store/server/counters.ts'
+import type { Database } from '../store/engine/database.ts'
 import type { Seal } from './seal.ts'
 
 export const maxFailuresPerMinute = 10

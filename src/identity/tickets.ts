@@ -1,6 +1,6 @@
-import { hashToken } from '../domain/token.ts'
-import type { Database } from '../store/database.ts'
-import { keepTicket, markTicket, takeTicket } from '../store/tickets.ts'
+import { hashToken } from '../domain/accounts/token.ts'
+import type { Database } from '../store/engine/database.ts'
+import { keepTicket, markTicket, takeTicket } from '../store/accounts/tickets.ts'
 import type { Seal } from './seal.ts'
 
 /** Remembers used secrets for a short time. */

@@ -1,7 +1,7 @@
 import { throttle } from '../async/throttle.ts'
-import type { Database } from '../store/database.ts'
-import { setKeyLastUsed } from '../store/keys.ts'
-import { extendSignInToken, setSignInUsed } from '../store/signInTokens.ts'
+import type { Database } from '../store/engine/database.ts'
+import { setKeyLastUsed } from '../store/accounts/keys.ts'
+import { extendSignInToken, setSignInUsed } from '../store/accounts/signInTokens.ts'
 
 /** Times of last use of keys and sign-in tokens. Written in batches, after the responses. */
 export interface Touches {

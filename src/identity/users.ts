@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { Problem } from '../contract/errors.ts'
 import type { UserRole } from '../contract/fields.ts'
-import { isAdmin, type Caller } from '../domain/caller.ts'
-import { takeInvitations } from '../domain/invitations.ts'
-import * as organizations from '../domain/organizations.ts'
-import * as projects from '../domain/projects.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { markVerified } from '../store/oidc.ts'
-import { countOwnedProjects } from '../store/projects.ts'
-import { deleteSignInTokensOf } from '../store/signInTokens.ts'
-import { reassignTemplates } from '../store/templates.ts'
+import { isAdmin, type Caller } from '../domain/accounts/caller.ts'
+import { takeInvitations } from '../domain/projects/invitations.ts'
+import * as organizations from '../domain/accounts/organizations.ts'
+import * as projects from '../domain/projects/projects.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { markVerified } from '../store/accounts/oidc.ts'
+import { countOwnedProjects } from '../store/projects/projects.ts'
+import { deleteSignInTokensOf } from '../store/accounts/signInTokens.ts'
+import { reassignTemplates } from '../store/boards/templates.ts'
 import {
   countAccounts,
   deleteUser,
@@ -24,7 +24,7 @@ import {
   setPasswordHash,
   updateUser,
   type AccountRow,
-} from '../store/users.ts'
+} from '../store/accounts/users.ts'
 import { revokeAgentTokens } from './agentTokens.ts'
 import type { Identity, Realm } from './identity.ts'
 import { hashPassword } from './passwords.ts'

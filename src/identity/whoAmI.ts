@@ -1,9 +1,9 @@
 import type { InferOutput } from 'valibot'
-import type { TokenInfo, WhoAmI } from '../contract/auth.ts'
-import { noAccount, type Caller } from '../domain/caller.ts'
-import { findAgentToken } from '../store/agentTokens.ts'
-import { findKeyHolderByAccessToken, readKey } from '../store/keys.ts'
-import { findSignIn } from '../store/signInTokens.ts'
+import type { TokenInfo, WhoAmI } from '../contract/accounts/auth.ts'
+import { noAccount, type Caller } from '../domain/accounts/caller.ts'
+import { findAgentToken } from '../store/agents/agentTokens.ts'
+import { findKeyHolderByAccessToken, readKey } from '../store/accounts/keys.ts'
+import { findSignIn } from '../store/accounts/signInTokens.ts'
 import type { Realm } from './identity.ts'
 
 type Info = InferOutput<typeof TokenInfo>

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import * as comments from '../domain/comments.ts'
+import * as comments from '../domain/cards/comments.ts'
 import type { ForgeComment } from '../forge/forge.ts'
 import {
   insertIssueComment,
@@ -7,10 +7,10 @@ import {
   updateIssueComment,
   type CardIssueRow,
   type IssueCommentRow,
-} from '../store/cardIssues.ts'
-import type { CardRow } from '../store/cards.ts'
-import { listAllComments, type CommentRow } from '../store/comments.ts'
-import type { Transaction } from '../store/database.ts'
+} from '../store/cards/cardIssues.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import { listAllComments, type CommentRow } from '../store/cards/comments.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import { authorName, digestOf, receivedBody, sentBody, tokenIn } from './texts.ts'
 import type { IssueSync } from './issueDependencies.ts'
 

@@ -1,9 +1,9 @@
 import type { ServerConfig } from '../config/server.ts'
-import type { ForgeSettings } from '../contract/forge.ts'
-import type { Agents } from '../domain/sessions.ts'
+import type { ForgeSettings } from '../contract/forges/forge.ts'
+import type { Agents } from '../domain/agents/sessions.ts'
 import type { Forge, ForgeAddress } from '../forge/forge.ts'
-import type { Actor, Database } from '../store/database.ts'
-import type { ProjectRow } from '../store/projects.ts'
+import type { Actor, Database } from '../store/engine/database.ts'
+import type { ProjectRow } from '../store/projects/projects.ts'
 
 /** The dependencies of the work on issues. */
 export interface IssueDependencies {

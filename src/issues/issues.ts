@@ -7,7 +7,13 @@ import { ForgeFailed } from '../forge/forge.ts'
 import { asProblem } from '../forge/openForge.ts'
 import { withinStop } from '../process/reconciler.ts'
 import { createTimer } from '../daemons/timer.ts'
-import { hastenIssue, listDueSyncs, readNextSyncTime, readSyncState, writeSyncState } from '../store/cardIssues.ts'
+import {
+  hastenIssue,
+  listDueSyncs,
+  readNextSyncTime,
+  readSyncState,
+  writeSyncState,
+} from '../store/cards/cardIssues.ts'
 import type { Tally, IssueDependencies } from './issueDependencies.ts'
 import { syncIssues, type SyncResult } from './syncIssues.ts'
 

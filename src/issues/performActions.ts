@@ -1,8 +1,13 @@
 import { ForgeFailed } from '../forge/forge.ts'
-import { bySystem, insertAuditRow } from '../store/audit.ts'
-import { insertIssueComment, updateCardIssue, updateIssueComment, type CardIssueRow } from '../store/cardIssues.ts'
-import { readCard } from '../store/cards.ts'
-import type { Transaction } from '../store/database.ts'
+import { bySystem, insertAuditRow } from '../store/server/audit.ts'
+import {
+  insertIssueComment,
+  updateCardIssue,
+  updateIssueComment,
+  type CardIssueRow,
+} from '../store/cards/cardIssues.ts'
+import { readCard } from '../store/cards/cards.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import type { CommentAction } from './comments.ts'
 import { showIssue } from './showIssue.ts'
 import { digestOf } from './texts.ts'

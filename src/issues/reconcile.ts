@@ -1,12 +1,17 @@
-import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
-import { changeCard } from '../domain/cardChanges.ts'
-import { complete, move } from '../domain/cardMoves.ts'
-import { find, update } from '../domain/cards.ts'
+import type { PullRequestSummary } from '../contract/forges/pullRequestRecords.ts'
+import { changeCard } from '../domain/cards/cardChanges.ts'
+import { complete, move } from '../domain/cards/cardMoves.ts'
+import { find, update } from '../domain/cards/cards.ts'
 import { ForgeFailed, type ForgeIssue } from '../forge/forge.ts'
-import { readCardIssueById, updateCardIssue, type CardIssueChange, type CardIssueRow } from '../store/cardIssues.ts'
-import { readCard, type CardRow } from '../store/cards.ts'
-import { listColumns } from '../store/columns.ts'
-import type { Transaction } from '../store/database.ts'
+import {
+  readCardIssueById,
+  updateCardIssue,
+  type CardIssueChange,
+  type CardIssueRow,
+} from '../store/cards/cardIssues.ts'
+import { readCard, type CardRow } from '../store/cards/cards.ts'
+import { listColumns } from '../store/boards/columns.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import { exchangeComments, isOwn, newToken, type Listed } from './comments.ts'
 import { decideIssueState, type Decision } from './decideIssueState.ts'
 import { performActions, type Action } from './performActions.ts'

@@ -1,7 +1,7 @@
-import type { IssueSummary } from '../contract/issueRecords.ts'
-import { changeCard } from '../domain/cardChanges.ts'
-import type { CardRow } from '../store/cards.ts'
-import type { Transaction } from '../store/database.ts'
+import type { IssueSummary } from '../contract/forges/issueRecords.ts'
+import { changeCard } from '../domain/cards/cardChanges.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Transaction } from '../store/engine/database.ts'
 
 /** Shows an issue on its card. @returns whether it was shown otherwise */
 export async function showIssue(

@@ -11,8 +11,8 @@ import {
   writeSyncState,
   type CardIssueRow,
   type SyncRow,
-} from '../store/cardIssues.ts'
-import { forgeOf, readProject } from '../store/projects.ts'
+} from '../store/cards/cardIssues.ts'
+import { forgeOf, readProject } from '../store/projects/projects.ts'
 import { isForAll } from './performActions.ts'
 import { reconcile } from './reconcile.ts'
 import { takeIssue } from './takeIssue.ts'

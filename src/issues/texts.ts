@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
+import type { PullRequestSummary } from '../contract/forges/pullRequestRecords.ts'
 import { isVisible } from '../contract/fields.ts'
-import { plainMentions } from '../contract/mentions.ts'
-import { fitCardTexts, nameOf, Warnings } from '../domain/fitCardTexts.ts'
+import { plainMentions } from '../contract/cards/mentions.ts'
+import { fitCardTexts, nameOf, Warnings } from '../domain/cards/fitCardTexts.ts'
 import type { ForgeComment, ForgeIssue } from '../forge/forge.ts'
-import type { CommentRow } from '../store/comments.ts'
+import type { CommentRow } from '../store/cards/comments.ts'
 
 /** The maximum comment length that forges accept, minus the board's additions. */
 const maxSentLength = 60_000

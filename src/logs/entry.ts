@@ -1,4 +1,4 @@
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 import { redact } from './redact.ts'
 
 /** An event, without secrets and limited in size. */

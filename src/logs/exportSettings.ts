@@ -1,9 +1,9 @@
 import type { InferOutput } from 'valibot'
 import { invalid } from '../contract/errors.ts'
-import type { LogExport } from '../contract/logs.ts'
+import type { LogExport } from '../contract/server/logs.ts'
 import type { Seal } from '../identity/seal.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { readServerSetting, writeServerSetting } from '../store/server/serverSettings.ts'
 import type { Target } from './exporter.ts'
 
 type Settings = InferOutput<typeof LogExport>

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../async/backoff.ts'
 import type { Log } from '../config/log.ts'
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 import { deliver, type Delivery, type Receiver } from './delivery.ts'
 import { ranks, type Entry } from './entry.ts'
 

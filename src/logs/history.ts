@@ -5,7 +5,7 @@ import {
   type LogDatabase,
   type LogFilter,
   type LogRow,
-} from '../store/logs.ts'
+} from '../store/server/logs.ts'
 import { ranks, type Entry } from './entry.ts'
 import { levelWords } from './search.ts'
 

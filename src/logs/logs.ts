@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 import { levels, ranks, toEntry, type Entry } from './entry.ts'
 import { createExporter, type Exporter } from './exporter.ts'
 import { createFiles } from './files.ts'

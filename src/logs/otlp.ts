@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { version } from '../config/version.ts'
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 import type { Entry } from './entry.ts'
 
 type AnyValue =

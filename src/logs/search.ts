@@ -1,4 +1,4 @@
-import type { LogLevel } from '../contract/logs.ts'
+import type { LogLevel } from '../contract/server/logs.ts'
 
 /**
  * Words that are indexed with each entry of a level and above. Otherwise, a search for a common word among rare entries would

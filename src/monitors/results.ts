@@ -1,8 +1,8 @@
-import { queueMessage } from '../agents/sessions/queuedMessages.ts'
-import { finish, type RunResult } from '../domain/monitorRuns.ts'
-import { findOpen } from '../domain/sessions.ts'
-import type { Transaction } from '../store/database.ts'
-import type { MonitorRow } from '../store/monitors.ts'
+import { queueMessage } from '../agents/sessions/queue/queuedMessages.ts'
+import { finish, type RunResult } from '../domain/automation/monitorRuns.ts'
+import { findOpen } from '../domain/agents/sessions.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import type { MonitorRow } from '../store/automation/monitors.ts'
 
 const maxQuotedLength = 2000
 

@@ -1,4 +1,4 @@
-import type { ScheduleRow } from '../store/monitors.ts'
+import type { ScheduleRow } from '../store/automation/monitors.ts'
 
 export type Scheduled = Pick<ScheduleRow, 'id' | 'projectId' | 'cardId' | 'intervalSecs'>
 interface Entry extends Scheduled {

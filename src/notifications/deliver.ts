@@ -1,7 +1,7 @@
-import type { NotificationKind } from '../contract/notifications.ts'
-import { recipientsOf } from '../domain/notifications.ts'
+import type { NotificationKind } from '../contract/automation/notifications.ts'
+import { recipientsOf } from '../domain/automation/notifications.ts'
 import { append } from '../events/outbox.ts'
-import type { Transaction } from '../store/database.ts'
+import type { Transaction } from '../store/engine/database.ts'
 import type { Watching } from '../views/cards.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 

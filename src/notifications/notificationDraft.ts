@@ -1,14 +1,14 @@
-import type { EventData } from '../contract/events.ts'
-import type { NotificationKind } from '../contract/notifications.ts'
-import { describeExhausted, describeWarned } from '../domain/budgetState.ts'
-import { plainMentions } from '../contract/mentions.ts'
-import { shownTime } from '../domain/shownTime.ts'
+import type { EventData } from '../contract/server/events.ts'
+import type { NotificationKind } from '../contract/automation/notifications.ts'
+import { describeExhausted, describeWarned } from '../domain/agents/budgetState.ts'
+import { plainMentions } from '../contract/cards/mentions.ts'
+import { shownTime } from '../domain/cards/shownTime.ts'
 import type { StoredEvent } from '../events/outbox.ts'
-import { readCard } from '../store/cards.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { forgetWaiting, noteWaiting } from '../store/notifications.ts'
+import { readCard } from '../store/cards/cards.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { forgetWaiting, noteWaiting } from '../store/automation/notifications.ts'
 import { watchingOf, type Watching } from '../views/cards.ts'
-import { readLatestSession, readSession, type AgentQuestion, type SessionRow } from '../store/sessions.ts'
+import { readLatestSession, readSession, type AgentQuestion, type SessionRow } from '../store/agents/sessions.ts'
 
 type Session = EventData<'agent.status'>
 type Monitor = EventData<'monitor.updated'>

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { hashToken, mint } from '../domain/token.ts'
+import { hashToken, mint } from '../domain/accounts/token.ts'
 
 const ticketMs = 120_000
 /** Of more the oldest are dropped. */

@@ -1,5 +1,5 @@
-import type { Database } from '../store/database.ts'
-import { deleteProcessRun, listProcessRuns, type ProcessRunRow } from '../store/processRuns.ts'
+import type { Database } from '../store/engine/database.ts'
+import { deleteProcessRun, listProcessRuns, type ProcessRunRow } from '../store/agents/processRuns.ts'
 import { endTrees, orphanTermMs } from './stop.ts'
 import { createMemberSearch, type Tree } from './sweep.ts'
 import { bootId, listProcesses, type ProcessEntry } from './table.ts'

@@ -1,9 +1,9 @@
 import { invalid } from '../contract/errors.ts'
-import { find, type CardRef } from '../domain/cards.ts'
-import * as pulls from '../domain/pullRequests.ts'
-import type { Transaction } from '../store/database.ts'
-import { readPullRequestById, type RequestAnswer } from '../store/pullRequests.ts'
-import { listOpenOfCard } from '../store/requestLoop.ts'
+import { find, type CardRef } from '../domain/cards/cards.ts'
+import * as pulls from '../domain/forges/pullRequests.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { readPullRequestById, type RequestAnswer } from '../store/forges/pullRequests.ts'
+import { listOpenOfCard } from '../store/forges/requestLoop.ts'
 
 /**
  * Keeps what a card's agent answers to a comment on its request, which is posted with its work. A later answer replaces it.

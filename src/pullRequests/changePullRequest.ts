@@ -1,10 +1,10 @@
 import { invalid, Problem } from '../contract/errors.ts'
-import type { MergeMethod } from '../contract/forge.ts'
-import type { PullRequest } from '../contract/pullRequestRecords.ts'
-import * as pulls from '../domain/pullRequests.ts'
+import type { MergeMethod } from '../contract/forges/forge.ts'
+import type { PullRequest } from '../contract/forges/pullRequestRecords.ts'
+import * as pulls from '../domain/forges/pullRequests.ts'
 import { ForgeFailed, type Forge, type PullChange } from '../forge/forge.ts'
-import type { Actor } from '../store/database.ts'
-import { readPullRequestById, type PullRequestChange, type PullRequestRow } from '../store/pullRequests.ts'
+import type { Actor } from '../store/engine/database.ts'
+import { readPullRequestById, type PullRequestChange, type PullRequestRow } from '../store/forges/pullRequests.ts'
 import { refreshPullRequest, type RefreshDependencies } from './refreshPullRequest.ts'
 
 const maxNames = 5

@@ -3,9 +3,9 @@ import { Problem } from '../contract/errors.ts'
 import { readDelivery, type ForgeDelivery } from '../forge/deliveries.ts'
 import type { ForgeAddress } from '../forge/forge.ts'
 import type { Seal } from '../identity/seal.ts'
-import type { Database, Transaction } from '../store/database.ts'
-import { insertForgeDelivery, readForgeSecret, setForgeSecret } from '../store/forgeWebhooks.ts'
-import { wakeRequests } from '../store/requestLoop.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
+import { insertForgeDelivery, readForgeSecret, setForgeSecret } from '../store/forges/forgeWebhooks.ts'
+import { wakeRequests } from '../store/forges/requestLoop.ts'
 
 const secretBytes = 32
 type Headers = Readonly<Record<string, string | string[] | undefined>>

@@ -1,16 +1,16 @@
-import { pullRequestLimits, type PullRequestDraft } from '../contract/pullRequests.ts'
+import { pullRequestLimits, type PullRequestDraft } from '../contract/forges/pullRequests.ts'
 import { Problem } from '../contract/errors.ts'
-import { inOneLine } from '../domain/changes.ts'
-import type { RepositoryWork } from '../domain/repositoryWork.ts'
+import { inOneLine } from '../domain/worktrees/changes.ts'
+import type { RepositoryWork } from '../domain/worktrees/repositoryWork.ts'
 import { ForgeFailed } from '../forge/forge.ts'
 import { commitOf } from '../git/commits.ts'
 import { requireGitRepository } from '../git/repository.ts'
 import { readRequestTemplate } from '../git/requestTemplate.ts'
 import type { OpenForge } from '../forge/openForge.ts'
-import type { CardRow } from '../store/cards.ts'
-import type { Reader } from '../store/database.ts'
-import { readPullRequest } from '../store/pullRequests.ts'
-import { readLatestSession } from '../store/sessions.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { readPullRequest } from '../store/forges/pullRequests.ts'
+import { readLatestSession } from '../store/agents/sessions.ts'
 
 export interface DraftParts {
   db: Reader

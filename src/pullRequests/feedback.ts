@@ -1,6 +1,6 @@
 import type { Forge, ForgeCheck, ForgeComment, ForgePull, ForgeReview } from '../forge/forge.ts'
-import type { PullRequest } from '../contract/pullRequestRecords.ts'
-import type { PullRequestRow } from '../store/pullRequests.ts'
+import type { PullRequest } from '../contract/forges/pullRequestRecords.ts'
+import type { PullRequestRow } from '../store/forges/pullRequests.ts'
 import { reportedKeys } from './loopDependencies.ts'
 
 const maxLogBytes = 16_384

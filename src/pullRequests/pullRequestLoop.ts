@@ -5,7 +5,7 @@ import { Problem } from '../contract/errors.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { withinStop } from '../process/reconciler.ts'
 import { createTimer } from '../daemons/timer.ts'
-import { bringRequestsForward, listDueRequests, readNextRequestTime } from '../store/requestLoop.ts'
+import { bringRequestsForward, listDueRequests, readNextRequestTime } from '../store/forges/requestLoop.ts'
 import { reconcilePullRequest } from './reconcilePullRequest.ts'
 import type { LoopDependencies } from './loopDependencies.ts'
 

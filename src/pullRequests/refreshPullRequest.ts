@@ -1,16 +1,16 @@
 import { Problem } from '../contract/errors.ts'
-import type { PullRequest } from '../contract/pullRequestRecords.ts'
-import * as pulls from '../domain/pullRequests.ts'
+import type { PullRequest } from '../contract/forges/pullRequestRecords.ts'
+import * as pulls from '../domain/forges/pullRequests.ts'
 import { ForgeFailed, type Forge, type ForgeCheck, type ForgePull, type ForgeReview } from '../forge/forge.ts'
-import { projectOfCard } from '../store/cards.ts'
-import type { Database } from '../store/database.ts'
-import { readProject, type ProjectRow } from '../store/projects.ts'
+import { projectOfCard } from '../store/cards/cards.ts'
+import type { Database } from '../store/engine/database.ts'
+import { readProject, type ProjectRow } from '../store/projects/projects.ts'
 import {
   notePullRequestRead,
   readPullRequestById,
   type PullRequestChange,
   type PullRequestRow,
-} from '../store/pullRequests.ts'
+} from '../store/forges/pullRequests.ts'
 
 export interface RefreshDependencies {
   db: Database

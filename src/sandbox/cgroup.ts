@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { processMark, readKernel } from '../system/kernel.ts'
-import type { BoundsStatus, SandboxLimits } from '../contract/sandbox.ts'
+import type { BoundsStatus, SandboxLimits } from '../contract/agents/sandbox.ts'
 import { LaunchFailed } from '../process/spawn.ts'
 
 type Limits = Pick<SandboxLimits, 'memoryMiB' | 'processes'>

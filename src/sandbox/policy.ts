@@ -1,4 +1,4 @@
-import type { NetworkAccess, SandboxLimits } from '../contract/sandbox.ts'
+import type { NetworkAccess, SandboxLimits } from '../contract/agents/sandbox.ts'
 import type { Mount } from './mount.ts'
 
 /** The files that one session can see, change and use. Everything else outside of the system is hidden. */

@@ -1,8 +1,8 @@
-import type { SandboxLimits } from '../contract/sandbox.ts'
+import type { SandboxLimits } from '../contract/agents/sandbox.ts'
 
 /**
  * The command behind the bounds that the kernel keeps for each process. dash and BusyBox count processes with -p, bash with -u. The
- * memory and the number of processes of a whole session are watched as well (`src/agents/sessions/limitWatch.ts`): root has no bound of processes.
+ * memory and the number of processes of a whole session are watched as well (`src/agents/sessions/watch/limitWatch.ts`): root has no bound of processes.
  */
 export function withLimits({ fileMiB, memoryMiB, processes }: SandboxLimits, argv: readonly string[]): string[] {
   const bounds = [

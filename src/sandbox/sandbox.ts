@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
-import type { SandboxLimits, SandboxStatus } from '../contract/sandbox.ts'
+import type { SandboxLimits, SandboxStatus } from '../contract/agents/sandbox.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
 import { divideOwnCgroup, readDefaultLimits, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
 import { templateCommand } from './commandTemplate.ts'

@@ -1,13 +1,13 @@
-import { scheduleLimits } from '../contract/schedules.ts'
+import { scheduleLimits } from '../contract/automation/schedules.ts'
 import { Problem } from '../contract/errors.ts'
-import { projectRole } from '../domain/access.ts'
-import type { Caller } from '../domain/caller.ts'
-import { change, disable as disableSchedule, hasRoomFor, makeCard } from '../domain/schedules.ts'
-import type { Agents } from '../domain/sessions.ts'
+import { projectRole } from '../domain/accounts/access.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { change, disable as disableSchedule, hasRoomFor, makeCard } from '../domain/automation/schedules.ts'
+import type { Agents } from '../domain/agents/sessions.ts'
 import { presentMaker } from '../identity/makers.ts'
 import { deliver } from '../notifications/deliver.ts'
 import { nextAfter } from '../recurrence/recurrence.ts'
-import type { Database, Reader, Transaction } from '../store/database.ts'
+import type { Database, Reader, Transaction } from '../store/engine/database.ts'
 import {
   isCardOpen,
   listDueSchedules,
@@ -16,7 +16,7 @@ import {
   readNextRun,
   readSchedule,
   type ScheduleRow,
-} from '../store/schedules.ts'
+} from '../store/automation/schedules.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { TimedWork } from '../daemons/timer.ts'
 

@@ -1,10 +1,10 @@
-import { startInTime } from '../domain/cardStarts.ts'
-import { projectRole } from '../domain/access.ts'
-import type { Caller } from '../domain/caller.ts'
-import type { Agents } from '../domain/sessions.ts'
+import { startInTime } from '../domain/cards/cardStarts.ts'
+import { projectRole } from '../domain/accounts/access.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import type { Agents } from '../domain/agents/sessions.ts'
 import { presentMaker } from '../identity/makers.ts'
-import { isStartDue, listDueStarts, readNextStart, type HeldCard } from '../store/cardTimes.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import { isStartDue, listDueStarts, readNextStart, type HeldCard } from '../store/cards/cardTimes.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
 import type { TimedWork } from '../daemons/timer.ts'
 
 const pageSize = 100

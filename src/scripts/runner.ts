@@ -1,10 +1,10 @@
 import type { Log } from '../config/log.ts'
-import { failLost, type ScriptRuns } from '../domain/scripts.ts'
+import { failLost, type ScriptRuns } from '../domain/automation/scripts.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
-import type { Database } from '../store/database.ts'
-import { listOpenRuns } from '../store/scripts.ts'
+import type { Database } from '../store/engine/database.ts'
+import { listOpenRuns } from '../store/automation/scripts.ts'
 import { startRun, type LiveRun } from './run.ts'
 
 /** Runs scripts, each once at a time. */

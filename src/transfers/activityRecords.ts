@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { activityActions, actorKinds } from '../contract/activity.ts'
-import { CommentBody } from '../contract/comments.ts'
+import { activityActions, actorKinds } from '../contract/cards/activity.ts'
+import { CommentBody } from '../contract/cards/comments.ts'
 import { IntegerId, text } from '../contract/fields.ts'
 import { orNull, Time } from './records.ts'
 

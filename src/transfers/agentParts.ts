@@ -1,9 +1,14 @@
-import type { Reader } from '../store/database.ts'
-import { exportedMessages, exportSessions, sessionsWithMessages, type ExportMessage } from '../store/exports.ts'
-import { insertImportedMessage } from '../store/imports.ts'
-import { entriesOf } from '../store/record.ts'
-import { insertSession } from '../store/sessions.ts'
-import { insertWaitingMessage } from '../store/waitingMessages.ts'
+import type { Reader } from '../store/engine/database.ts'
+import {
+  exportedMessages,
+  exportSessions,
+  sessionsWithMessages,
+  type ExportMessage,
+} from '../store/projects/exports.ts'
+import { insertImportedMessage } from '../store/projects/imports.ts'
+import { entriesOf } from '../store/engine/record.ts'
+import { insertSession } from '../store/agents/sessions.ts'
+import { insertWaitingMessage } from '../store/agents/waitingMessages.ts'
 import { message as messageView } from '../views/agents.ts'
 import { pages, part } from './part.ts'
 import { Message, Session, type MessageRecord } from './records.ts'

@@ -1,6 +1,6 @@
 import type { BaseIssue } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
-import { issueText } from '../contract/issueText.ts'
+import { issueText } from '../contract/forges/issueText.ts'
 
 const maxErrors = 20
 

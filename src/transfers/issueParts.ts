@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { integer, IntegerId, text } from '../contract/fields.ts'
-import { IssueState } from '../contract/issueRecords.ts'
-import { exportIssues, insertCardIssue, readCardIssue, showCardIssue } from '../store/cardIssues.ts'
-import { readCard } from '../store/cards.ts'
+import { IssueState } from '../contract/forges/issueRecords.ts'
+import { exportIssues, insertCardIssue, readCardIssue, showCardIssue } from '../store/cards/cardIssues.ts'
+import { readCard } from '../store/cards/cards.ts'
 import { part } from './part.ts'
 import { Address, Time } from './records.ts'
 

@@ -1,8 +1,8 @@
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { ColumnType } from '../contract/fields.ts'
-import type { Repository } from '../contract/repositories.ts'
-import type { SavedFile } from '../domain/attachmentFiles.ts'
-import type { Reader, Transaction } from '../store/database.ts'
+import type { Repository } from '../contract/forges/repositories.ts'
+import type { SavedFile } from '../domain/cards/attachmentFiles.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
 import type { RecordIndex } from './recordIndex.ts'
 
 /** The scope of an export: the projects with the IDs of their cards, and the organization if it is exported. */

@@ -1,5 +1,5 @@
-import { exportedMembers, exportedOrganizationMembers, exportedTemplates } from '../store/exports.ts'
-import { insertTemplate, listTemplates } from '../store/templates.ts'
+import { exportedMembers, exportedOrganizationMembers, exportedTemplates } from '../store/projects/exports.ts'
+import { insertTemplate, listTemplates } from '../store/boards/templates.ts'
 import { part } from './part.ts'
 import { OrganizationMember, ProjectMember, Template } from './records.ts'
 

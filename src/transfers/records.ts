@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import { ChangedAfterMerge } from '../contract/afterMerge.ts'
-import { StatusReason } from '../contract/agents.ts'
-import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
-import { ChangedAgentChoice } from '../contract/agentChoice.ts'
-import { defaultSessionCards, SessionCards, Slots } from '../contract/agentSlots.ts'
-import { GitName, maxBlockers } from '../contract/cardOrder.ts'
-import { CardSource } from '../contract/cardRecords.ts'
-import { Estimate, maxAssignees, Priority } from '../contract/cardPlan.ts'
-import { WipLimit } from '../contract/columns.ts'
+import { ChangedAfterMerge } from '../contract/forges/afterMerge.ts'
+import { StatusReason } from '../contract/agents/agents.ts'
+import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/agents/approvalPolicy.ts'
+import { ChangedAgentChoice } from '../contract/agents/agentChoice.ts'
+import { defaultSessionCards, SessionCards, Slots } from '../contract/agents/agentSlots.ts'
+import { GitName, maxBlockers } from '../contract/cards/cardOrder.ts'
+import { CardSource } from '../contract/cards/cardRecords.ts'
+import { Estimate, maxAssignees, Priority } from '../contract/cards/cardPlan.ts'
+import { WipLimit } from '../contract/boards/columns.ts'
 import {
   CardKind,
   CardStatus,
@@ -24,10 +24,10 @@ import {
   ImportedTitle,
   startsWithDay,
 } from '../contract/fields.ts'
-import { GivenRepository, Repositories } from '../contract/repositories.ts'
-import { Verdict } from '../contract/reviews.ts'
-import { CatchUp, Overlap, scheduleLimits, TimeZone } from '../contract/schedules.ts'
-import { OnSilence } from '../contract/silence.ts'
+import { GivenRepository, Repositories } from '../contract/forges/repositories.ts'
+import { Verdict } from '../contract/forges/reviews.ts'
+import { CatchUp, Overlap, scheduleLimits, TimeZone } from '../contract/automation/schedules.ts'
+import { OnSilence } from '../contract/agents/silence.ts'
 
 /**
  * The records of a board's file, one schema per part (README, "Export and import"). The IDs are local to the file: they connect

@@ -1,6 +1,6 @@
-import { exportReviews } from '../store/exports.ts'
-import { entriesOf } from '../store/record.ts'
-import { insertReview, insertReviewComment } from '../store/reviews.ts'
+import { exportReviews } from '../store/projects/exports.ts'
+import { entriesOf } from '../store/engine/record.ts'
+import { insertReview, insertReviewComment } from '../store/forges/reviews.ts'
 import { part } from './part.ts'
 import { Review } from './records.ts'
 

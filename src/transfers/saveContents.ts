@@ -1,4 +1,4 @@
-import { saveFile, type SavedFile } from '../domain/attachmentFiles.ts'
+import { saveFile, type SavedFile } from '../domain/cards/attachmentFiles.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import type { Document } from './document.ts'
 import type { RecordIndex } from './recordIndex.ts'

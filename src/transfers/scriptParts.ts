@@ -1,5 +1,5 @@
-import * as rules from '../domain/scripts.ts'
-import { exportedScripts } from '../store/exports.ts'
+import * as rules from '../domain/automation/scripts.ts'
+import { exportedScripts } from '../store/projects/exports.ts'
 import { part } from './part.ts'
 import { Script } from './records.ts'
 

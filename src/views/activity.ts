@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { Activity } from '../contract/activity.ts'
-import { activityFields, type ActivityRow } from '../store/activity.ts'
+import { Activity } from '../contract/cards/activity.ts'
+import { activityFields, type ActivityRow } from '../store/cards/activity.ts'
 import { viewOf } from './view.ts'
 
 export const activity: (row: ActivityRow) => InferOutput<typeof Activity> = viewOf(

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { AgentCheck, Provider } from '../contract/agentCatalogue.ts'
-import type { OffersRow } from '../store/agentOffers.ts'
+import type { AgentCheck, Provider } from '../contract/agents/agentCatalogue.ts'
+import type { OffersRow } from '../store/agents/agentOffers.ts'
 
 /** An agent in the catalogue, without its environment. */
 interface Entry {

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { AgentProfile } from '../contract/agentProfiles.ts'
-import { profileFields, type ProfileRow } from '../store/agentProfiles.ts'
+import { AgentProfile } from '../contract/agents/agentProfiles.ts'
+import { profileFields, type ProfileRow } from '../store/agents/agentProfiles.ts'
 import { viewOf } from './view.ts'
 
 const shown: (row: ProfileRow) => InferOutput<typeof AgentProfile> = viewOf(

@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import type { Message, Tool } from '../contract/agentMessages.ts'
+import type { Message, Tool } from '../contract/agents/agentMessages.ts'
 import {
   AgentSession,
   AgentState,
@@ -9,7 +9,7 @@ import {
   type Question,
   type SlashCommand,
   type Usage,
-} from '../contract/agents.ts'
+} from '../contract/agents/agents.ts'
 import type { Output } from '../contract/route.ts'
 import {
   listedSessionFields,
@@ -18,8 +18,8 @@ import {
   type AgentQuestion,
   type SessionItem,
   type SessionRow,
-} from '../store/sessions.ts'
-import type { MessageRow, SentAttachment } from '../store/transcripts.ts'
+} from '../store/agents/sessions.ts'
+import type { MessageRow, SentAttachment } from '../store/agents/transcripts.ts'
 import { viewOf } from './view.ts'
 
 export type AgentSessionView = InferOutput<typeof AgentSession>

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../contract/audit.ts'
-import type { AuditRow } from '../store/audit.ts'
+import type { AuditEntry } from '../contract/server/audit.ts'
+import type { AuditRow } from '../store/server/audit.ts'
 
 const auditEntry = (row: AuditRow): AuditEntry => ({
   id: String(row.id),

@@ -1,9 +1,9 @@
 import type { InferOutput } from 'valibot'
-import { Board } from '../contract/boards.ts'
-import { Column } from '../contract/columns.ts'
-import type { ExternalBoard } from '../contract/external.ts'
-import { boardFields, type BoardRow } from '../store/boards.ts'
-import { countedColumnFields, type CountedColumn } from '../store/columns.ts'
+import { Board } from '../contract/boards/boards.ts'
+import { Column } from '../contract/boards/columns.ts'
+import type { ExternalBoard } from '../contract/server/external.ts'
+import { boardFields, type BoardRow } from '../store/boards/boards.ts'
+import { countedColumnFields, type CountedColumn } from '../store/boards/columns.ts'
 import { viewOf } from './view.ts'
 
 export const board: (row: BoardRow) => InferOutput<typeof Board> = viewOf(boardFields, Board, 'text')

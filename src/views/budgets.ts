@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { Budget, ReachedBudget } from '../contract/budgets.ts'
-import type { BudgetRow } from '../store/budgets.ts'
+import type { Budget, ReachedBudget } from '../contract/agents/budgets.ts'
+import type { BudgetRow } from '../store/agents/budgets.ts'
 
 type Measured = BudgetRow & Pick<InferOutput<typeof Budget>, 'state' | 'resetsAt'>
 

@@ -1,11 +1,11 @@
 import type { InferOutput } from 'valibot'
-import type { Assignee } from '../contract/cardPlan.ts'
-import { CallersCard, CardDetail, type DeletedCard, type Pipeline } from '../contract/cardRecords.ts'
-import { events, type EventData } from '../contract/events.ts'
-import { ExternalCard } from '../contract/external.ts'
-import { activeStatuses, cardFields } from '../store/cardFields.ts'
-import type { CardRow } from '../store/cards.ts'
-import type { DeletedCardRow } from '../store/deletedCards.ts'
+import type { Assignee } from '../contract/cards/cardPlan.ts'
+import { CallersCard, CardDetail, type DeletedCard, type Pipeline } from '../contract/cards/cardRecords.ts'
+import { events, type EventData } from '../contract/server/events.ts'
+import { ExternalCard } from '../contract/server/external.ts'
+import { activeStatuses, cardFields } from '../store/cards/cardFields.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { DeletedCardRow } from '../store/cards/deletedCards.ts'
 import { viewOf } from './view.ts'
 
 export interface Step {

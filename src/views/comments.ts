@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { Comment } from '../contract/comments.ts'
-import { commentFields, type CommentRow } from '../store/comments.ts'
+import { Comment } from '../contract/cards/comments.ts'
+import { commentFields, type CommentRow } from '../store/cards/comments.ts'
 import { viewOf } from './view.ts'
 
 export const comment: (row: CommentRow) => InferOutput<typeof Comment> = viewOf(

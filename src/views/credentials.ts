@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { Credential, MaskedCredential } from '../contract/credentials.ts'
-import { credentialFields, type CredentialRow, type SealedHeaders } from '../store/credentials.ts'
+import { Credential, MaskedCredential } from '../contract/accounts/credentials.ts'
+import { credentialFields, type CredentialRow, type SealedHeaders } from '../store/accounts/credentials.ts'
 import { viewOf } from './view.ts'
 
 const headerNames = ({ headers }: CredentialRow): string[] =>

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { Daemon } from '../contract/server.ts'
-import { isThere, type DaemonRow } from '../store/daemons.ts'
+import type { Daemon } from '../contract/server/server.ts'
+import { isThere, type DaemonRow } from '../store/server/daemons.ts'
 
 /** @param thisId the daemon that answers */
 export const daemon = (row: DaemonRow, thisId: string): InferOutput<typeof Daemon> => ({

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
-import type { ForgeSettings } from '../contract/forge.ts'
-import { CardIssue, type issues } from '../contract/issues.ts'
-import { cardIssueFields, type CardIssueRow, type SyncRow } from '../store/cardIssues.ts'
+import type { ForgeSettings } from '../contract/forges/forge.ts'
+import { CardIssue, type issues } from '../contract/forges/issues.ts'
+import { cardIssueFields, type CardIssueRow, type SyncRow } from '../store/cards/cardIssues.ts'
 import { viewOf } from './view.ts'
 
 /** An issue that is a card; the row is of one that has its card. */

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { Key, type NewKey } from '../contract/keys.ts'
-import { keyFields, type KeyRow } from '../store/keys.ts'
+import { Key, type NewKey } from '../contract/accounts/keys.ts'
+import { keyFields, type KeyRow } from '../store/accounts/keys.ts'
 import { viewOf } from './view.ts'
 
 /** An API key as its owner sees it: never the key itself. */

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Maker as MakerView } from '../contract/makers.ts'
-import type { Maker } from '../store/makers.ts'
-import { localOperator, localOperatorName } from '../store/users.ts'
+import type { Maker } from '../store/accounts/makers.ts'
+import { localOperator, localOperatorName } from '../store/accounts/users.ts'
 
 /** The owner of automatic work. Null if there is none. */
 export const maker = ({

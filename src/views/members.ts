@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
-import type { Invitation, NewInvitation, ProjectMember } from '../contract/members.ts'
-import type { InvitationRow } from '../store/invitations.ts'
-import type { MemberRow } from '../store/members.ts'
+import type { Invitation, NewInvitation, ProjectMember } from '../contract/projects/members.ts'
+import type { InvitationRow } from '../store/projects/invitations.ts'
+import type { MemberRow } from '../store/projects/members.ts'
 
 type Member = InferOutput<typeof ProjectMember>
 

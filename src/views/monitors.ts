@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
 import { visibleText } from '../contract/visibleText.ts'
-import { Monitor, monitorLimits, monitorRequestId } from '../contract/monitors.ts'
-import { monitorFields, type MonitorRow } from '../store/monitors.ts'
+import { Monitor, monitorLimits, monitorRequestId } from '../contract/automation/monitors.ts'
+import { monitorFields, type MonitorRow } from '../store/automation/monitors.ts'
 import type { AskedQuestion } from './agents.ts'
 import { viewOf } from './view.ts'
 

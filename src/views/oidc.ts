@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import type { EmailVerification, OidcSettings } from '../contract/oidc.ts'
+import type { EmailVerification, OidcSettings } from '../contract/accounts/oidc.ts'
 
 interface Settings {
   issuerUrl: string

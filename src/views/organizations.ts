@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { Organization, OrganizationMember } from '../contract/organizations.ts'
-import type { OrganizationMemberRow, OrganizationRow } from '../store/organizations.ts'
+import type { Organization, OrganizationMember } from '../contract/accounts/organizations.ts'
+import type { OrganizationMemberRow, OrganizationRow } from '../store/accounts/organizations.ts'
 
 /** An organization as one account sees it. An administrator of the server manages also those that he or she has no role in. */
 export const organization = ({

@@ -1,4 +1,4 @@
-import type { PanelStateRow } from '../store/panelStates.ts'
+import type { PanelStateRow } from '../store/boards/panelStates.ts'
 
 /** Layouts keyed by the card's id. */
 export const panelStates = (rows: readonly PanelStateRow[]): Record<string, unknown> =>

@@ -1,9 +1,9 @@
 import type { InferOutput } from 'valibot'
-import type { EventData } from '../contract/events.ts'
-import type { ExternalStats } from '../contract/external.ts'
-import type { Project, Stats } from '../contract/projects.ts'
+import type { EventData } from '../contract/server/events.ts'
+import type { ExternalStats } from '../contract/server/external.ts'
+import type { Project, Stats } from '../contract/projects/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
-import type { Counts } from '../store/cardCounts.ts'
+import type { Counts } from '../store/cards/cardCounts.ts'
 import {
   afterMergeOf,
   forgeOf,
@@ -12,8 +12,8 @@ import {
   worktreeOf,
   type ProjectRow,
   type VisibleProject,
-} from '../store/projects.ts'
-import { localOperator } from '../store/users.ts'
+} from '../store/projects/projects.ts'
+import { localOperator } from '../store/accounts/users.ts'
 
 const idOrNull = (id: number | null) => (id === null ? null : String(id))
 

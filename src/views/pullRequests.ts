@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { ListedPullRequest as Listed, PullRequest, PullRequestOfCard } from '../contract/pullRequestRecords.ts'
-import { pullRequestFields, type ListedPullRequest, type PullRequestRow } from '../store/pullRequests.ts'
+import { ListedPullRequest as Listed, PullRequest, PullRequestOfCard } from '../contract/forges/pullRequestRecords.ts'
+import { pullRequestFields, type ListedPullRequest, type PullRequestRow } from '../store/forges/pullRequests.ts'
 import { viewOf } from './view.ts'
 
 export const pullRequest: (row: PullRequestRow) => PullRequest = viewOf(pullRequestFields, PullRequest, 'text')

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { AnsweredComment, Review, ReviewComment } from '../contract/reviews.ts'
-import { reviewCommentFields, reviewFields, type ReviewCommentRow, type ReviewRow } from '../store/reviews.ts'
+import { AnsweredComment, Review, ReviewComment } from '../contract/forges/reviews.ts'
+import { reviewCommentFields, reviewFields, type ReviewCommentRow, type ReviewRow } from '../store/forges/reviews.ts'
 import { viewOf } from './view.ts'
 
 const reviewComment: (row: ReviewCommentRow) => InferOutput<typeof ReviewComment> = viewOf(

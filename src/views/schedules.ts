@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
-import { Schedule, scheduleLimits } from '../contract/schedules.ts'
+import { Schedule, scheduleLimits } from '../contract/automation/schedules.ts'
 import { nextTimes } from '../recurrence/recurrence.ts'
-import { scheduleFields, type ScheduleRow, type StoredTemplate } from '../store/schedules.ts'
+import { scheduleFields, type ScheduleRow, type StoredTemplate } from '../store/automation/schedules.ts'
 import { maker } from './makers.ts'
 import { viewOf } from './view.ts'
 

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { Script, type ScriptStatus } from '../contract/scripts.ts'
-import { scriptFields, type ScriptRow, type ScriptRunRow } from '../store/scripts.ts'
+import { Script, type ScriptStatus } from '../contract/automation/scripts.ts'
+import { scriptFields, type ScriptRow, type ScriptRunRow } from '../store/automation/scripts.ts'
 import { viewOf } from './view.ts'
 
 /** Events are stored for days and sent to many clients, so they contain only the end of an output. The rest can be read. */

@@ -1,8 +1,8 @@
 import type { InferOutput } from 'valibot'
-import { Me, type SignedIn, type SignIn } from '../contract/auth.ts'
-import { AdminUser } from '../contract/users.ts'
-import type { ListedSignIn } from '../store/signInTokens.ts'
-import { accountFields, userFields, type AccountRow, type UserRow } from '../store/users.ts'
+import { Me, type SignedIn, type SignIn } from '../contract/accounts/auth.ts'
+import { AdminUser } from '../contract/accounts/users.ts'
+import type { ListedSignIn } from '../store/accounts/signInTokens.ts'
+import { accountFields, userFields, type AccountRow, type UserRow } from '../store/accounts/users.ts'
 import { viewOf } from './view.ts'
 
 type Account = InferOutput<typeof Me>

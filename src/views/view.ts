@@ -1,5 +1,5 @@
 import { templateOf } from './template.ts'
-import type { Fields, Kind, Row, Shown } from '../store/record.ts'
+import type { Fields, Kind, Row, Shown } from '../store/engine/record.ts'
 
 /**
  * The fields of a record that a schema's entries show. A field that neither the record nor `overrides` has becomes `unknown`,

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
-import { Webhook, type Delivery, type WebhookWithSecret } from '../contract/webhooks.ts'
-import type { DeliveryRow } from '../store/deliveries.ts'
-import { webhookFields, type WebhookRow } from '../store/webhooks.ts'
+import { Webhook, type Delivery, type WebhookWithSecret } from '../contract/automation/webhooks.ts'
+import type { DeliveryRow } from '../store/automation/deliveries.ts'
+import { webhookFields, type WebhookRow } from '../store/automation/webhooks.ts'
 import { maker } from './makers.ts'
 import { viewOf } from './view.ts'
 

@@ -5,7 +5,7 @@ import type { Seal } from '../identity/seal.ts'
 import { sendOutbound, whyUnreachable } from '../egress/request.ts'
 import type { EgressPolicy } from '../egress/egressPolicy.ts'
 import { EgressRefused } from '../egress/guardedLookup.ts'
-import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
+import type { AttemptRow, DueDelivery } from '../store/automation/deliveries.ts'
 import { openSecret } from './secrets.ts'
 
 const maxAnswerBytes = 4096

@@ -1,10 +1,10 @@
-import { projectRole } from '../domain/access.ts'
-import { missingEventAccess } from '../domain/eventAudience.ts'
-import { disable } from '../domain/webhooks.ts'
+import { projectRole } from '../domain/accounts/access.ts'
+import { missingEventAccess } from '../domain/accounts/eventAudience.ts'
+import { disable } from '../domain/automation/webhooks.ts'
 import { presentMaker } from '../identity/makers.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import type { Maker } from '../store/makers.ts'
-import { readWebhook } from '../store/webhooks.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import type { Maker } from '../store/accounts/makers.ts'
+import { readWebhook } from '../store/automation/webhooks.ts'
 
 const whatNext = 'Enable the webhook again to take it over.'
 

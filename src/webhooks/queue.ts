@@ -1,5 +1,5 @@
-import type { Transaction } from '../store/database.ts'
-import { insertDelivery, type DeliveryRow } from '../store/deliveries.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { insertDelivery, type DeliveryRow } from '../store/automation/deliveries.ts'
 import { bodyOf, newMessageId, type WebhookMessage } from './messages.ts'
 import type { Sender } from './sender.ts'
 

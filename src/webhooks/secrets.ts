@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Seal } from '../identity/seal.ts'
-import type { Transaction } from '../store/database.ts'
-import { setWebhookSecret } from '../store/webhooks.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { setWebhookSecret } from '../store/automation/webhooks.ts'
 
 const secretBytes = 32
 

@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { disable } from '../domain/webhooks.ts'
+import { disable } from '../domain/automation/webhooks.ts'
 import { coalesce } from '../async/coalesce.ts'
 import { createSemaphore } from '../async/semaphore.ts'
-import type { Database } from '../store/database.ts'
-import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
-import { writeWithRetry } from '../store/retry.ts'
+import type { Database } from '../store/engine/database.ts'
+import {
+  nextDelivery,
+  recordAttempt,
+  webhooksWithDueDeliveries,
+  type DueDelivery,
+} from '../store/automation/deliveries.ts'
+import { writeWithRetry } from '../store/engine/retry.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
 import { disableForMaker, whyNotSent } from './makers.ts'
 

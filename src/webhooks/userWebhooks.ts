@@ -1,6 +1,6 @@
 import type { Seal } from '../identity/seal.ts'
-import type { Reader, Transaction } from '../store/database.ts'
-import { deleteWebhook, insertWebhook, readUserWebhook } from '../store/webhooks.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
+import { deleteWebhook, insertWebhook, readUserWebhook } from '../store/automation/webhooks.ts'
 import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 

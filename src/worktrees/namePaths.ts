@@ -1,4 +1,4 @@
-import { shownName } from '../contract/fileNames.ts'
+import { shownName } from '../contract/cards/fileNames.ts'
 
 const maxNamed = 5
 const maxDetails = 50

@@ -1,4 +1,4 @@
-import type { CredentialProvider } from '../../src/contract/credentials.ts'
+import type { CredentialProvider } from '../../src/contract/accounts/credentials.ts'
 import type { RealAgent } from '../support/agents/realAgents.ts'
 import type { RealBoard } from '../support/agents/realBoard.ts'
 import type { Cell } from './cells.ts'

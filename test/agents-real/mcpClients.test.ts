@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { permissionsOf } from '../../src/contract/oauth.ts'
+import { permissionsOf } from '../../src/contract/accounts/oauth.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import {
   codexExec,

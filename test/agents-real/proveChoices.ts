@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CredentialProvider } from '../../src/contract/credentials.ts'
+import type { CredentialProvider } from '../../src/contract/accounts/credentials.ts'
 import type { AgentUnderTest } from './agentUnderTest.ts'
 
 /** Tests that the agent sends the selected credential, base URL and model to its model service. */

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ApprovalPolicy } from '../../src/contract/approvalPolicy.ts'
+import type { ApprovalPolicy } from '../../src/contract/agents/approvalPolicy.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard

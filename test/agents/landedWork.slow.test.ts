@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { add, change } from '../../src/domain/pullRequests.ts'
+import { add, change } from '../../src/domain/forges/pullRequests.ts'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard

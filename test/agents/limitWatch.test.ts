@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AgentFailure } from '../../src/agents/link/agentLink.ts'
-import { watchLimits } from '../../src/agents/sessions/limitWatch.ts'
+import { watchLimits } from '../../src/agents/sessions/watch/limitWatch.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

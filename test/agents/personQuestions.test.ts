@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { personQuestion } from '../../src/agents/sessions/personQuestions.ts'
+import { personQuestion } from '../../src/agents/sessions/questions/personQuestions.ts'
 
 test.each([
   ['Which database?', 'Which database?', null],

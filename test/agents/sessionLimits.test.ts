@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mintAgentToken } from '../../src/identity/agentTokens.ts'
-import { readLatestSession } from '../../src/store/sessions.ts'
+import { readLatestSession } from '../../src/store/agents/sessions.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { diffFiles } from '../../src/contract/diffFiles.ts'
+import { diffFiles } from '../../src/contract/forges/diffFiles.ts'
 import { useCommandCards } from '../support/agents/commandCards.ts'
 import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintAgentToken } from '../../src/identity/agentTokens.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { readLatestSession } from '../../src/store/sessions.ts'
+import { readLatestSession } from '../../src/store/agents/sessions.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import type { Reply } from '../support/servers/testBoard.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ApprovalPolicy } from '../../src/contract/approvalPolicy.ts'
+import type { ApprovalPolicy } from '../../src/contract/agents/approvalPolicy.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard

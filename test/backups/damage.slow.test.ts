@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { schemaVersion } from '../../src/store/migrate.ts'
+import { schemaVersion } from '../../src/store/engine/migrate.ts'
 import { makeOldBoard } from './oldBoard.ts'
 
 let root: string

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { indexPendingCards } from '../../src/domain/search.ts'
-import type { Transaction } from '../../src/store/database.ts'
-import { insertSession } from '../../src/store/sessions.ts'
+import { indexPendingCards } from '../../src/domain/cards/search.ts'
+import type { Transaction } from '../../src/store/engine/database.ts'
+import { insertSession } from '../../src/store/agents/sessions.ts'
 import { configureAgents, flooder, seedFolder, seedProject, signIn, type Agent, type SeededProject } from './seed.ts'
 
 /** A board for a browser: one column with many cards, one with few cards and agents, and short and long transcripts. */

@@ -1,8 +1,15 @@
 import type LibsqlDatabase from 'libsql'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { CardItem } from '../../src/contract/cardRecords.ts'
-import { cardFields } from '../../src/store/cardFields.ts'
-import { insertCard, listCards, listExternalJson, readCard, updateCard, type CardRow } from '../../src/store/cards.ts'
+import { CardItem } from '../../src/contract/cards/cardRecords.ts'
+import { cardFields } from '../../src/store/cards/cardFields.ts'
+import {
+  insertCard,
+  listCards,
+  listExternalJson,
+  readCard,
+  updateCard,
+  type CardRow,
+} from '../../src/store/cards/cards.ts'
 import { cardFor, externalCard, hasActiveAgent } from '../../src/views/cards.ts'
 import { viewOf } from '../../src/views/view.ts'
 import type { Job, Sample, WorkKind } from './ipc.ts'

@@ -1,5 +1,5 @@
-import { createCommitSignals } from '../../src/store/commitSignals.ts'
-import { systemActor, type Reader, type Transaction, type Value } from '../../src/store/database.ts'
+import { createCommitSignals } from '../../src/store/forges/commitSignals.ts'
+import { systemActor, type Reader, type Transaction, type Value } from '../../src/store/engine/database.ts'
 
 export type Bound = string | number | null
 /** A statement of the store, with a function that derives its parameters from a request. */

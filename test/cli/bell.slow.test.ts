@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { end } from '../../src/domain/sessions.ts'
+import { end } from '../../src/domain/agents/sessions.ts'
 import { endedSession, newCard as newCardOfItsOwn, newSession } from '../support/agents/agentRows.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'

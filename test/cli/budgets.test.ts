@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { insertUsage } from '../../src/store/usage.ts'
+import { insertUsage } from '../../src/store/agents/usage.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
 import { commandLine, run, type CommandLine } from '../support/commands/commandLine.ts'
-import { insertMonitor } from '../../src/store/monitors.ts'
+import { insertMonitor } from '../../src/store/automation/monitors.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { programs } from '../support/commands/programs.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventSentence } from '../../cli/output/eventSentence.ts'
-import { events } from '../../src/contract/events.ts'
+import { events } from '../../src/contract/server/events.ts'
 
 const card = { id: '12', title: 'Fix the login', columnName: 'Done', status: 'idle', mergedInto: 'main' }
 const ofCard = { id: '3', cardId: '12', cardTitle: 'Fix the login' }

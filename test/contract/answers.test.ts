@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
-import { events, type EventType } from '../../src/contract/events.ts'
+import { events, type EventType } from '../../src/contract/server/events.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import { externalPermissions, textParams, type Route } from '../../src/contract/route.ts'
 import { handlers } from '../../daemon/routes/index.ts'

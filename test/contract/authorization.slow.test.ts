@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
-import { isAboutServer } from '../../src/contract/keys.ts'
+import { isAboutServer } from '../../src/contract/accounts/keys.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import {
   keyPermissionsOf,
@@ -24,14 +24,14 @@ import {
   type Section,
 } from '../support/contract/authorizationTable.ts'
 import { notifyingEventTypes } from '../../src/notifications/notificationDraft.ts'
-import { listAuditRows } from '../../src/store/audit.ts'
-import { readCursor, readEventsOfTypes } from '../../src/store/events.ts'
+import { listAuditRows } from '../../src/store/server/audit.ts'
+import { readCursor, readEventsOfTypes } from '../../src/store/server/events.ts'
 import { createWorld, type Place, type World } from '../support/contract/authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
 import { type Reply } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { callTool, listTools, toolOf } from '../support/contract/toolCalls.ts'
-import { boardToolNames } from '../../src/contract/boardTools.ts'
+import { boardToolNames } from '../../src/contract/agents/boardTools.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
 
 type Where = 'own' | 'foreign'

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import { dayAgo, dayEnd, dayStart, pastTime } from '../../cli/parsing/arguments.ts'
 import { Day, GivenTime } from '../../src/contract/fields.ts'
-import { time } from '../../src/domain/fitCardTexts.ts'
+import { time } from '../../src/domain/cards/fitCardTexts.ts'
 import { Time } from '../../src/transfers/records.ts'
 
 const real = ['2026-02-28', '2028-02-29', '2000-02-29', '2026-04-30', '2026-12-31']

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isAboutServer } from '../../src/contract/keys.ts'
+import { isAboutServer } from '../../src/contract/accounts/keys.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import { keyPermissionsOf, permissions, type Permission } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor } from '../support/contract/examples.ts'

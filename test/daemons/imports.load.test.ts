@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
-import { insertHiddenProject } from '../../src/store/imports.ts'
+import { insertHiddenProject } from '../../src/store/projects/imports.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing } from './sharing.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide, type AskedAction } from '../../src/domain/approvalPolicy.ts'
+import { decide, type AskedAction } from '../../src/domain/agents/approvalPolicy.ts'
 
 const policy = {
   default: 'ask' as const,

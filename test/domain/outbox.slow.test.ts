@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
-import type { Database, Transaction } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import type { Database, Transaction } from '../../src/store/engine/database.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let folder: string

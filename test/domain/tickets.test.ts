@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createSeal } from '../../src/identity/seal.ts'
 import { createTickets } from '../../src/identity/tickets.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import type { Database } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import type { Database } from '../../src/store/engine/database.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
 
 const at = { ms: 0 }
 const folder = mkdtempSync(join(tmpdir(), 'board-tickets-'))

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { check, hashToken, mint, tokenPrefixes } from '../../src/domain/token.ts'
+import { check, hashToken, mint, tokenPrefixes } from '../../src/domain/accounts/token.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeName, encodeName, shownName } from '../../src/contract/fileNames.ts'
+import { decodeName, encodeName, shownName } from '../../src/contract/cards/fileNames.ts'
 import { nulSeparated, nulTerminated } from '../../src/git/fileNames.ts'
 
 test.each<[what: string, bytes: number[], shown: string]>([

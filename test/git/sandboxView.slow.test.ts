@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { withoutWriting } from '../../src/agents/sessions/repositoryMounts.ts'
+import { withoutWriting } from '../../src/agents/sessions/sandbox/repositoryMounts.ts'
 import { openGitView } from '../../src/worktrees/gitView.ts'
 import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 import { fingerprint, hasSandbox, openSession, type Session } from './sandboxSession.ts'

@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { diffFiles } from '../../src/contract/diffFiles.ts'
+import { diffFiles } from '../../src/contract/forges/diffFiles.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { createCommandCards, type CommandCard, type CommandProject } from '../support/agents/commandCards.ts'
 import { addSubmodule, commitIn, fill, git, libraryOf } from '../support/git/submodules.ts'

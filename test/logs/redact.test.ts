@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mint, tokenPrefixes } from '../../src/domain/token.ts'
+import { mint, tokenPrefixes } from '../../src/domain/accounts/token.ts'
 import { toEntry } from '../../src/logs/entry.ts'
 import { redact } from '../../src/logs/redact.ts'
 import { slowdown } from '../support/waiting/eventually.ts'

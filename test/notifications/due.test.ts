@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { EventData } from '../../src/contract/events.ts'
+import type { EventData } from '../../src/contract/server/events.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 import { openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createNotificationConsumer } from '../../daemon/socket/notifications.ts'
 import type { Connection } from '../../daemon/socket/connection.ts'
-import type { EventData } from '../../src/contract/events.ts'
+import type { EventData } from '../../src/contract/server/events.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 

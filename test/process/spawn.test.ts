@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createProcessTrees, type ProcessTrees, type SpawnOptions } from '../../src/process/spawn.ts'
-import { listProcessRuns } from '../../src/store/processRuns.ts'
+import { listProcessRuns } from '../../src/store/agents/processRuns.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { environment, openStore } from '../support/processes/trees.ts'
 

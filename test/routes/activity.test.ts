@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { end } from '../../src/domain/sessions.ts'
+import { end } from '../../src/domain/agents/sessions.ts'
 import { fileBody, startSlotlessBoard } from '../support/contract/seed.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 

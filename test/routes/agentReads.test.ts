@@ -8,8 +8,8 @@ import {
   updateSession,
   writeAnnouncedCommands,
   type SessionChange,
-} from '../../src/store/sessions.ts'
-import { updateCard } from '../../src/store/cards.ts'
+} from '../../src/store/agents/sessions.ts'
+import { updateCard } from '../../src/store/cards/cards.ts'
 import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
-import type { AuditEntry } from '../../src/contract/audit.ts'
+import type { AuditEntry } from '../../src/contract/server/audit.ts'
 import { projectPermissions } from '../../src/contract/route.ts'
 import { rows } from '../support/contract/examples.ts'
 import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'

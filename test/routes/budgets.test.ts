@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { insertUsage, type NewUsage } from '../../src/store/usage.ts'
+import { insertUsage, type NewUsage } from '../../src/store/agents/usage.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

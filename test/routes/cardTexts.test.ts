@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { externalPermissions } from '../../src/contract/route.ts'
-import { updateCard } from '../../src/store/cards.ts'
+import { updateCard } from '../../src/store/cards/cards.ts'
 import { newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissionsOf } from '../../src/contract/oauth.ts'
+import { permissionsOf } from '../../src/contract/accounts/oauth.ts'
 import { connectedApp, redirectUri, register, type Tokens } from '../support/identity/connectedApp.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'

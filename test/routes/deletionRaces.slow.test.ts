@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/engine/database.ts'
 import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
 import { onLibsqlServer, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { mint } from '../../src/domain/token.ts'
+import { mint } from '../../src/domain/accounts/token.ts'
 import { atOnce } from '../support/servers/atOnce.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'

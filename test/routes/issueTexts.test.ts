@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { expect, it } from 'vitest'
 import { validate } from '../../daemon/http/validate.ts'
 import type { Problem } from '../../src/contract/errors.ts'
-import { ClientMessage } from '../../src/contract/events.ts'
+import { ClientMessage } from '../../src/contract/server/events.ts'
 import { rows } from '../support/contract/examples.ts'
 
 const saidOf = (schema: v.GenericSchema, value: unknown): string[] => {

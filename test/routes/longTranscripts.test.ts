@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TranscriptSession } from '../../src/agents/transcript/transcriptWriter.ts'
-import { updateSession } from '../../src/store/sessions.ts'
-import { purgeTranscripts } from '../../src/store/transcripts.ts'
+import { updateSession } from '../../src/store/agents/sessions.ts'
+import { purgeTranscripts } from '../../src/store/agents/transcripts.ts'
 import { newCard, newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { end } from '../../src/domain/sessions.ts'
-import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
+import { end } from '../../src/domain/agents/sessions.ts'
+import { insertMessage, insertPiece } from '../../src/store/agents/transcripts.ts'
 import { newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

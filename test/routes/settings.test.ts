@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
-import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
-import { writeUserSetting } from '../../src/store/settings.ts'
+import { defaultUserSettings } from '../../src/contract/accounts/defaultUserSettings.ts'
+import { defaultShortcuts } from '../../src/contract/accounts/shortcuts.ts'
+import { writeUserSetting } from '../../src/store/accounts/settings.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard

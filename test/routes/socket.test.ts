@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { deleteOldestEvents } from '../../src/store/events.ts'
+import { deleteOldestEvents } from '../../src/store/server/events.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { webhookEvents } from '../../src/contract/webhooks.ts'
+import { webhookEvents } from '../../src/contract/automation/webhooks.ts'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'

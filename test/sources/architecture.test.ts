@@ -101,7 +101,7 @@ test('a card is changed in one file, which sends its events', () => {
     sources.filter(
       file => !file.startsWith('src/store/') && /\bupdateCard\b/.test(readFileSync(join(root, file), 'utf8')),
     ),
-  ).toEqual(['src/domain/cardChanges.ts'])
+  ).toEqual(['src/domain/cards/cardChanges.ts'])
 })
 
 /** Files with synchronous file access: at the start and the end of a server, and where it was measured to be cheaper than the thread pool, or must not be interrupted. */
@@ -112,10 +112,10 @@ const mayWaitForFiles = [
   'src/config/folders.ts',
   'src/worktrees/worktreeRoot.ts',
   'src/identity/seal.ts',
-  'src/store/connection.ts',
-  'src/store/embedded.ts',
-  'src/store/lock.ts',
-  'src/store/logs.ts', // a server begins or ends
+  'src/store/engine/connection.ts',
+  'src/store/engine/embedded.ts',
+  'src/store/engine/lock.ts',
+  'src/store/server/logs.ts', // a server begins or ends
   'src/backups/restoreBackup.ts',
   'src/backups/replaceDatabase.ts',
   'src/backups/smallFiles.ts',
@@ -127,7 +127,7 @@ const mayWaitForFiles = [
   'src/process/table.ts',
   'src/system/kernel.ts', // /proc is memory
   'daemon/process/boundedStderr.ts', // what the server itself prints is cut before more is printed
-  'src/domain/goneWorktrees.ts', // within a transaction
+  'src/domain/worktrees/goneWorktrees.ts', // within a transaction
   'src/worktrees/worktreeProgram.ts', // the only request of its process waits for it
 ]
 

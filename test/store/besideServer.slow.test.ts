@@ -2,8 +2,8 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { besideServer, type SlowStatement } from '../../src/store/besideServer.ts'
-import { openDatabase } from '../../src/store/open.ts'
+import { besideServer, type SlowStatement } from '../../src/store/engine/besideServer.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
 
 let folder: string
 let path: string

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Database, Reader } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import { cachedReader } from '../../src/store/cachedReader.ts'
+import type { Database, Reader } from '../../src/store/engine/database.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { cachedReader } from '../../src/store/engine/cachedReader.ts'
 
 let folder: string
 let db: Database

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keepMigrationCopy } from '../../src/backups/migrationCopy.ts'
-import { isFileReleased } from '../../src/store/connection.ts'
-import { copyDatabase } from '../../src/store/copies.ts'
-import { migrate, schemaVersion } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/open.ts'
+import { isFileReleased } from '../../src/store/engine/connection.ts'
+import { copyDatabase } from '../../src/store/engine/copies.ts'
+import { migrate, schemaVersion } from '../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
 
 const pages = 2_500_000_000
 const pageBytes = 4096

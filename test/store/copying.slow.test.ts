@@ -3,10 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { copyBoard, countRows, isUnfinished, requireFinished, type CopyOptions } from '../../src/store/copying.ts'
-import type { Database, Reader } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/open.ts'
+import {
+  copyBoard,
+  countRows,
+  isUnfinished,
+  requireFinished,
+  type CopyOptions,
+} from '../../src/store/engine/copying.ts'
+import type { Database, Reader } from '../../src/store/engine/database.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const cards = 900

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Database, Transaction } from '../../src/store/database.ts'
+import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import {
   deleteDeliveries,
   disabledWithDeliveries,
@@ -17,10 +17,10 @@ import {
   recordAttempt,
   webhooksWithDueDeliveries,
   type AttemptRow,
-} from '../../src/store/deliveries.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import { insertWebhook } from '../../src/store/webhooks.ts'
+} from '../../src/store/automation/deliveries.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { insertWebhook } from '../../src/store/automation/webhooks.ts'
 
 let folder: string
 let db: Database

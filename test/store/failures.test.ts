@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Problem } from '../../src/contract/errors.ts'
-import { translate, UniqueViolation, type Database } from '../../src/store/database.ts'
-import { writeWithRetry, retryWhileBusy } from '../../src/store/retry.ts'
-import { openDatabase } from '../../src/store/open.ts'
+import { translate, UniqueViolation, type Database } from '../../src/store/engine/database.ts'
+import { writeWithRetry, retryWhileBusy } from '../../src/store/engine/retry.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
 
 let folder: string
 let path: string

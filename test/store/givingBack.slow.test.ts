@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import type { App } from '../../src/app.ts'
-import { schemaOf, schemaVersion } from '../../src/store/migrate.ts'
+import { schemaOf, schemaVersion } from '../../src/store/engine/migrate.ts'
 import { seedFolder } from '../bench/seed.ts'
 
 const megabyte = 1024 * 1024

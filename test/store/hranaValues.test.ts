@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
-import { openSharedDatabase } from '../../src/store/open.ts'
+import type { Database } from '../../src/store/engine/database.ts'
+import { openSharedDatabase } from '../../src/store/engine/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
 describe.skipIf(noLibsqlServer !== undefined).each(['ws', 'http'])('a libSQL server over %s', protocol => {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
-import { abandonedProjects, deleteSomeOfHidden, raiseProjectTokens } from '../../src/store/imports.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/open.ts'
+import type { Database } from '../../src/store/engine/database.ts'
+import { abandonedProjects, deleteSomeOfHidden, raiseProjectTokens } from '../../src/store/projects/imports.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-imports-'))
 let db: Database

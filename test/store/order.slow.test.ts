@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Database, Transaction } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import type { Database, Transaction } from '../../src/store/engine/database.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
 import {
   appendCards,
   countOrdered,
@@ -15,7 +15,7 @@ import {
   placeJoins,
   placeSql,
   removeCard,
-} from '../../src/store/order.ts'
+} from '../../src/store/cards/order.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-order-'))
 let db: Database

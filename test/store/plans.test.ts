@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listDueSyncs, readNextSyncTime } from '../../src/store/cardIssues.ts'
-import type { Database, Reader, Value } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/open.ts'
-import { listDueRequests, readNextRequestTime } from '../../src/store/requestLoop.ts'
+import { listDueSyncs, readNextSyncTime } from '../../src/store/cards/cardIssues.ts'
+import type { Database, Reader, Value } from '../../src/store/engine/database.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { listDueRequests, readNextRequestTime } from '../../src/store/forges/requestLoop.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-plans-'))
 let db: Database

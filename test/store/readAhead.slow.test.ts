@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import type { Database, Reader, Transaction } from '../../src/store/database.ts'
-import { openSharedDatabase } from '../../src/store/open.ts'
+import type { Database, Reader, Transaction } from '../../src/store/engine/database.ts'
+import { openSharedDatabase } from '../../src/store/engine/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
 /** Forwards messages to a libSQL server, and counts those with statements. */

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase } from '../../src/store/open.ts'
-import { migrate, schemaOf, schemaVersion } from '../../src/store/migrate.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { migrate, schemaOf, schemaVersion } from '../../src/store/engine/migrate.ts'
 
 let folder: string
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cachedReader, versionOfRequests } from '../../src/store/cachedReader.ts'
-import type { Database, Reader } from '../../src/store/database.ts'
-import { openSharedDatabase } from '../../src/store/open.ts'
+import { cachedReader, versionOfRequests } from '../../src/store/engine/cachedReader.ts'
+import type { Database, Reader } from '../../src/store/engine/database.ts'
+import { openSharedDatabase } from '../../src/store/engine/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
 describe.skipIf(noLibsqlServer !== undefined)('daemons that cache reads of a shared database', () => {

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../src/store/open.ts'
-import { inShortTransactions } from '../../src/store/shortWork.ts'
+import { openDatabase } from '../../src/store/engine/open.ts'
+import { inShortTransactions } from '../../src/store/engine/shortWork.ts'
 
 const stepMs = 3
 const steps = 30

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { draftDocument } from '../../src/transfers/formats/draftDocument.ts'
 import { readTrello } from '../../src/transfers/formats/trello.ts'
 import { openJson } from '../../src/transfers/jsonFile.ts'
-import type { ColumnRow } from '../../src/store/columns.ts'
+import type { ColumnRow } from '../../src/store/boards/columns.ts'
 import type { Doc } from './files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-trello-'))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { writeOffers } from '../../src/store/agentOffers.ts'
+import { writeOffers } from '../../src/store/agents/agentOffers.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 import { fakeBrowser } from '../support/browsers/fakeBrowser.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { landedAction } from '../../src/contract/cardRecords.ts'
-import { changeCard } from '../../src/domain/cardChanges.ts'
-import { find } from '../../src/domain/cards.ts'
-import * as pulls from '../../src/domain/pullRequests.ts'
-import { readPullRequest } from '../../src/store/pullRequests.ts'
+import { landedAction } from '../../src/contract/cards/cardRecords.ts'
+import { changeCard } from '../../src/domain/cards/cardChanges.ts'
+import { find } from '../../src/domain/cards/cards.ts'
+import * as pulls from '../../src/domain/forges/pullRequests.ts'
+import { readPullRequest } from '../../src/store/forges/pullRequests.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()

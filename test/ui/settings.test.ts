@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { initialModel } from '../../cli/ui/state/initial.ts'
 import type { Model, Msg } from '../../cli/ui/state/model.ts'
 import { update } from '../../cli/ui/state/update.ts'
-import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
-import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
+import { defaultUserSettings } from '../../src/contract/accounts/defaultUserSettings.ts'
+import { defaultShortcuts } from '../../src/contract/accounts/shortcuts.ts'
 
 const start: Model = initialModel(
   {

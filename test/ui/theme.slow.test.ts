@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
-import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
+import { defaultUserSettings } from '../../src/contract/accounts/defaultUserSettings.ts'
+import { defaultShortcuts } from '../../src/contract/accounts/shortcuts.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { boardIn, type TestTerminal } from '../support/terminals/terminal.ts'
 import { startWorld, type World } from './world.ts'

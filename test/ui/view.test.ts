@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { defaultShortcuts, type ShortcutAction } from '../../src/contract/shortcuts.ts'
+import { defaultShortcuts, type ShortcutAction } from '../../src/contract/accounts/shortcuts.ts'
 import { bindingOf, keymapOf } from '../../src/boardModel/keymap.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'

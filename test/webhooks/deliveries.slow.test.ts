@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { insertDelivery } from '../../src/store/deliveries.ts'
+import { insertDelivery } from '../../src/store/automation/deliveries.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'

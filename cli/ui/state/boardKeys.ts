@@ -1,7 +1,7 @@
 import { placesAtTop } from '../../../src/boardModel/changes.ts'
 import { sortNames, sorts } from '../../../src/boardModel/sort.ts'
 import type { ShownBoard, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { boardOf, chosenCards, currentCard, cursorIn, focusedColumn, layoutFor, withCursor } from './board.ts'
 import { cardHeight, previewFrom, previewWidthOf, textWidth } from './layout.ts'
 import { moveCards, named, perform, redo, undo } from './actions.ts'

@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { chosenCards, currentCard } from './board.ts'
 import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'

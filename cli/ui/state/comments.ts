@@ -1,5 +1,5 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import { plainMentions } from '../../../src/contract/mentions.ts'
+import { plainMentions } from '../../../src/contract/cards/mentions.ts'
 import { harmless } from '../../output/text.ts'
 import { updated, type Cmd, type Model, type Update } from './model.ts'
 import type { Opened } from './opened.ts'

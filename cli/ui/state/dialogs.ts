@@ -1,4 +1,4 @@
-import { hasSeveralAnswers } from '../../../src/contract/questionOptions.ts'
+import { hasSeveralAnswers } from '../../../src/contract/agents/questionOptions.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'

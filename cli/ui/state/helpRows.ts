@@ -1,5 +1,5 @@
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import type { Model } from './model.ts'
 
 export interface HelpRow {

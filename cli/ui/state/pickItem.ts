@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import type { PlanStep } from './model.ts'
 

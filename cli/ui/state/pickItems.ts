@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { boardOf } from './board.ts'
 import { boardOnly } from './helpRows.ts'
 import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'

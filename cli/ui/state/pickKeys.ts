@@ -1,4 +1,4 @@
-import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
+import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
 import { nearest } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 import { named, moveCards, runForEach } from './actions.ts'

@@ -1,4 +1,4 @@
-import { priorities } from '../../../src/contract/cardPlan.ts'
+import { priorities } from '../../../src/contract/cards/cardPlan.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { runForEach } from './actions.ts'
 import { type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'

@@ -1,5 +1,5 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { EventData } from '../../../src/contract/events.ts'
+import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
 import { runAction, lastTop, runUserCommand } from './cardKeys.ts'

@@ -1,4 +1,4 @@
-import { defaultUserSettings } from '../../../src/contract/defaultUserSettings.ts'
+import { defaultUserSettings } from '../../../src/contract/accounts/defaultUserSettings.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { showError } from './messages.ts'

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { reasonOf } from '../app/reasons.ts'

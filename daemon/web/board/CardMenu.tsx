@@ -1,5 +1,5 @@
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import { shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { navigate } from '../app/router.ts'

@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import type { IconName } from '../ui/Icon.tsx'

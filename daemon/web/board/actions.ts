@@ -1,6 +1,6 @@
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { goesOn, startIn } from '../../../src/client/startCard.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
 import { projects, useProject, type Project } from '../app/projects.ts'
 import { hrefOf, navigate } from '../app/router.ts'

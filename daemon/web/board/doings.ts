@@ -1,6 +1,6 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { EventData } from '../../../src/contract/events.ts'
-import { isMonitorRequest } from '../../../src/contract/monitors.ts'
+import type { EventData } from '../../../src/contract/server/events.ts'
+import { isMonitorRequest } from '../../../src/contract/automation/monitors.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 

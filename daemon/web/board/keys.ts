@@ -1,5 +1,5 @@
 import { keymapOf, bindingOf } from '../../../src/boardModel/keymap.ts'
-import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
 import { navigate } from '../app/router.ts'
 import { shortcuts } from '../app/settings.ts'

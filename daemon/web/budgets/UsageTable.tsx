@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { toCsv } from '../../../src/contract/csv.ts'
+import { toCsv } from '../../../src/contract/projects/csv.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'

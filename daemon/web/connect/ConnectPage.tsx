@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
-import type { AppAccess } from '../../../src/contract/oauth.ts'
+import type { AppAccess } from '../../../src/contract/accounts/oauth.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'

@@ -1,7 +1,7 @@
 import { useState, type KeyboardEvent } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { clash, keysIn } from '../../../src/boardModel/keymap.ts'
-import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
 import { announce, showMessage } from '../app/messages.ts'
 import { changeShortcuts, shortcuts } from '../app/settings.ts'

@@ -1,4 +1,4 @@
-import { defaultSessionCards } from '../../../src/contract/agentSlots.ts'
+import { defaultSessionCards } from '../../../src/contract/agents/agentSlots.ts'
 import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { createClient } from '../../../src/client/index.ts'
 import type { Contract } from '../../../src/contract/index.ts'
-import type { EventData } from '../../../src/contract/events.ts'
+import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { follow } from '../app/live.ts'
 import { hrefOf } from '../app/router.ts'

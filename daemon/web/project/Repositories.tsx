@@ -1,4 +1,4 @@
-import type { Repository } from '../../../src/contract/repositories.ts'
+import type { Repository } from '../../../src/contract/forges/repositories.ts'
 import { announce, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
-import type { EventData } from '../../../src/contract/events.ts'
+import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { follow } from '../app/live.ts'
 import { client } from '../app/session.ts'

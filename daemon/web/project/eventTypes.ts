@@ -1,4 +1,4 @@
-import type { EventType } from '../../../src/contract/events.ts'
+import type { EventType } from '../../../src/contract/server/events.ts'
 
 type Sent = Exclude<EventType, 'notification' | 'project.created' | 'project.deleted'>
 

@@ -1,5 +1,5 @@
 import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import type { DiffFile, DiffLine } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile, DiffLine } from '../../../src/contract/forges/diffFiles.ts'
 import { useHighlight, type Highlight, type Token } from './highlight.ts'
 import { lineParts, Visible } from './lineParts.tsx'
 import { NoteView } from './NoteView.tsx'

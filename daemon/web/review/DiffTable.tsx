@@ -1,6 +1,6 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
 import { flushSync } from 'react-dom'
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { announce } from '../app/messages.ts'
 import { DiffBlock, rowsPerBlock } from './DiffBlock.tsx'
 import type { FileLines } from './reviewDraft.ts'

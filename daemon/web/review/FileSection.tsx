@@ -1,5 +1,5 @@
 import { memo, useState } from 'react'
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { Button } from '../ui/Button.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { DiffTable } from './DiffTable.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Await } from '../ui/Page.tsx'

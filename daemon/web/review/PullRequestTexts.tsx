@@ -1,4 +1,4 @@
-import { pullRequestLimits } from '../../../src/contract/pullRequests.ts'
+import { pullRequestLimits } from '../../../src/contract/forges/pullRequests.ts'
 import { TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
 
 interface Texts {

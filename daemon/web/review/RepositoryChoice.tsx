@@ -1,4 +1,4 @@
-import { homeName } from '../../../src/contract/repositories.ts'
+import { homeName } from '../../../src/contract/forges/repositories.ts'
 import type { CardRepository } from './reviewStore.ts'
 
 interface RepositoryChoiceProps {

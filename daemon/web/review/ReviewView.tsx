@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { useProject } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
 import { useOpened } from '../card/openedCard.ts'

@@ -1,4 +1,4 @@
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { Time } from '../ui/Time.tsx'
 import { Visible } from './lineParts.tsx'

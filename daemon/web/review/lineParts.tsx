@@ -1,6 +1,6 @@
 import { diffWordsWithSpace } from 'diff'
 import type { ReactNode } from 'react'
-import type { DiffLine } from '../../../src/contract/diffFiles.ts'
+import type { DiffLine } from '../../../src/contract/forges/diffFiles.ts'
 import type { Token } from './highlight.ts'
 
 const maxCompared = 1000

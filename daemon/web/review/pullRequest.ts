@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
-import { checksOfAll, reviewOfAll } from '../../../src/contract/pullRequestSummary.ts'
+import { checksOfAll, reviewOfAll } from '../../../src/contract/forges/pullRequestSummary.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'

@@ -1,4 +1,4 @@
-import { diffFiles, type DiffFile } from '../../../src/contract/diffFiles.ts'
+import { diffFiles, type DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { Contract } from '../../../src/contract/index.ts'

@@ -1,4 +1,4 @@
-import type { DiffFile, DiffLine } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile, DiffLine } from '../../../src/contract/forges/diffFiles.ts'
 import type { DraftComment, FileLines, OpenForm } from './reviewDraft.ts'
 import type { Review, ReviewComment } from './reviewStore.ts'
 

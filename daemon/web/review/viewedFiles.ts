@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react'
-import type { DiffFile } from '../../../src/contract/diffFiles.ts'
+import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import type { CardPlace } from './reviewStore.ts'
 
 /** Which files one has looked at, in the contents that they had then. They are kept in this browser. */

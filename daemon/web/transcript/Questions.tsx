@@ -1,5 +1,5 @@
 import { useEffect, useId } from 'react'
-import { hasSeveralAnswers } from '../../../src/contract/questionOptions.ts'
+import { hasSeveralAnswers } from '../../../src/contract/agents/questionOptions.ts'
 import { announce } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import type { Question } from '../card/openedCard.ts'

@@ -1,4 +1,4 @@
-import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/boardTools.ts'
+import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/agents/boardTools.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 import type { KnownCall } from './knownCall.ts'
 import { boardServer, toolNames } from './toolCalls.ts'

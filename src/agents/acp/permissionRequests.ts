@@ -5,8 +5,8 @@ import type {
   RequestPermissionOutcome,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
-import { traitsOf } from '../../contract/boardTools.ts'
-import { approvingOption } from '../../contract/questionOptions.ts'
+import { traitsOf } from '../../contract/agents/boardTools.ts'
+import { approvingOption } from '../../contract/agents/questionOptions.ts'
 import type { AgentListener, PermissionOption, PermissionRequest, ToolNaming } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import { awaitsName, boardToolOf } from './boardTool.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import { promptLimits } from '../../contract/agentMessages.ts'
+import { promptLimits } from '../../contract/agents/agentMessages.ts'
 import type { PromptFile } from '../link/agentLink.ts'
 
 /** The content types that an agent accepts in a prompt in addition to text and links. */

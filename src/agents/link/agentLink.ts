@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { StatusReason } from '../../contract/agents.ts'
+import type { StatusReason } from '../../contract/agents/agents.ts'
 import type { Child, Exit } from '../../process/spawn.ts'
 
 /** Why a session failed. */

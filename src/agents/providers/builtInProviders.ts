@@ -1,4 +1,4 @@
-import { unaskedTools } from '../../contract/boardTools.ts'
+import { unaskedTools } from '../../contract/agents/boardTools.ts'
 import { boardServer } from '../acp/toolCalls.ts'
 import type { FailedTurnRule, ToolNaming } from '../link/agentLink.ts'
 import {

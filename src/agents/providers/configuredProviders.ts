@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { CredentialProvider } from '../../contract/credentials.ts'
+import { CredentialProvider } from '../../contract/accounts/credentials.ts'
 import { AgentId, text, VariableName } from '../../contract/fields.ts'
 import { builtIn, defineProvider, type AgentProvider } from './builtInProviders.ts'
 import { keyVariables, type CredentialMappings } from './credentialEnvironment.ts'

@@ -1,4 +1,4 @@
-import type { CredentialProvider } from '../../contract/credentials.ts'
+import type { CredentialProvider } from '../../contract/accounts/credentials.ts'
 
 /** A decrypted credential for an agent. */
 export interface AgentCredential {

@@ -1,4 +1,4 @@
-import type { CredentialProvider } from '../../contract/credentials.ts'
+import type { CredentialProvider } from '../../contract/accounts/credentials.ts'
 
 const anthropic = ['api.anthropic.com']
 const openai = ['api.openai.com']

@@ -1,5 +1,5 @@
 import { findProgram } from '../../process/findProgram.ts'
-import type { CredentialProvider } from '../../contract/credentials.ts'
+import type { CredentialProvider } from '../../contract/accounts/credentials.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import type { AgentProvider } from './builtInProviders.ts'
 import { InvalidConfig, readAgents } from './configuredProviders.ts'

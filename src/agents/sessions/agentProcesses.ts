@@ -3,7 +3,7 @@ import type { Log } from '../../config/log.ts'
 import type { Child, ProcessTrees, ProcessUsage } from '../../process/spawn.ts'
 import type { AgentCommand } from '../link/agentLink.ts'
 import { RunStopped } from './sessionEndings.ts'
-import type { RunSandbox } from './runSandbox.ts'
+import type { RunSandbox } from './sandbox/runSandbox.ts'
 
 /** The process trees of one run. The database records each tree until it has ended. */
 export interface AgentProcesses {

@@ -1,7 +1,7 @@
-import { end, type Agents, type Ending } from '../../domain/sessions.ts'
-import { awaitAnswer, listQuestions } from '../../domain/sessionWaits.ts'
-import type { Transaction } from '../../store/database.ts'
-import type { SessionRow } from '../../store/sessions.ts'
+import { end, type Agents, type Ending } from '../../domain/agents/sessions.ts'
+import { awaitAnswer, listQuestions } from '../../domain/agents/sessionWaits.ts'
+import type { Transaction } from '../../store/engine/database.ts'
+import type { SessionRow } from '../../store/agents/sessions.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 
 const staysOpen = 'The question to people stays open. Its answer continues the session.'

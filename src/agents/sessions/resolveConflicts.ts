@@ -1,6 +1,6 @@
-import type { UpdateConflict } from '../../domain/branches.ts'
-import type { StartRef } from '../../domain/cards.ts'
-import type { Transaction } from '../../store/database.ts'
+import type { UpdateConflict } from '../../domain/worktrees/branches.ts'
+import type { StartRef } from '../../domain/cards/cards.ts'
+import type { Transaction } from '../../store/engine/database.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 

@@ -1,10 +1,10 @@
 import type { AgentListener } from '../link/agentLink.ts'
 import type { Transcript } from '../transcript/agentTranscript.ts'
 import type { LastMessage } from '../transcript/lastMessage.ts'
-import type { ContextWatch } from './contextWatch.ts'
-import type { RunQuestions } from './runQuestions.ts'
-import type { SilenceWatch } from './silenceWatch.ts'
-import type { UsageMeter } from './usageMeter.ts'
+import type { ContextWatch } from './watch/contextWatch.ts'
+import type { RunQuestions } from './questions/runQuestions.ts'
+import type { SilenceWatch } from './watch/silenceWatch.ts'
+import type { UsageMeter } from './watch/usageMeter.ts'
 
 /** The receivers of an agent's output. */
 interface Receivers {

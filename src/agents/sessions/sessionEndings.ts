@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import type { Ending } from '../../domain/sessions.ts'
+import type { Ending } from '../../domain/agents/sessions.ts'
 import { AgentFailure, type AgentLink } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import { limitEndIn } from '../link/limitEnd.ts'

@@ -1,36 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { logFailure } from '../../config/log.ts'
-import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
-import { readContextRelay } from '../../domain/settings.ts'
-import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
-import { hasWaitingMessage } from '../../store/waitingMessages.ts'
+import { requirePhaseStep, type RunPhase } from '../../domain/agents/sessionStates.ts'
+import { readContextRelay } from '../../domain/accounts/settings.ts'
+import type { OpenSession, SessionPurpose } from '../../store/agents/sessions.ts'
+import { hasWaitingMessage } from '../../store/agents/waitingMessages.ts'
 import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
 import { createAgentProcesses, type AgentProcesses } from './agentProcesses.ts'
-import { createContextWatch } from './contextWatch.ts'
-import { handoffRequest } from './handoff.ts'
-import { openAgent } from './openAgent.ts'
-import { prepareSession } from './prepareSession.ts'
-import { createPromptFiles, type PromptFiles, type SessionPrompt } from './promptFiles.ts'
+import { createContextWatch } from './watch/contextWatch.ts'
+import { handoffRequest } from './prepare/handoff.ts'
+import { openAgent } from './prepare/openAgent.ts'
+import { prepareSession } from './prepare/prepareSession.ts'
+import { createPromptFiles, type PromptFiles, type SessionPrompt } from './prepare/promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { createRunListener } from './runListener.ts'
-import { RunQuestions } from './runQuestions.ts'
+import { RunQuestions } from './questions/runQuestions.ts'
 import type { RunState, SideQuestion } from './runState.ts'
 import { CancelledByAgent, endingOf, limitEndOf, RunStopped } from './sessionEndings.ts'
-import { LateUpdates } from './lateUpdates.ts'
-import { watchLimits, type LimitWatch } from './limitWatch.ts'
+import { LateUpdates } from './watch/lateUpdates.ts'
+import { watchLimits, type LimitWatch } from './watch/limitWatch.ts'
 import { RunCommands } from './runCommands.ts'
-import { RunSandboxRecorder } from './runSandboxRecorder.ts'
+import { RunSandboxRecorder } from './sandbox/runSandboxRecorder.ts'
 import { SessionRecord } from './sessionRecord.ts'
-import { SilenceWatch } from './silenceWatch.ts'
-import { startOrBeginAnew } from './startOrBeginAnew.ts'
+import { SilenceWatch } from './watch/silenceWatch.ts'
+import { startOrBeginAnew } from './prepare/startOrBeginAnew.ts'
 
 const [turnEndTimeoutMs, stopGraceMs] = [1500, 500]
 
 /**
- * Runs a queued session to its end, through the phases in src/domain/sessionStates.ts. When `over` resolves, the session's row
+ * Runs a queued session to its end, through the phases in src/domain/agents/sessionStates.ts. When `over` resolves, the session's row
  * records the ending and all its processes have exited.
  */
 export class SessionRun {

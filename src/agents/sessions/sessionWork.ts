@@ -1,7 +1,7 @@
-import { readCard, type CardRow } from '../../store/cards.ts'
-import type { Reader } from '../../store/database.ts'
-import { readProject, type ProjectRow } from '../../store/projects.ts'
-import { readSession, type SessionRow } from '../../store/sessions.ts'
+import { readCard, type CardRow } from '../../store/cards/cards.ts'
+import type { Reader } from '../../store/engine/database.ts'
+import { readProject, type ProjectRow } from '../../store/projects/projects.ts'
+import { readSession, type SessionRow } from '../../store/agents/sessions.ts'
 
 /** A session with its card and project. Undefined if one was deleted. */
 export async function readSessionWork(

@@ -1,5 +1,5 @@
 import { createSerialQueue } from '../../async/serialQueue.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database } from '../../store/engine/database.ts'
 import { parseUpdate } from '../acp/parseUpdate.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 import { PendingMessages } from './pendingMessages.ts'

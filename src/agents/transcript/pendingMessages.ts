@@ -1,4 +1,4 @@
-import type { TranscriptRole } from '../../store/transcripts.ts'
+import type { TranscriptRole } from '../../store/agents/transcripts.ts'
 import type { ToolPiece } from '../../views/agents.ts'
 import { maxMessageLength, type ParsedUpdate } from '../acp/parseUpdate.ts'
 

@@ -1,12 +1,12 @@
-import type { Reader } from '../../store/database.ts'
-import type { SessionRow } from '../../store/sessions.ts'
+import type { Reader } from '../../store/engine/database.ts'
+import type { SessionRow } from '../../store/agents/sessions.ts'
 import {
   listGivenMessages,
   listMessages,
   newestOf,
   type MessageRow,
   type SentAttachment,
-} from '../../store/transcripts.ts'
+} from '../../store/agents/transcripts.ts'
 import { message } from '../../views/agents.ts'
 
 const maxLength = 16_000

@@ -1,13 +1,13 @@
 import { appendAgentEvent } from '../../events/agentEvent.ts'
-import type { Database, Transaction } from '../../store/database.ts'
-import { writeWithRetry } from '../../store/retry.ts'
+import type { Database, Transaction } from '../../store/engine/database.ts'
+import { writeWithRetry } from '../../store/engine/retry.ts'
 import {
   addSessionCounts,
   readSession,
   updateSession,
   writeAnnouncedCommands,
   type SessionRow,
-} from '../../store/sessions.ts'
+} from '../../store/agents/sessions.ts'
 import {
   findCall,
   insertMessage,
@@ -15,7 +15,7 @@ import {
   readMessages,
   type SentAttachment,
   type TranscriptRole,
-} from '../../store/transcripts.ts'
+} from '../../store/agents/transcripts.ts'
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
 import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { CheckState } from '../../contract/pullRequestRecords.ts'
+import type { CheckState } from '../../contract/forges/pullRequestRecords.ts'
 import { errorLines } from '../errorLines.ts'
 import type { Forge, ForgeCheck } from '../forge.ts'
 import { ForgeFailed } from '../forge.ts'

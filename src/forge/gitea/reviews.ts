@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { ReviewVerdict } from '../../contract/pullRequestRecords.ts'
+import type { ReviewVerdict } from '../../contract/forges/pullRequestRecords.ts'
 import type { Forge, ForgeComment, ForgeReview } from '../forge.ts'
 import { Body, Count, Moment, Name, PageUrl, Sha } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'

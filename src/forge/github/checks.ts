@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { CheckState } from '../../contract/pullRequestRecords.ts'
+import type { CheckState } from '../../contract/forges/pullRequestRecords.ts'
 import { errorLines } from '../errorLines.ts'
 import { ForgeFailed, type Forge, type ForgeCheck } from '../forge.ts'
 import { Body, Count, Name, PageUrl } from '../forgeFields.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { MergeMethod } from '../../contract/forge.ts'
+import type { MergeMethod } from '../../contract/forges/forge.ts'
 import { ForgeFailed, type Forge, type ForgeAddress, type ForgePull, type PullChange, type PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import { asInvalid } from '../forgeFailures.ts'

@@ -1,4 +1,4 @@
-import { firstMessageRow } from '../remarkRows.ts'
+import { firstMessageRow } from '../cards/remarkRows.ts'
 
 const messageRow = (cardId: string) => `${cardId} + ${firstMessageRow}`
 

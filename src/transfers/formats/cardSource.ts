@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { CardSource } from '../../contract/cardRecords.ts'
-import { clean } from '../../domain/fitCardTexts.ts'
+import type { CardSource } from '../../contract/cards/cardRecords.ts'
+import { clean } from '../../domain/cards/fitCardTexts.ts'
 
 const maxAddressLength = 2048
 const addressOrNull = (url: string): string | null =>

@@ -1,6 +1,6 @@
-import type { CardSource } from '../../contract/cardRecords.ts'
+import type { CardSource } from '../../contract/cards/cardRecords.ts'
 import type { ColumnType } from '../../contract/fields.ts'
-import type { FittedTexts } from '../../domain/fitCardTexts.ts'
+import type { FittedTexts } from '../../domain/cards/fitCardTexts.ts'
 
 /** The column of another program's cards: a list by name, or all open or all done cards. */
 export interface DraftColumn {

@@ -1,7 +1,7 @@
 import { Problem } from '../../contract/errors.ts'
 import type { ColumnType } from '../../contract/fields.ts'
-import { activeColumnsOf, initialSteps } from '../../domain/steps.ts'
-import type { ColumnRow } from '../../store/columns.ts'
+import { activeColumnsOf, initialSteps } from '../../domain/cards/steps.ts'
+import type { ColumnRow } from '../../store/boards/columns.ts'
 import type { Document } from '../document.ts'
 import { bareName, type Draft, type DraftColumn } from './draft.ts'
 

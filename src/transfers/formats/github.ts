@@ -1,5 +1,5 @@
 import type { Placed } from '../jsonFile.ts'
-import { clean, fitCardTexts, nameOf, time, Warnings } from '../../domain/fitCardTexts.ts'
+import { clean, fitCardTexts, nameOf, time, Warnings } from '../../domain/cards/fitCardTexts.ts'
 import { issueSource } from './cardSource.ts'
 import { list, record, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'

@@ -1,5 +1,5 @@
 import { importError } from '../importErrors.ts'
-import { clean } from '../../domain/fitCardTexts.ts'
+import { clean } from '../../domain/cards/fitCardTexts.ts'
 import { list, record, type Entry } from './draft.ts'
 
 /** Fields that become a part of a card, or that the card does not need. */

@@ -1,7 +1,7 @@
 import type { Token } from 'markdown-it'
 import { importError } from '../importErrors.ts'
 import { taskSources } from './cardSource.ts'
-import { clean, fitCardTexts, Warnings } from '../../domain/fitCardTexts.ts'
+import { clean, fitCardTexts, Warnings } from '../../domain/cards/fitCardTexts.ts'
 import { typeOf, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 

@@ -1,6 +1,6 @@
 import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
-import { clean, fitCardTexts, time, Warnings, type ForeignTexts } from '../../domain/fitCardTexts.ts'
+import { clean, fitCardTexts, time, Warnings, type ForeignTexts } from '../../domain/cards/fitCardTexts.ts'
 import { sourceOf } from './cardSource.ts'
 import { list, record, typeOf, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { shownName } from '../../contract/fileNames.ts'
+import { shownName } from '../../contract/cards/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { noDiff, type DiffOptions, type WorkDiff } from '../comparison.ts'
 import { GitFailed } from '../../git/git.ts'

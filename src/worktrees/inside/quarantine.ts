@@ -1,7 +1,7 @@
 import { appendFile, chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { shownName } from '../../contract/fileNames.ts'
+import { shownName } from '../../contract/cards/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { accountFiles } from '../../git/accountSettings.ts'
 import { configurationOf, configurationText, settingsOf, type Settings } from '../../git/configuration.ts'

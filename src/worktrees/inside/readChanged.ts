@@ -1,4 +1,4 @@
-import { shownName } from '../../contract/fileNames.ts'
+import { shownName } from '../../contract/cards/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { nulSeparated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'

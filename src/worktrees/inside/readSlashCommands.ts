@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { InferOutput } from 'valibot'
-import type { SlashCommand } from '../../contract/agents.ts'
+import type { SlashCommand } from '../../contract/agents/agents.ts'
 
 type Command = InferOutput<typeof SlashCommand>
 

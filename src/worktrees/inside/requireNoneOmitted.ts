@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { shownName } from '../../contract/fileNames.ts'
+import { shownName } from '../../contract/cards/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { readModules } from '../../git/submodules.ts'
 import { namePaths, pathDetails } from '../namePaths.ts'

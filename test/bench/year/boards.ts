@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { externalPermissions } from '../../../src/contract/route.ts'
-import { indexPendingCards } from '../../../src/domain/search.ts'
+import { indexPendingCards } from '../../../src/domain/cards/search.ts'
 import { createKey } from '../../../src/identity/keys.ts'
 import { operator, seedFolder, seedProject, signIn, type SeededProject } from '../seed.ts'
 import { fillYear, wholeYear, type Work } from './fill.ts'

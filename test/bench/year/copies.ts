@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { keepMigrationCopy } from '../../../src/backups/migrationCopy.ts'
-import { schemaVersion } from '../../../src/store/migrate.ts'
+import { schemaVersion } from '../../../src/store/engine/migrate.ts'
 import { note, type Figures } from '../figures.ts'
 import { seedFolder } from '../seed.ts'
 import type { FilledBoard } from './boards.ts'

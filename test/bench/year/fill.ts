@@ -1,5 +1,5 @@
 import LibsqlDatabase from 'libsql'
-import { isFileReleased } from '../../../src/store/connection.ts'
+import { isFileReleased } from '../../../src/store/engine/connection.ts'
 import type { Texts } from './texts.ts'
 
 /** The past work on a board. */

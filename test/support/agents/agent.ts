@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AcpTimeouts } from '../../../src/agents/acp/acpAgent.ts'
-import { openAgent } from '../../../src/agents/sessions/openAgent.ts'
+import { openAgent } from '../../../src/agents/sessions/prepare/openAgent.ts'
 import {
   AgentFailure,
   type AgentLaunch,
@@ -11,8 +11,8 @@ import {
   type RawUpdate,
 } from '../../../src/agents/link/agentLink.ts'
 import { createProcessTrees, type Child } from '../../../src/process/spawn.ts'
-import { openDatabase } from '../../../src/store/open.ts'
-import { migrate } from '../../../src/store/migrate.ts'
+import { openDatabase } from '../../../src/store/engine/open.ts'
+import { migrate } from '../../../src/store/engine/migrate.ts'
 
 /** The updates and requests of one agent, in order. */
 export interface Heard {

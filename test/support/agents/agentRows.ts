@@ -1,5 +1,5 @@
-import { end, type Ending } from '../../../src/domain/sessions.ts'
-import { insertSession, type NewSession } from '../../../src/store/sessions.ts'
+import { end, type Ending } from '../../../src/domain/agents/sessions.ts'
+import { insertSession, type NewSession } from '../../../src/store/agents/sessions.ts'
 import type { TranscriptSession } from '../../../src/agents/transcript/transcriptWriter.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
 

@@ -3,7 +3,7 @@ import { startAgentBoard, type AgentBoard, type Card, type FixtureAgent } from '
 import { FakeForge, type ForgeKind } from '../forge/fakeForge.ts'
 import { eventually } from '../waiting/eventually.ts'
 import type { ServerConfig } from '../../../src/config/server.ts'
-import { readPullRequest, type PullRequestRow } from '../../../src/store/pullRequests.ts'
+import { readPullRequest, type PullRequestRow } from '../../../src/store/forges/pullRequests.ts'
 
 /** A board whose project is reviewed on a fake forge, which is polled frequently. */
 export interface RequestBoard extends AgentBoard {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { insertUser } from '../../../src/store/users.ts'
+import { insertUser } from '../../../src/store/accounts/users.ts'
 import type { UserRole } from '../../../src/contract/fields.ts'
 import type { ErrorCode } from '../../../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'

@@ -287,7 +287,7 @@ async function full(place: Place): Promise<Place> {
 async function reviewed(place: Place): Promise<Place> {
   const cardId = await cardAt({ way: '', ask: moved, to: [], from: 'completed' }, place)
   await board.server.app.db.transaction(async tx => {
-    const { updateCard } = await import('../../../src/store/cards.ts')
+    const { updateCard } = await import('../../../src/store/cards/cards.ts')
     await updateCard(tx, Number(cardId), { reviewState: 'pending' })
   })
   return { ...place, cardId }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { permissionsOf, type AppAccess } from '../../../src/contract/oauth.ts'
+import { permissionsOf, type AppAccess } from '../../../src/contract/accounts/oauth.ts'
 import { projectPermissions, type Permission } from '../../../src/contract/route.ts'
-import { listOpen } from '../../../src/store/sessions.ts'
+import { listOpen } from '../../../src/store/agents/sessions.ts'
 import { connectedApp } from '../identity/connectedApp.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
@@ -95,8 +95,8 @@ export async function cardAt(
   if (from === 'archived') await board.client.cards.archive({ projectId, cardId })
   if (from === 'completed')
     await board.server.app.db.transaction(async tx => {
-      const { updateCard } = await import('../../../src/store/cards.ts')
-      const { insertSession, updateSession } = await import('../../../src/store/sessions.ts')
+      const { updateCard } = await import('../../../src/store/cards/cards.ts')
+      const { insertSession, updateSession } = await import('../../../src/store/agents/sessions.ts')
       const sessionId = await insertSession(tx, {
         projectId: Number(projectId),
         cardId: Number(cardId),
@@ -114,7 +114,7 @@ export async function cardAt(
 export const openSessions = () => listOpen(board.server.app.db)
 export async function endAll(): Promise<void> {
   const { app } = board.server
-  const { cancelled, end } = await import('../../../src/domain/sessions.ts')
+  const { cancelled, end } = await import('../../../src/domain/agents/sessions.ts')
   for (const { id } of await openSessions()) await app.db.transaction(tx => end(tx, app.supervisor, id, cancelled))
 }
 

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { AppAccess } from '../../../src/contract/oauth.ts'
+import type { AppAccess } from '../../../src/contract/accounts/oauth.ts'
 import type { Reply, TestBoard } from '../servers/testBoard.ts'
 
 export const redirectUri = 'https://app.example.org/callback'

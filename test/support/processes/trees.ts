@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Database } from '../../../src/store/database.ts'
-import { openDatabase } from '../../../src/store/open.ts'
-import { migrate } from '../../../src/store/migrate.ts'
+import type { Database } from '../../../src/store/engine/database.ts'
+import { openDatabase } from '../../../src/store/engine/open.ts'
+import { migrate } from '../../../src/store/engine/migrate.ts'
 
 /** A real database in a new folder, which also has scripts and outputs. */
 export async function openStore(): Promise<{ db: Database; folder: string; close(): Promise<void> }> {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { databaseName } from '../../../src/backups/manifest.ts'
 import { serverDefaults } from '../../../src/config/server.ts'
-import { migrate } from '../../../src/store/migrate.ts'
-import { openDatabase } from '../../../src/store/open.ts'
+import { migrate } from '../../../src/store/engine/migrate.ts'
+import { openDatabase } from '../../../src/store/engine/open.ts'
 
 /** One template for the boards of this process. */
 let migrated: Promise<string> | undefined

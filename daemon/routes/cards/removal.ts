@@ -1,0 +1,10 @@
+import type { App } from '../../../src/app.ts'
+import type { Removal } from '../../../src/domain/worktrees/deletedWorktrees.ts'
+
+/** The dependencies of removing a card's worktrees. */
+export const removalOf = ({ config, cleanup, supervisor, previews }: App): Removal => ({
+  dataDir: config.dataDir,
+  runCleanup: cleanup.run,
+  endLate: supervisor.endLate,
+  isAtWork: id => supervisor.isAtWork(id) || previews.isAtWork(id),
+})

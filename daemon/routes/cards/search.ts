@@ -1,0 +1,8 @@
+import type { App } from '../../../src/app.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import { find } from '../../../src/domain/cards/search.ts'
+import type { Handlers } from '../../http/handlers.ts'
+
+export const searchRoutes = (app: App): Handlers<Contract['search']> => ({
+  find: (query, { caller }) => find(app.db, caller, query),
+})

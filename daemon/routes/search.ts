@@ -1,8 +1,0 @@
-import type { App } from '../../src/app.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { find } from '../../src/domain/search.ts'
-import type { Handlers } from '../http/handlers.ts'
-
-export const searchRoutes = (app: App): Handlers<Contract['search']> => ({
-  find: (query, { caller }) => find(app.db, caller, query),
-})

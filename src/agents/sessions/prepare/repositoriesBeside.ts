@@ -1,0 +1,19 @@
+import type { Workplace, WorkplaceRepository } from '../../../domain/worktrees/worktrees.ts'
+
+/** The instructions about the project's other repositories. Empty if there are none. */
+export function tellOfRepositories({ repositories = [] }: Workplace): string {
+  const [worked, readable] = [true, false].map(wanted =>
+    repositories.filter(({ worktreePath }) => (worktreePath !== null) === wanted),
+  )
+  return [
+    worked!.length > 0 &&
+      `This project has further repositories. You have a worktree of each, on a branch of your own; where your task needs a change there, make it and commit it there:\n${linesOf(worked!)}`,
+    readable!.length > 0 &&
+      `You can read these repositories of the project, and must not change them:\n${linesOf(readable!)}`,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+const linesOf = (repositories: readonly WorkplaceRepository[]): string =>
+  repositories.map(({ name, path, worktreePath }) => `- ${name}: ${worktreePath ?? path}`).join('\n')

@@ -1,0 +1,32 @@
+import { setImmediate } from 'node:timers/promises'
+import { AgentFailure, type AgentLink, type StartedSession } from '../../link/agentLink.ts'
+
+/**
+ * Starts an agent with its earlier conversation, if there is one. If the agent exits instead of loading the conversation, it is
+ * opened once more with a new one, because the conversation might be lost and the agent would exit at each attempt.
+ * @throws AgentFailure
+ */
+export async function startOrBeginAnew(
+  open: () => Promise<AgentLink>,
+  opened: (link: AgentLink) => void,
+  resume: string | null,
+): Promise<{ link: AgentLink; started: StartedSession }> {
+  const link = await open()
+  opened(link)
+  try {
+    return { link, started: await link.start(resume) }
+  } catch (error) {
+    if (resume === null || !(error instanceof AgentFailure) || !(await hasEnded(link))) throw error
+    link.close()
+    const another = await open()
+    opened(another)
+    return { link: another, started: { ...(await another.start()), refusal: error.message } }
+  }
+}
+
+const hasEnded = ({ exited }: AgentLink): Promise<boolean> =>
+  Promise.race([exited ? exited.then(() => true) : false, setImmediate(false)])
+
+/** The remark that an agent began a new conversation, and why. */
+export const beganAnew = ({ refusal }: StartedSession): string =>
+  `The agent began a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} It was given everything that people wrote.`

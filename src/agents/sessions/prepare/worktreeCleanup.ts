@@ -1,0 +1,65 @@
+import { reasonOf, type Log } from '../../../config/log.ts'
+import type { Cleanup, RunCleanup } from '../../../domain/worktrees/cleanup.ts'
+import type { Child, ProcessTrees } from '../../../process/spawn.ts'
+import { prepareCommand, type CommandDependencies } from './projectCommands.ts'
+import { runWorktreeCommand } from './worktreeCommands.ts'
+
+/** Runs projects' cleanup commands, before worktrees are removed. */
+export interface WorktreeCleanup {
+  run: RunCleanup
+  /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  open(url: string, log: Log, acceptForBoard: CommandDependencies['acceptForBoard']): void
+  /** Ends what runs; a worktree whose cleanup was ended is removed all the same. */
+  stop(): Promise<void>
+}
+
+type Dependencies = Pick<CommandDependencies, 'config' | 'sandbox' | 'worktrees' | 'connect'> & {
+  processTrees: ProcessTrees
+}
+
+export function createWorktreeCleanup({ processTrees, ...dependencies }: Dependencies): WorktreeCleanup {
+  const children = new Set<Child>()
+  let at: (Pick<CommandDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
+  const perform = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
+    const { launch, sandbox } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
+    await runWorktreeCommand('cleanup', {
+      launch,
+      settings,
+      update: () => {},
+      spawn: async ({ argv, cwd, env }) => {
+        const child = await processTrees.spawn({
+          ...(sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }),
+          cwd,
+          env,
+          stdin: 'pipe',
+          kind: 'cleanup',
+          hasNamespace: sandbox?.hasNamespace ?? false,
+          withChannel: sandbox?.attach,
+        })
+        children.add(child)
+        void child.exited.then(() => children.delete(child))
+        return child
+      },
+    }).finally(() => sandbox?.close())
+  }
+  return {
+    run: async cleanup => {
+      if (!at) return
+      const { log } = at
+      await perform(cleanup, at).catch((error: unknown) =>
+        log('warn', 'The cleanup of a worktree failed. The worktree is removed all the same.', {
+          projectId: cleanup.project.id,
+          cardId: cleanup.cardId,
+          cause: reasonOf(error),
+        }),
+      )
+    },
+    open: (url, log, acceptForBoard) => {
+      at = { url, log, acceptForBoard }
+    },
+    stop: async () => {
+      at = undefined
+      await Promise.all([...children].map(child => child.stop({ graceMs: 0 })))
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { createSerialQueue } from '../../../async/serialQueue.ts'
+import { invalid, Problem } from '../../../contract/errors.ts'
+import { approvingOption, hasSeveralAnswers } from '../../../contract/agents/questionOptions.ts'
+import type { AgentLink, PermissionRequest } from '../../link/agentLink.ts'
+
+/** The permission requests of an agent that wait for a person, oldest first. */
+export interface OpenQuestions {
+  /** Adds a request that the project's policy leaves to a user. `decide` gets the policy's answer and sends it. */
+  add(request: PermissionRequest, decide: () => Promise<boolean>): Promise<void>
+  remove(id: string): void
+  open(): PermissionRequest[]
+  /** Answers a request with one of its options. Returns false if the request is no longer open. */
+  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, answer: ChosenAnswer): boolean
+}
+
+export function createOpenQuestions(): OpenQuestions {
+  const open = new Map<string, PermissionRequest>()
+  const undecided = new Set<string>()
+  const inOrder = createSerialQueue()
+  return {
+    add(request, decide) {
+      undecided.add(request.id)
+      return inOrder(async () => {
+        const isDecided = undecided.has(request.id) && (await decide())
+        if (undecided.delete(request.id) && !isDecided) open.set(request.id, request)
+      })
+    },
+    remove: id => {
+      undecided.delete(id)
+      open.delete(id)
+    },
+    open: () => [...open.values()],
+    answer: (link, id, { optionId, text }) => open.delete(id) && link.answerPermission(id, optionId, text),
+  }
+}
+
+/** The fields that questions of agents and of monitors share. */
+export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
+
+/**
+ * The open question of this id; without an id, the only one.
+ * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is named
+ */
+export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {
+  if (open.length > 1 && id === undefined) throw ambiguous(open)
+  const found = id === undefined ? open[0] : open.find(each => each.id === id)
+  if (found) return found
+  throw open.length === 0
+    ? new Problem('NOTHING_TO_APPROVE', "The card's agent asks nothing.")
+    : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named(open)}.`)
+}
+
+const named = (requests: readonly Asked[]): string => requests.map(({ id, title }) => `${id} (${title})`).join(', ')
+
+const ambiguous = (requests: readonly Asked[]): Problem =>
+  new Problem('CONFLICT', `Several questions are open; say which by requestId: ${named(requests)}.`, {
+    details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
+  })
+
+/** A caller's answer. */
+export interface Answer {
+  approved: boolean
+  optionId?: string
+  /** A text answer, for a question that accepts text. */
+  answer?: string
+}
+/** The answer to a question: null refuses without an option; a text answer chooses no option. */
+export interface ChosenAnswer {
+  approved: boolean
+  optionId: string | null
+  text: string | null
+}
+
+/**
+ * Returns the answer: the text, the named option, or the option that applies once.
+ * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and none is named
+ */
+export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
+  if (answer !== undefined && !request.takesText)
+    throw notOffered('answer', 'is not possible: choose an option', request)
+  if (answer !== undefined && !approved) throw invalid('answer', 'is not possible with approved: false')
+  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'is not possible together with optionId')
+  if (answer !== undefined) return { approved, optionId: null, text: answer }
+  if (approved && request.takesText && request.options.length === 0)
+    throw invalid('answer', 'is required, because the question has no options')
+  return { approved, optionId: optionFor(request, approved, optionId), text: null }
+}
+
+function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
+  const { options } = request
+  const found =
+    optionId === undefined
+      ? approved
+        ? approvingOption(options)
+        : (options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always'))
+      : options.find(({ id }) => id === optionId)
+  if (!found && (approved || optionId !== undefined)) throw notOffered('optionId', whyNone(options, optionId), request)
+  if (found && isDecided(found) && found.kind.startsWith('reject') === approved)
+    throw notOffered('optionId', approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
+  return found?.id ?? null
+}
+
+/** Whether an option is known to allow or to reject. */
+const isDecided = ({ kind }: Asked['options'][number]): boolean => /^(allow|reject)/.test(kind)
+
+function whyNone(options: Asked['options'], optionId: string | undefined): string {
+  if (optionId !== undefined) return 'is not offered'
+  if (hasSeveralAnswers(options)) return 'is required, because several options allow this'
+  return options.some(({ kind }) => kind === 'allow_always')
+    ? 'is required, because this can only be allowed permanently'
+    : 'is required, because no option is known to allow this'
+}
+
+const notOffered = (path: string, problem: string, { options }: Asked): Problem =>
+  invalid(path, `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`)

@@ -1,0 +1,72 @@
+import { approvingOption } from '../../../contract/agents/questionOptions.ts'
+import { decide } from '../../../domain/agents/approvalPolicy.ts'
+import type { Reader } from '../../../store/engine/database.ts'
+import { readProject } from '../../../store/projects/projects.ts'
+import { readSession } from '../../../store/agents/sessions.ts'
+import { maxPaths } from '../../acp/callSubject.ts'
+import type { PermissionRequest } from '../../link/agentLink.ts'
+import { toPlainLine } from '../../link/failureReasons.ts'
+import type { SessionRecord } from '../sessionRecord.ts'
+import { worktreesBeside } from '../../../domain/worktrees/repositoryWorktrees.ts'
+import { staysInFolder } from '../sandbox/staysInFolder.ts'
+
+/** How a project's policy answers a question on behalf of a user. */
+interface PolicyAnswer {
+  /** The option to choose. Null if the agent offers no option to refuse. */
+  optionId: string | null
+  /** The note in the transcript. */
+  note: string
+}
+
+/**
+ * Answers a question by the policy of the session's project and notes the answer in the transcript. Returns the option, null for
+ * a refusal without an option, or undefined if a user must decide.
+ */
+export async function answerByPolicy(
+  db: Reader,
+  record: SessionRecord,
+  request: PermissionRequest,
+  beforeNote: () => Promise<void>,
+): Promise<string | null | undefined> {
+  const answer = await readPolicyAnswer(db, record.id, request)
+  if (answer) await record.note(answer.note, beforeNote)
+  return answer?.optionId
+}
+
+/** The policy's answer to a question. Undefined if a user must decide. */
+async function readPolicyAnswer(
+  db: Reader,
+  sessionId: number,
+  request: PermissionRequest,
+): Promise<PolicyAnswer | undefined> {
+  const session = await readSession(db, sessionId)
+  const project = session && (await readProject(db, session.projectId))
+  if (!project) return undefined
+  // Planning changes nothing, regardless of which changes are allowed at work.
+  const mayTouch = request.about === 'read' || (request.about === 'edit' && session.purpose !== 'pre')
+  const verdict = decide(JSON.parse(project.approvalPolicy), {
+    about: request.about,
+    command: request.command,
+    staysInFolder:
+      mayTouch &&
+      session.cwd !== null &&
+      request.paths.length <= maxPaths &&
+      (await staysInFolder(
+        session.cwd,
+        request.paths,
+        request.about === 'edit',
+        await worktreesBeside(db, session.cardId, project),
+      )),
+  })
+  if (verdict === 'ask') return undefined
+  const { options } = request
+  const refusing = (kind: string) => options.find(option => option.kind === kind)
+  const option = verdict === 'allow' ? approvingOption(options) : (refusing('reject_once') ?? refusing('reject_always'))
+  // A user must choose between several answers, and must allow anything permanent.
+  if (verdict === 'allow' && !option) return undefined
+  const what = toPlainLine(request.command ?? request.title)
+  return {
+    optionId: option?.id ?? null,
+    note: `${verdict === 'allow' ? 'Allowed' : 'Refused'} by the project's policy: ${what}`,
+  }
+}

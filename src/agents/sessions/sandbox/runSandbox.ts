@@ -1,0 +1,180 @@
+import { isWithin } from '../../../config/folders.ts'
+import type { SandboxSettings, SessionSandbox } from '../../../contract/agents/sandbox.ts'
+import type { GitView } from '../../../worktrees/gitView.ts'
+import type { BranchSync } from '../../../worktrees/syncBranch.ts'
+import { accountFolders } from '../../../process/environment.ts'
+import { findProgram } from '../../../process/findProgram.ts'
+import { LaunchFailed } from '../../../process/spawn.ts'
+import {
+  openSandboxNetwork,
+  type SandboxNetwork,
+  type SandboxNetworkOptions,
+} from '../../../sandbox/network/sandboxNetwork.ts'
+import type { SessionCgroup } from '../../../sandbox/cgroup.ts'
+import type { Sandbox } from '../../../sandbox/sandbox.ts'
+import { prepareSessionPolicy, type SandboxPlace } from './sessionPolicy.ts'
+import { takeAll } from './repositoryMounts.ts'
+import { asLaunchFailure } from '../../link/exitFailures.ts'
+import { AgentFailure, type AgentLaunch } from '../../link/agentLink.ts'
+import { settingsFolder } from '../../providers/telemetryOff.ts'
+import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
+
+/** The dependencies of a session's restricted network on the server. */
+export type NetworkParts = Pick<
+  SandboxNetworkOptions,
+  'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked' | 'served'
+>
+
+/** The sandbox around one session. */
+export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
+  /** Returns a launch with the paths inside the sandbox. */
+  inside(launch: AgentLaunch): AgentLaunch
+  /** Takes over the listeners inside for the server. Undefined with the machine's own network. */
+  attach: SandboxNetwork['attach'] | undefined
+  /** Connects to a served port inside. Undefined with the machine's own network, where any program can connect directly. */
+  connectInside: SandboxNetwork['connectInside'] | undefined
+  asked(): SessionSandbox['asked']
+  /** Notes for people before the agent starts. */
+  remarks: string[]
+  /** Takes over the agent's commits on its own branch. */
+  takeCommits(): Promise<BranchSync>
+  /** Whether the processes inside have their own process namespace. */
+  hasNamespace: boolean
+  /** Enforces the project's limits on all processes inside. Null if the limits are watched instead. */
+  cgroup: SessionCgroup | null
+  /**
+   * The command that runs another one inside, and the descriptors that it inherits.
+   * @throws LaunchFailed if its program is missing, or a mounted folder was moved or replaced
+   */
+  wrap(command: {
+    argv: readonly string[]
+    cwd: string
+    env: Readonly<Record<string, string>>
+  }): Promise<{ command: readonly string[]; descriptors: readonly number[] }>
+  /** Closes the control group and the mounted folders, once all processes inside have ended. */
+  close(): Promise<void>
+}
+
+/**
+ * Variables of a launch in the sandbox that replace the account's own: a temporary folder, and no path to the sockets of other
+ * programs.
+ */
+const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
+
+/**
+ * Opens the sandbox for a session. Null if it has none. `launch.env` is changed to the values inside.
+ * @throws AgentFailure launch_failed if a sandbox is required, or if the folders conflict with it
+ */
+export async function openRunSandbox(
+  sandbox: Sandbox,
+  settings: SandboxSettings,
+  launch: AgentLaunch,
+  place: SandboxPlace,
+  parts?: NetworkParts,
+): Promise<RunSandbox | null> {
+  const { mode, kind, reason, advice } = await sandbox.status()
+  if (settings.mode === 'off' && mode !== 'require') return null
+  if (kind === 'none') {
+    if (mode !== 'require' && settings.mode !== 'require') return null
+    throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
+  }
+  if (place.sandboxOverride && !isWrapped(launch, place.sandboxOverride, place.dataDir)) {
+    if (mode !== 'require' && settings.mode !== 'require') return null
+    throw new AgentFailure(
+      'launch_failed',
+      `The sandbox of this agent does not work inside the sandbox of the board, and ${place.sandboxOverride.wrapper} prevents the board from disabling it. Start the server without this variable, or do not require the sandbox for this project.`,
+    )
+  }
+  const hasNamespace = kind === 'bwrap'
+  if (!hasNamespace) requireFullNetwork(settings, kind)
+  const cgroup = await sandbox.openCgroup(settings)
+  const held = cgroup ? { ...settings, memoryMiB: null, processes: null } : settings
+  const views: GitView[] = []
+  const closeViews = () => Promise.all(views.map(view => view.close()))
+  const policy = await prepareSessionPolicy(held, launch, place, views).catch(async error => {
+    await closeViews()
+    throw error
+  })
+  const network =
+    settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
+  const opened = await sandbox.open(policy).catch(async error => {
+    await closeViews()
+    throw asLaunchFailure(error)
+  })
+  return {
+    kind,
+    network: settings.network,
+    hasNamespace,
+    cgroup,
+    wrap: async ({ argv, cwd, env }) => {
+      if ((await findProgram(argv[0] ?? '', env.PATH ?? '')) === null)
+        throw new LaunchFailed('missing', `${argv[0]} was not found.`)
+      const inside = await opened.command(cwd, network ? network.wrap(argv) : argv)
+      return { ...inside, command: cgroup ? await cgroup.enter(inside.command) : inside.command }
+    },
+    inside: each => launchInside(each, each.protocol === 'acp' ? place.sandboxOverride : undefined, views, network),
+    attach: network?.attach,
+    connectInside: network?.connectInside,
+    close: async () => {
+      await cgroup?.close()
+      await opened.close()
+      await closeViews()
+    },
+    takeCommits: () => takeAll(views),
+    remarks: [...new Set(views.flatMap(({ remark }) => remark ?? []))],
+    asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
+  }
+}
+
+/** @throws AgentFailure launch_failed */
+function requireFullNetwork({ network }: SandboxSettings, kind: string): void {
+  if (network !== 'full')
+    throw new AgentFailure(
+      'launch_failed',
+      `The project restricts the network of its agents, which only bubblewrap can do; the server has ${kind}.`,
+    )
+}
+
+const openNetwork = (
+  network: 'listed' | 'none',
+  { hosts }: SandboxSettings,
+  { models }: SandboxPlace,
+  parts: NetworkParts,
+): SandboxNetwork =>
+  openSandboxNetwork({ ...parts, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
+
+const isWrapped = ({ env }: AgentLaunch, { wrapper }: SandboxOverride, dataDir: string): boolean =>
+  env[wrapper] !== undefined && isWithin(settingsFolder(dataDir), env[wrapper])
+
+/** Returns the launch with the paths inside the sandbox. */
+const launchInside = (
+  launch: AgentLaunch,
+  sandboxOverride: SandboxOverride | undefined,
+  views: readonly GitView[],
+  network: SandboxNetwork | undefined,
+): AgentLaunch => ({
+  ...launch,
+  ...(sandboxOverride && { choice: choiceInside(launch, sandboxOverride) }),
+  tools: launch.tools && network ? { ...launch.tools, url: `${network.boardUrl}/api/mcp` } : launch.tools,
+  env: {
+    ...Object.fromEntries(
+      Object.entries(launch.env).filter(([name]) => !(accountFolders as readonly string[]).includes(name)),
+    ),
+    ...sandboxOverride?.env,
+    ...insideFolders,
+    ...views[0]?.variables,
+    ...network?.env,
+    ...(network && launch.env.BOARD_URL !== undefined && { BOARD_URL: network.boardUrl }),
+  },
+})
+
+/** Replaces a mode that uses the agent's own sandbox with the mode without one. */
+function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: SandboxOverride): AgentLaunch['choice'] {
+  const chosen = choice?.mode ?? modes[0] ?? null
+  return {
+    model: null,
+    effort: null,
+    ...choice,
+    mode: chosen === null || replaced.includes(chosen) ? mode : chosen,
+  }
+}

@@ -1,0 +1,219 @@
+import type { ServerConfig } from '../../../config/server.ts'
+import type { OnSilence } from '../../../contract/agents/silence.ts'
+import type { AgentFailure, AgentLink, RawUpdate } from '../../link/agentLink.ts'
+import type { AgentProcesses } from '../agentProcesses.ts'
+import {
+  failureNamedIn,
+  isSignOfModel,
+  lifelessAs,
+  noWait,
+  retryIn,
+  silentFailure,
+  type AgentWait,
+} from '../queue/agentWait.ts'
+import { ProcessorUse } from './processorUse.ts'
+import type { SessionRecord } from '../sessionRecord.ts'
+
+const maxOpenCalls = 1000
+/** The number of checks, within the bound, of the processes of a silent agent. */
+const looksABound = 20
+const maxMeasureMs = 60_000
+/** The part of the bound that measurements of the processes must cover. */
+const minMeasured = 0.75
+const maxTitleLength = 500
+
+type Config = Pick<ServerConfig, 'agentQuietMs' | 'agentSilenceMs' | 'clock'>
+type Watched = Pick<AgentLink, 'stderrTail' | 'stderrWritten' | 'exited'>
+type Processes = Pick<AgentProcesses, 'usage'>
+type Told = Pick<SessionRecord, 'noteWait' | 'onSilence'>
+
+/**
+ * Watches an agent during a turn. It reports two states. In the first, the agent waits for its model, as agents that retry
+ * silently do. In the second, the agent shows no sign of life: it is silent and its processes use no CPU time. A running tool
+ * does not count as waiting for a model, and is a sign of life while it works. A question can wait for a user indefinitely.
+ */
+export class SilenceWatch {
+  /** Tool calls by ID, with their titles. */
+  readonly #openCalls = new Map<string, string>()
+  readonly #config: Config
+  readonly #record: Told
+  readonly #use: ProcessorUse
+  #questions = 0
+  #timer: NodeJS.Timeout | undefined
+  /** When the agent last wrote output, and when one of its processes last worked. */
+  #lastSignMs = 0
+  #lastLifeMs = 0
+  /** The number of bytes on stderr at that sign. Earlier output describes errors that the agent has recovered from. */
+  #writtenBefore = 0
+  /** Counts the checks, because a check can still be reading when the next one starts. */
+  #looks = 0
+  #told = noWait
+  #turn: { link: Watched; reject(failure: AgentFailure): void } | undefined
+
+  constructor(config: Config, processes: Processes, record: Told) {
+    this.#config = config
+    this.#record = record
+    this.#use = new ProcessorUse(processes, config.agentSilenceMs)
+  }
+
+  /**
+   * Starts a turn. The promise rejects with AgentFailure silent if the agent shows no sign of life for too long and the project
+   * ends such turns. It rejects with the reason that the agent itself reported since its last sign if the agent waited for its
+   * model that long.
+   */
+  begin(link: Watched): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#openCalls.clear()
+      this.#turn = { link, reject }
+      this.#sign()
+      void this.#look()
+    })
+  }
+
+  end(): void {
+    this.#turn = undefined
+    this.#looks++
+    clearTimeout(this.#timer)
+    this.#tell(noWait)
+  }
+
+  add(update: RawUpdate): void {
+    if (!this.#turn) return
+    const retrying = retryIn(update)
+    if (retrying !== undefined) return this.#tell({ ...this.#told, retrying })
+    if (!isSignOfModel(update)) return
+    const wasBusy = this.#isBusy
+    noteCall(this.#openCalls, update)
+    this.#sign()
+    if (wasBusy && !this.#isBusy) void this.#look()
+  }
+
+  /** Sets the number of questions that wait for a user. */
+  setQuestions(open: number): void {
+    const hadQuestions = this.#questions > 0
+    this.#questions = open
+    if (!this.#turn || hadQuestions === open > 0) return
+    this.#sign()
+    void this.#look()
+  }
+
+  get #isBusy(): boolean {
+    return this.#openCalls.size > 0 || this.#questions > 0
+  }
+
+  #sign(): void {
+    this.#lastSignMs = this.#lastLifeMs = performance.now()
+    this.#writtenBefore = this.#turn?.link.stderrWritten() ?? 0
+    this.#use.reset()
+    if (this.#told === noWait) return
+    this.#tell(noWait)
+    void this.#look()
+  }
+
+  /** Reports or ends what is due, and sets the timer for the next check. */
+  async #look(): Promise<void> {
+    clearTimeout(this.#timer)
+    const look = ++this.#looks
+    this.#lookAtModel()
+    await this.#lookForLife(look).catch(() => {
+      /* The next check tries again. */
+    })
+    const pauseMs = this.#looks === look ? this.#pauseMs() : undefined
+    if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#look(), Math.max(1, pauseMs)).unref()
+  }
+
+  /** The time until the next check. Undefined if nothing becomes due before the next event. */
+  #pauseMs(): number | undefined {
+    const { agentQuietMs, agentSilenceMs } = this.#config
+    const now = performance.now()
+    const due = [
+      ...(this.#awaitsModel && this.#told.silentSince === null ? [this.#lastSignMs + agentQuietMs - now] : []),
+      ...(this.#mayBeLifeless ? [this.#measureMs] : []),
+      ...(this.#mayBeLifeless && !this.#told.lifeless ? [this.#lastLifeMs + agentSilenceMs - now] : []),
+    ]
+    return due.length > 0 ? Math.min(...due) : undefined
+  }
+
+  get #awaitsModel(): boolean {
+    // A plain command reports no steps.
+    return this.#turn !== undefined && this.#turn.link.exited !== null && !this.#isBusy
+  }
+
+  get #mayBeLifeless(): boolean {
+    return this.#turn !== undefined && this.#config.agentSilenceMs > 0 && this.#questions === 0
+  }
+
+  get #measureMs(): number {
+    return Math.min(this.#config.agentSilenceMs / looksABound, maxMeasureMs)
+  }
+
+  #lookAtModel(): void {
+    if (!this.#turn || !this.#awaitsModel) return
+    const { agentQuietMs, agentSilenceMs } = this.#config
+    const quietForMs = performance.now() - this.#lastSignMs
+    const isOver = agentSilenceMs > 0 && quietForMs >= agentSilenceMs
+    const named = isOver ? this.#failureNamed() : undefined
+    if (named) this.#fail(named)
+    else if (quietForMs >= agentQuietMs) this.#tell({ ...this.#told, silentSince: this.#silentSince() })
+  }
+
+  async #lookForLife(look: number): Promise<void> {
+    const signMs = this.#lastSignMs
+    const isCurrent = () => this.#looks === look && this.#lastSignMs === signMs && this.#mayBeLifeless
+    if (!this.#mayBeLifeless || performance.now() - this.#lastLifeMs < this.#measureMs) return
+    const { haveWorked, forMs } = await this.#use.measure()
+    if (!isCurrent()) return
+    if (haveWorked) {
+      this.#lastLifeMs = performance.now()
+      const silentSince = this.#awaitsModel ? this.#told.silentSince : null
+      return this.#tell({ ...this.#told, silentSince, lifeless: null })
+    }
+    const { agentSilenceMs } = this.#config
+    if (performance.now() - this.#lastLifeMs < agentSilenceMs) return
+    // A server that was itself suspended has not measured the processes in that time.
+    if (!this.#told.lifeless && forMs < minMeasured * agentSilenceMs) return
+    const onSilence = await this.#record.onSilence()
+    if (isCurrent()) this.#lifeless(onSilence)
+  }
+
+  #lifeless(onSilence: OnSilence): void {
+    const tail = this.#turn!.link.stderrTail()
+    const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), tail)
+    const wait = { silentSince: this.#silentSince(), retrying: this.#told.retrying, lifeless }
+    if (onSilence === 'end')
+      this.#fail(this.#failureNamed() ?? silentFailure(wait, performance.now() - this.#lastLifeMs))
+    else this.#tell(wait)
+  }
+
+  /** The reason why the model does not answer, if the agent reports one. */
+  #failureNamed(): AgentFailure | undefined {
+    if (!this.#turn || this.#isBusy) return undefined
+    const written = this.#turn.link.stderrTail(this.#writtenBefore)
+    return failureNamedIn(this.#told.retrying, written, performance.now() - this.#lastSignMs)
+  }
+
+  #silentSince(): string {
+    const quietForMs = performance.now() - this.#lastSignMs
+    return this.#told.silentSince ?? new Date(this.#config.clock().getTime() - quietForMs).toISOString()
+  }
+
+  #fail(failure: AgentFailure): void {
+    const turn = this.#turn
+    this.#turn = undefined
+    turn?.reject(failure)
+  }
+
+  #tell(wait: AgentWait): void {
+    const { silentSince, retrying, lifeless } = this.#told
+    if (wait.silentSince === silentSince && wait.retrying === retrying && !wait.lifeless === !lifeless) return
+    this.#told = wait
+    this.#record.noteWait(wait)
+  }
+}
+
+function noteCall(open: Map<string, string>, { sessionUpdate, toolCallId, status, title }: RawUpdate): void {
+  if (!sessionUpdate.startsWith('tool_call') || typeof toolCallId !== 'string') return
+  if (status === 'completed' || status === 'failed') open.delete(toolCallId)
+  else if (open.has(toolCallId) || open.size < maxOpenCalls)
+    open.set(toolCallId, typeof title === 'string' ? title.slice(0, maxTitleLength) : (open.get(toolCallId) ?? ''))
+}

@@ -1,0 +1,145 @@
+import * as v from 'valibot'
+import { AccountId, Email, Id, Name, text, Time, UserRole } from '../fields.ts'
+import { InvitationToken } from '../projects/invitations.ts'
+import { anyone, anyToken, del, get, permissions, post, put, superAdmin, user } from '../route.ts'
+
+export const Me = v.object({
+  id: AccountId,
+  email: v.string(),
+  displayName: v.string(),
+  role: UserRole,
+})
+/**
+ * The kind and the rights of a token. `permissions` is null if the token has all rights of its account; `none` means no token,
+ * with authentication off.
+ */
+export const TokenInfo = v.object({
+  kind: v.picklist(['sign-in', 'key', 'agent', 'local', 'none']),
+  name: v.nullable(v.string()),
+  scope: v.picklist(['server', 'organization', 'project', 'card']),
+  organizationId: v.nullable(Id),
+  projectId: v.nullable(Id),
+  cardId: v.nullable(Id),
+  permissions: v.nullable(v.array(v.picklist(permissions))),
+  expiresAt: v.nullable(Time),
+})
+/** An agent's token has no account: its `id` is null. */
+export const WhoAmI = v.object({ ...Me.entries, id: v.nullable(Me.entries.id), token: TokenInfo })
+export const SignedIn = v.object({ token: v.string(), user: Me })
+/** 8 to 1,024 characters. The password is hashed verbatim, without normalization. */
+const Password = text(8, 1024)
+/**
+ * A sign-in of an account. `lastUsedAt` is accurate to the minute. Fields are null for sign-ins from before they were recorded.
+ */
+export const SignIn = v.object({
+  id: Id,
+  createdAt: Time,
+  lastUsedAt: v.nullable(Time),
+  expiresAt: Time,
+  address: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  current: v.boolean(),
+})
+const AuthSettings = v.object({ enabled: v.boolean(), registrationEnabled: v.boolean() })
+const SignUp = { email: Email, password: Password, displayName: v.optional(Name) }
+
+export const auth = {
+  status: get('/api/settings/auth-status', {
+    who: anyone,
+    summary: 'Tell how one signs in here',
+    output: v.object({
+      authEnabled: v.boolean(),
+      oidcEnabled: v.boolean(),
+      hasUsers: v.boolean(),
+      registrationEnabled: v.boolean(),
+    }),
+  }),
+  setup: post('/api/auth/setup', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    fails: ['SETUP_CODE_REQUIRED', 'SETUP_ALREADY_DONE'],
+    rateLimit: 'signIn',
+    summary: 'Create the first user, a super_admin',
+    input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }),
+    output: SignedIn,
+    idempotent: false,
+    status: 201,
+  }),
+  login: post('/api/auth/login', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    fails: ['INVALID_CREDENTIALS'],
+    rateLimit: 'signIn',
+    summary: 'Sign in',
+    input: v.strictObject({ email: Email, password: text(1, 1024) }),
+    output: SignedIn,
+  }),
+  register: post('/api/auth/register', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    fails: ['REGISTRATION_DISABLED', 'EMAIL_TAKEN', 'INVITATION_NOT_FOUND'],
+    rateLimit: 'signIn',
+    summary: 'Create an account, and accept an invitation with it',
+    input: v.strictObject({ ...SignUp, invitation: v.optional(InvitationToken) }),
+    output: SignedIn,
+    idempotent: false,
+    status: 201,
+  }),
+  logout: post('/api/auth/logout', {
+    audited: { target: 'sign-in', id: 'signInId' },
+    who: user,
+    summary: 'End the token that this request carries',
+  }),
+  createTicket: post('/api/auth/tickets', {
+    audited: { target: 'ticket', named: 'browser', detail: ['expiresAt'] },
+    who: user,
+    summary: 'Make a ticket that signs a browser in as oneself: once, within a minute',
+    output: v.object({ ticket: v.string(), expiresAt: Time }),
+    idempotent: false,
+    status: 201,
+  }),
+  redeemTicket: post('/api/auth/tickets/redeem', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    fails: ['INVALID_CREDENTIALS'],
+    summary: 'Trade a ticket for a sign-in',
+    input: v.strictObject({ ticket: text(1, 200) }),
+    output: SignedIn,
+  }),
+  setPassword: put('/api/auth/password', {
+    audited: { target: 'user', id: 'userId' },
+    who: user,
+    fails: ['INVALID_CREDENTIALS', 'NOT_LOCAL_AUTH'],
+    rateLimit: 'signIn',
+    summary: "Change one's own password; all other sign-ins of the account end",
+    input: v.strictObject({ currentPassword: text(1, 1024), newPassword: Password }),
+  }),
+  sessions: get('/api/auth/sessions', {
+    who: user,
+    summary: 'List where one is signed in, the newest first',
+    output: v.array(SignIn),
+  }),
+  endSession: del('/api/auth/sessions/{id}', {
+    notFound: { id: 'SIGN_IN_NOT_FOUND' },
+    audited: { target: 'sign-in' },
+    who: user,
+    summary: 'End one of your own sign-ins',
+  }),
+  getSettings: get('/api/settings/auth', {
+    who: superAdmin,
+    summary: 'Read the allowed ways to sign in',
+    output: AuthSettings,
+  }),
+  setSettings: put('/api/settings/auth', {
+    audited: { target: 'settings', named: 'auth', detail: ['enabled', 'registrationEnabled'] },
+    who: superAdmin,
+    summary: 'Switch authentication and registration on or off',
+    input: v.strictObject({ enabled: v.boolean(), registrationEnabled: v.optional(v.boolean()) }),
+    output: AuthSettings,
+  }),
+  me: get('/api/auth/me', {
+    who: anyToken,
+    summary: 'Read the account, the rights and the expiry of the token',
+    output: WhoAmI,
+  }),
+}

@@ -1,0 +1,123 @@
+import * as v from 'valibot'
+import { AgentMessage, Message } from './agentMessages.ts'
+import { Forced } from '../cards/cardOrder.ts'
+import { Prompt, text } from '../fields.ts'
+import { ofCard } from '../notFound.ts'
+import { MergedWork, MergeWork } from '../forges/repositories.ts'
+import { member, post } from '../route.ts'
+
+/** The routes that start, steer and end a card's agent. */
+export const agentSteering = {
+  cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
+    fails: ['AGENT_NOT_RUNNING'],
+    notFound: ofCard,
+    at: 'machine or here',
+    who: member('agents.cancel'),
+    tool: { name: 'cancel_agent', title: 'Cancel an agent', group: 'run', does: 'destroys' },
+    summary: "Cancel a card's agent; files that it wrote stay",
+    emits: ['agent.status', 'card.updated'],
+  }),
+  send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
+    fails: ['AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
+    notFound: ofCard,
+    audited: { target: 'card' },
+    at: 'machine',
+    who: member('agents.run'),
+    tool: {
+      name: 'send_message',
+      title: 'Send a message to an agent',
+      group: 'run',
+      does: 'changes',
+      openWorld: true,
+      brief: ['id', 'sessionId', 'role', 'content', 'at'],
+    },
+    summary:
+      "Send a message to a card's agent, with attachments of the card; during a turn it waits for the turn's end",
+    input: AgentMessage,
+    output: Message,
+    status: 202,
+    emits: ['agent.message', 'agent.status', 'card.updated'],
+  }),
+  retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
+    notFound: ofCard,
+    audited: { target: 'card' },
+    at: 'machine',
+    who: member('agents.run'),
+    tool: { name: 'retry_agent', title: 'Go on with a session', group: 'run', does: 'changes', openWorld: true },
+    summary: 'Go on with the latest session, in a new one where the agent cannot resume',
+    input: Forced,
+    emits: ['agent.status', 'card.updated'],
+  }),
+  relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
+    notFound: ofCard,
+    audited: { target: 'card' },
+    at: 'machine',
+    who: member('agents.run'),
+    tool: { name: 'relaunch_agent', title: 'Start a new session', group: 'run', does: 'changes', openWorld: true },
+    summary: 'Start a new session',
+    input: Forced,
+    emits: ['agent.status', 'card.updated'],
+  }),
+  relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {
+    fails: ['AGENT_NOT_RUNNING'],
+    notFound: ofCard,
+    audited: { target: 'card' },
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Hand a condensed context over to a fresh session',
+    emits: ['agent.status', 'card.updated'],
+  }),
+  approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
+    fails: ['NOTHING_TO_APPROVE', 'BUDGET_EXHAUSTED'],
+    notFound: ofCard,
+    audited: { target: 'card', detail: ['approved', 'waitingFor', 'command', 'option'] },
+    at: 'machine',
+    who: member('agents.run'),
+    tool: {
+      name: 'answer_agent',
+      title: "Answer an agent's question",
+      group: 'run',
+      does: 'changes',
+      openWorld: true,
+      note: 'get_agent shows the open questions with their options.',
+    },
+    summary:
+      'Answer an open question, plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
+    input: v.strictObject({
+      approved: v.boolean(),
+      feedback: v.optional(Prompt),
+      requestId: v.optional(text(1, 100)),
+      /** One of the question's options. Without it, the option that applies once. */
+      optionId: v.optional(text(1, 1000)),
+      /** A text answer, for a question that accepts text. */
+      answer: v.optional(v.pipe(Prompt, v.minLength(1, 'must not be empty'))),
+    }),
+    emits: ['agent.message', 'agent.status', 'card.updated'],
+  }),
+  approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
+    fails: ['NOTHING_TO_APPROVE', 'BUDGET_EXHAUSTED'],
+    notFound: ofCard,
+    audited: { target: 'card', only: 'starts' },
+    at: 'machine',
+    who: member('agents.run'),
+    tool: { name: 'approve_step', title: 'Let a card move on', group: 'run', does: 'changes', openWorld: true },
+    summary: 'Let a completed card move on to its next pipeline column',
+    emits: ['card.moved'],
+  }),
+  merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
+    fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
+    notFound: ofCard,
+    audited: { target: 'card', detail: ['into', 'squash', 'repository', 'moveToDone', 'removeWorktree'] },
+    at: 'machine',
+    takesLong: true,
+    who: member('agents.run'),
+    tool: { name: 'merge_card', title: 'Merge a card', group: 'review', does: 'destroys' },
+    summary:
+      "Merge a card's branches in all repositories that it has touched; a conflict in one changes nothing in any",
+    input: MergeWork,
+    output: MergedWork,
+    emits: ['card.merged', 'card.moved', 'card.completed'],
+  }),
+}

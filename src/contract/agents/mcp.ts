@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { anyToken, post } from '../route.ts'
+
+/**
+ * One message of the Model Context Protocol, JSON-RPC 2.0. The tool that answers it checks its parameters. Some clients send null for what
+ * they omit.
+ */
+export const McpMessage = v.looseObject({
+  jsonrpc: v.literal('2.0'),
+  id: v.optional(v.union([v.string(), v.number()])),
+  method: v.optional(v.string()),
+  params: v.nullish(v.record(v.string(), v.unknown())),
+})
+
+const maxBatch = 20
+
+export const mcp = {
+  call: post('/api/mcp', {
+    who: anyToken,
+    challenges: true,
+    rateLimit: 'apiKey',
+    summary:
+      'The board as tools of the Model Context Protocol; ?tools=find,run: some groups of them; ?readOnly=true: those that change nothing',
+    input: v.union([McpMessage, v.pipe(v.array(McpMessage), v.minLength(1), v.maxLength(maxBatch))]),
+    transfer: 'raw',
+    answers: {
+      200: { description: 'The answer', type: 'application/json' },
+      202: { description: 'The message needs no answer' },
+    },
+  }),
+}

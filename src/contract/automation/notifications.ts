@@ -1,0 +1,85 @@
+import * as v from 'valibot'
+import { Id, Time, WebhookUrl } from '../fields.ts'
+import { get, put, user } from '../route.ts'
+
+export const NotificationKind = v.picklist([
+  'agentCompleted',
+  'agentFailed',
+  'agentWaiting',
+  'monitorFailing',
+  'mentioned',
+  'commented',
+  'assigned',
+  'due',
+  'scheduleDisabled',
+  'budget',
+])
+export type NotificationKind = v.InferOutput<typeof NotificationKind>
+/**
+ * A notification for one user. Before the first user exists, the local operator has the ID "0". It goes to all sockets of the
+ * user, regardless of their subscriptions.
+ */
+export const Notification = v.object({
+  userId: v.union([Id, v.literal('0')]),
+  kind: NotificationKind,
+  projectId: Id,
+  /** Null if it is not about a card: for a schedule, `cardTitle` is its name. */
+  cardId: v.nullable(Id),
+  cardTitle: v.string(),
+  message: v.string(),
+  desktop: v.boolean(),
+  sound: v.boolean(),
+  at: Time,
+})
+
+const Fields = {
+  agentCompleted: v.boolean(),
+  agentFailed: v.boolean(),
+  agentWaiting: v.boolean(),
+  monitorFailing: v.boolean(),
+  mentioned: v.boolean(),
+  commented: v.boolean(),
+  assigned: v.boolean(),
+  due: v.boolean(),
+  scheduleDisabled: v.boolean(),
+  budget: v.boolean(),
+  webhookUrl: v.nullable(WebhookUrl),
+  desktop: v.boolean(),
+  sound: v.boolean(),
+}
+/**
+ * The notifications that the caller wants to receive, and where: `webhookUrl` gets them as a signed POST; the clients ring a bell
+ * (`sound`) and show them (`desktop`).
+ */
+export const NotificationSettings = v.object(Fields)
+export const defaultNotificationSettings: v.InferOutput<typeof NotificationSettings> = {
+  agentCompleted: true,
+  agentFailed: true,
+  agentWaiting: true,
+  monitorFailing: true,
+  mentioned: true,
+  commented: true,
+  assigned: true,
+  due: true,
+  scheduleDisabled: true,
+  budget: true,
+  webhookUrl: null,
+  desktop: true,
+  sound: true,
+}
+
+export const notifications = {
+  get: get('/api/settings/notifications', {
+    who: user,
+    summary: 'Read what the caller is notified of',
+    output: NotificationSettings,
+  }),
+  set: put('/api/settings/notifications', {
+    fails: ['WEBHOOK_TARGET_REFUSED'],
+    audited: { target: 'settings', named: 'notifications' },
+    who: user,
+    summary: 'Change what the caller is notified of; a new webhookUrl is answered with its secret, once',
+    input: v.partial(v.strictObject(Fields)),
+    output: v.object({ ...Fields, webhookSecret: v.optional(v.string()) }),
+  }),
+}

@@ -1,0 +1,61 @@
+import * as v from 'valibot'
+import { AccountId, AccountRef, GivenTime, IntegerAccountId, Name, queryInteger, Time } from '../fields.ts'
+
+/** From the lowest to the highest priority. */
+export const priorities = ['low', 'normal', 'high', 'urgent'] as const
+export const Priority = v.picklist(priorities, 'must be urgent, high, normal or low')
+export type Priority = v.InferOutput<typeof Priority>
+
+export const maxAssignees = 20
+/** The size of a card, in a unit that the project chooses. */
+export const Estimate = v.pipe(
+  v.number('must be a number'),
+  v.minValue(0, 'must be at least 0'),
+  v.maxValue(1_000_000, 'must be at most 1000000'),
+  v.check(value => Number(value.toFixed(2)) === value, 'must have at most 2 decimals'),
+)
+
+const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
+  v.pipe(
+    v.array(id),
+    v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`),
+    v.check(ids => new Set(ids).size === ids.length, 'must name each of them once'),
+  )
+const Plan = {
+  priority: v.optional(Priority),
+  dueAt: v.optional(v.nullable(GivenTime)),
+  estimate: v.optional(v.nullable(Estimate)),
+}
+const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
+/** The assignees, priority, due date and size of a card. Assignees with and without an account are set separately. */
+export const CardPlan = { assigneeIds: v.optional(people(AccountRef)), assigneeNames: v.optional(names), ...Plan }
+/** The plan on external routes. */
+export const ExternalPlan = { assigneeIds: v.optional(people(IntegerAccountId)), ...Plan }
+
+/** A person with an account, or a name without one: from an import, or of a deleted account. */
+const assignee = <UserId extends v.GenericSchema>(userId: UserId) =>
+  v.union([v.object({ userId, displayName: v.string() }), v.object({ name: v.string() })])
+export const Assignee = assignee(AccountId)
+export type Assignee = v.InferOutput<typeof Assignee>
+const shownPlan = { priority: Priority, dueAt: v.nullable(Time), estimate: v.nullable(v.number()) }
+/** How the plan of a card is shown. */
+export const ShownPlan = { assignees: v.array(Assignee), ...shownPlan }
+export const ShownExternalPlan = { assignees: v.array(assignee(IntegerAccountId)), ...shownPlan }
+
+/** The orders of a list. `-` reverses an order; cards without a due date come last in both directions. */
+export const sorts = ['position', 'id', 'priority', 'dueAt', 'updatedAt'] as const
+export type SortField = (typeof sorts)[number]
+export type Sort = SortField | `-${SortField}`
+const sortNames: readonly Sort[] = [...sorts, ...sorts.map(sort => `-${sort}` as const)]
+/** The filters of lists, apart from the location and text of a card, and their order. */
+export const PlanFilter = {
+  assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an id, or none')),
+  priority: v.optional(Priority),
+  dueBefore: v.optional(GivenTime),
+  sort: v.optional(
+    v.picklist(
+      sortNames,
+      `must be ${sorts.slice(0, -1).join(', ')} or ${sorts.at(-1)!}, with - before it for the other way round`,
+    ),
+  ),
+}

@@ -1,0 +1,74 @@
+import * as v from 'valibot'
+import { Count, Time } from '../fields.ts'
+import { del, fileAnswers, get, post, superAdmin, superAdminOr } from '../route.ts'
+
+/** The origin of a backup: a request, the timetable, a restore that kept the replaced data, or an upload. */
+export const BackupOrigin = v.picklist(['request', 'timetable', 'restore', 'upload'])
+export type BackupOrigin = v.InferOutput<typeof BackupOrigin>
+/**
+ * `sha256` is the hash of the whole file; `verified` whether its parts were opened and matched their hashes after it was written.
+ */
+export const Backup = v.object({
+  filename: v.string(),
+  size: Count,
+  createdAt: Time,
+  sha256: v.string(),
+  verified: v.boolean(),
+  withKey: v.boolean(),
+  version: v.string(),
+  origin: BackupOrigin,
+})
+export type Backup = v.InferOutput<typeof Backup>
+const Restored = v.object({ filename: v.string(), keptAs: v.string() })
+
+export const backups = {
+  create: post('/api/backups', {
+    audited: { target: 'backup', id: 'filename', detail: ['withKey'] },
+    who: superAdminOr('backups.create'),
+    summary: 'Back up the database and the attachments',
+    input: v.optional(v.strictObject({ withKey: v.optional(v.boolean(), false) }), {}),
+    output: Backup,
+    idempotent: false,
+    status: 201,
+    takesLong: true,
+  }),
+  list: get('/api/backups', {
+    who: superAdminOr('backups.read'),
+    summary: 'List backups, newest first',
+    output: v.array(Backup),
+  }),
+  upload: post('/api/backups/upload', {
+    fails: ['INVALID_BACKUP', 'BACKUP_EXISTS'],
+    audited: { target: 'backup', id: 'filename' },
+    who: superAdmin,
+    summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',
+    transfer: 'upload',
+    output: Backup,
+    idempotent: false,
+    status: 201,
+  }),
+  download: get('/api/backups/{filename}', {
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
+    audited: { target: 'backup' },
+    who: superAdminOr('backups.read'),
+    summary: 'Download a backup',
+    transfer: 'file',
+    answers: fileAnswers('application/gzip'),
+    fails: ['RANGE_NOT_SATISFIABLE'],
+  }),
+  delete: del('/api/backups/{filename}', {
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
+    audited: { target: 'backup' },
+    who: superAdmin,
+    summary: 'Delete a backup',
+  }),
+  restore: post('/api/backups/{filename}/restore', {
+    fails: ['INVALID_BACKUP'],
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
+    audited: { target: 'backup' },
+    who: superAdmin,
+    summary: 'Verify a backup, keep the present state as one, and put the backup in its place',
+    output: Restored,
+    takesLong: true,
+  }),
+}

@@ -1,0 +1,35 @@
+import type { ColumnRow } from '../../store/boards/columns.ts'
+import { listColumnsWithTurns, readFirstPullable, readFirstWaiting, type Turn } from '../../store/boards/columnTurns.ts'
+import type { Reader } from '../../store/engine/database.ts'
+import { hasRoom } from '../boards/columnLimits.ts'
+
+/** The next card that the board moves in a project, and into which column; undefined if no card has a turn. */
+export async function findTurn(db: Reader, projectId: number): Promise<{ column: ColumnRow; turn: Turn } | undefined> {
+  for (const column of await listColumnsWithTurns(db, projectId)) {
+    const turn = await firstOf(db, column)
+    if (turn) return { column, turn }
+  }
+  return undefined
+}
+
+/** The card that the board moves next into each column: ids of columns and cards. Undefined if the board moves cards into no column. */
+export async function listTurns(db: Reader, projectId: number): Promise<Map<number, number> | undefined> {
+  const columns = await listColumnsWithTurns(db, projectId)
+  if (columns.length === 0) return undefined
+  const turns = new Map<number, number>()
+  for (const column of columns) {
+    const turn = await firstOf(db, column)
+    if (turn) turns.set(column.id, turn.cardId)
+  }
+  return turns
+}
+
+async function firstOf(db: Reader, column: ColumnRow): Promise<Turn | undefined> {
+  if (!(await hasRoom(db, column))) return undefined
+  const waiting = await readFirstWaiting(db, column.id)
+  const pulled = column.pull === 1 ? await readFirstPullable(db, column) : undefined
+  return !pulled || (waiting && isBefore(waiting, pulled)) ? waiting : pulled
+}
+
+const isBefore = (a: Turn, b: Turn): boolean =>
+  a.columnPosition > b.columnPosition || (a.columnPosition === b.columnPosition && a.position < b.position)

@@ -1,0 +1,29 @@
+import { invalid } from '../../contract/errors.ts'
+import type { ChangedForge } from '../../contract/forges/forge.ts'
+import type { Transaction } from '../../store/engine/database.ts'
+import { forgeOf, type ProjectRow } from '../../store/projects/projects.ts'
+import { askForgeAnew } from '../../store/forges/requestLoop.ts'
+import type { Caller } from '../accounts/caller.ts'
+import { findOwnCredential } from '../accounts/ownCredential.ts'
+
+/**
+ * The stored fields of a changed forge. Only the caller's own credentials can be named, and the one that is set.
+ * @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED
+ */
+export async function changedForge(
+  tx: Transaction,
+  caller: Caller,
+  project: ProjectRow,
+  { credentialId, ...change }: ChangedForge,
+): Promise<Pick<ProjectRow, 'forge' | 'forgeCredentialId'>> {
+  if (credentialId && credentialId !== project.forgeCredentialId) await findOwnCredential(tx, caller, credentialId)
+  const { credentialId: _, ...settings } = { ...forgeOf(project), ...change }
+  if (settings.kind === 'command' && settings.command === null)
+    throw invalid('forge.command', 'must be given where the kind is command')
+  const forgeCredentialId = credentialId === undefined ? project.forgeCredentialId : credentialId
+  const before = forgeOf(project)
+  const isOther = (['kind', 'remote', 'command'] as const).some(name => settings[name] !== before[name])
+  // Postponed requests might have failed because of the previous settings.
+  if (isOther || forgeCredentialId !== project.forgeCredentialId) askForgeAnew(tx, { projectId: project.id })
+  return { forge: JSON.stringify(settings), forgeCredentialId }
+}

@@ -1,0 +1,121 @@
+import type { AfterMerge, DoneAfterMerge } from '../../contract/forges/afterMerge.ts'
+import { Problem } from '../../contract/errors.ts'
+import type { CardRow } from '../../store/cards/cards.ts'
+import type { Database } from '../../store/engine/database.ts'
+import { mergesOf } from '../../store/forges/merges.ts'
+import { afterMergeOf, type ProjectRow } from '../../store/projects/projects.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
+import { actorOf } from '../cards/activity.ts'
+import type { Caller } from '../accounts/caller.ts'
+import { complete } from '../cards/cardMoves.ts'
+import * as cards from '../cards/cards.ts'
+import { removeUnneeded, type Removal } from './deletedWorktrees.ts'
+import { noteMerged } from './mergedWork.ts'
+import { isOtherwiseMerged, mergeRepositories, type MergedRepository, type MergeOptions } from './mergeRepositories.ts'
+import { find as findProject } from '../projects/projects.ts'
+import { workIn } from './repositoryWork.ts'
+import type { Agents } from '../agents/sessions.ts'
+
+interface MergeDependencies {
+  db: Database
+  worktrees: Worktrees
+  agents: Agents
+  removal: Removal
+}
+export interface MergedCard {
+  repositories: MergedRepository[]
+  after: DoneAfterMerge
+}
+
+/**
+ * Merges a card's work as `mergeRepositories` does, and records the merge. Once all of its repositories with work are merged,
+ * this moves the card to its board's first done column and removes its worktrees, according to the request or, by default, the
+ * project.
+ * @throws Problem as `mergeRepositories`; INSUFFICIENT_PERMISSIONS if an API key must not move cards
+ */
+export async function mergeCard(
+  dependencies: MergeDependencies,
+  ref: cards.StartRef,
+  { moveToDone, removeWorktree, ...options }: MergeOptions & Partial<AfterMerge>,
+): Promise<MergedCard> {
+  const { db, worktrees } = dependencies
+  const { caller } = ref
+  if (moveToDone && caller.key && !caller.key.permissions.includes('cards.move'))
+    throw new Problem(
+      'INSUFFICIENT_PERMISSIONS',
+      'The API key lacks the permission cards.move, which moveToDone needs.',
+    )
+  const [card, project] = [await cards.find(db, ref), await findProject(db, ref.projectId)]
+  await dependencies.removal.endLate(card.id)
+  const repositories = await mergeRepositories(worktrees, db, card, project, options)
+  const merges = await withWork(db, card, project, repositories)
+  if (merges.length === 0) return { repositories, after: nothingDone }
+  const names = merges.map(({ repository }) => repository)
+  const isWhole = options.repository === undefined || (await isOtherwiseMerged(worktrees, db, card, project, names))
+  const noted = await db.transaction(async tx => {
+    const stored = merges.map(({ repository, branch, into, commit, head }) => ({
+      repository,
+      branch,
+      into,
+      commit,
+      head,
+      byForge: false,
+    }))
+    return noteMerged(tx, await cards.find(tx, ref), stored, isWhole)
+  }, actorOf(caller))
+  const usual = afterMergeOf(project)
+  const wanted = {
+    moveToDone: moveToDone ?? usual.moveToDone,
+    removeWorktree: removeWorktree ?? usual.removeWorktree,
+  }
+  return { repositories, after: await finish(dependencies, noted, project, caller, wanted) }
+}
+
+const nothingDone: DoneAfterMerge = { movedToDone: false, removedWorktree: false, problem: null }
+
+/** The repositories in which the card has work: a branch at its base has none. */
+async function withWork(
+  db: Database,
+  card: CardRow,
+  project: ProjectRow,
+  all: readonly MergedRepository[],
+): Promise<MergedRepository[]> {
+  const found: MergedRepository[] = []
+  for (const each of all) {
+    const { baseCommit } = (await workIn(db, card, project, each.repository)).card
+    const isKnown = mergesOf(card).some(({ repository, head }) => repository === each.repository && head === each.head)
+    if (each.merged || isKnown || (baseCommit !== null && each.head !== baseCommit)) found.push(each)
+  }
+  return found
+}
+
+/** The merge is final, so a step that fails is reported, and the next one is tried. */
+async function finish(
+  { db, worktrees, agents, removal }: MergeDependencies,
+  merged: CardRow,
+  project: ProjectRow,
+  caller: Caller,
+  { moveToDone, removeWorktree }: AfterMerge,
+): Promise<DoneAfterMerge> {
+  const ref = { projectId: merged.projectId, cardId: merged.id, caller }
+  const problems: string[] = []
+  const attempt = (work: () => Promise<unknown>): Promise<boolean> =>
+    work().then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof Problem) || error.status >= 500) throw error
+        problems.push(error.message)
+        return false
+      },
+    )
+  if ((moveToDone || removeWorktree) && merged.mergedAt === null)
+    return { ...nothingDone, problem: 'The card has work in other repositories that is not merged.' }
+  const moves = moveToDone && merged.columnType !== 'done' && merged.archivedAt === null
+  const movedToDone = moves && (await attempt(() => db.transaction(tx => complete(tx, agents, ref), actorOf(caller))))
+  const hasWorktree = merged.worktreePath !== null && merged.worktreeManaged === 1
+  const removedWorktree =
+    removeWorktree &&
+    hasWorktree &&
+    (await attempt(async () => removeUnneeded(worktrees, db, await cards.find(db, ref), project, removal)))
+  return { movedToDone, removedWorktree, problem: problems.join(' ') || null }
+}

@@ -1,0 +1,109 @@
+import { Problem } from '../../contract/errors.ts'
+import { homeName } from '../../contract/forges/repositories.ts'
+import type { Merged } from '../../worktrees/merge.ts'
+import type { CardRow } from '../../store/cards/cards.ts'
+import type { Reader } from '../../store/engine/database.ts'
+import { mergesOf } from '../../store/forges/merges.ts'
+import type { ProjectRow } from '../../store/projects/projects.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
+import { merge } from './changes.ts'
+import { inRepository, listTouched, listWork, withResolution, workIn, type RepositoryWork } from './repositoryWork.ts'
+
+/** The merge in one of a project's repositories. `repository` is empty for the home. */
+export interface MergedRepository extends Merged {
+  repository: string
+  branch: string | null
+}
+export interface MergeOptions {
+  into?: string
+  squash: boolean
+  /** The only repository to merge. Undefined merges all repositories in which the card has changes. */
+  repository?: string
+}
+
+/**
+ * Merges a card's work in each repository with changes, or in the named one. All merges are tried first: if one repository cannot
+ * be merged, none is.
+ * @throws Problem as `merge` does, naming the repository; CONFLICT naming the merged repositories if one fails after the trial
+ */
+export async function mergeRepositories(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+  { repository, ...options }: MergeOptions,
+): Promise<MergedRepository[]> {
+  const works =
+    repository === undefined
+      ? await worksToMerge(worktrees, db, card, project)
+      : [await workIn(db, card, project, repository)]
+  if (works.length > 1) for (const work of works) await mergeIn(worktrees, work, { ...options, isTrial: true })
+  const merged: MergedRepository[] = []
+  for (const work of works)
+    merged.push(
+      await mergeIn(worktrees, work, options).catch((error: unknown) => {
+        throw merged.length === 0 ? error : halfDone(merged, error)
+      }),
+    )
+  return merged
+}
+
+/** A single repository is not checked in advance, because the merge itself reports its state. */
+async function worksToMerge(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+): Promise<RepositoryWork[]> {
+  const works = await listWork(db, card, project)
+  if (works.length === 1) return works
+  const touched = await listTouched(worktrees, db, card, project)
+  return touched.length === 0 ? works.slice(0, 1) : touched
+}
+
+async function mergeIn(
+  worktrees: Worktrees,
+  { repository, card, project }: RepositoryWork,
+  options: Omit<MergeOptions, 'repository'> & { isTrial?: boolean },
+): Promise<MergedRepository> {
+  const earlier = mergesOf(card).find(each => each.repository === repository)
+  const merged = await merge(worktrees, card, project, { ...options, earlier }).catch((error: unknown) => {
+    throw inRepository(repository, withResolution(error, card.id, repository))
+  })
+  return { repository, branch: card.gitBranch, ...merged }
+}
+
+/** Whether the work of a card in all of its repositories but these is merged, or there is none. */
+export async function isOtherwiseMerged(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+  names: readonly string[],
+): Promise<boolean> {
+  for (const work of await listTouched(worktrees, db, card, project)) {
+    if (names.includes(work.repository)) continue
+    const earlier = mergesOf(card).find(each => each.repository === work.repository)
+    if (earlier === undefined) return false
+    const trial = { into: earlier.into, squash: false, isTrial: true }
+    const isLeft = await mergeIn(worktrees, work, trial).then(
+      ({ merged }) => merged,
+      () => true,
+    )
+    if (isLeft) return false
+  }
+  return true
+}
+
+/** A branch moved between the trial and the merge. Finished merges stay, and a second attempt merges the rest. */
+function halfDone(merged: readonly MergedRepository[], error: unknown): unknown {
+  if (!(error instanceof Problem)) return error
+  const names = merged.map(({ repository }) => repository || homeName).join(', ')
+  return new Problem(
+    'CONFLICT',
+    `It is merged in ${names}, and not in the others. ${error.message} Then merge once more.`,
+    {
+      cause: error,
+    },
+  )
+}

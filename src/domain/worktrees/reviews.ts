@@ -1,0 +1,256 @@
+import { Problem, refuse } from '../../contract/errors.ts'
+import { home } from '../../contract/forges/repositories.ts'
+import { reviewLimits, type NewComment, type Verdict } from '../../contract/forges/reviews.ts'
+import { append } from '../../events/outbox.ts'
+import type { Comparison } from '../../worktrees/comparison.ts'
+import type { ProjectFolder } from '../../git/folderRecord.ts'
+import { keepSnapshot } from '../../git/snapshotRefs.ts'
+import type { CardRow } from '../../store/cards/cards.ts'
+import type { Reader, Transaction } from '../../store/engine/database.ts'
+import {
+  deleteReviewDraft,
+  insertReview,
+  insertReviewComment,
+  insertReviewRepository,
+  listReviewComments,
+  listReviews,
+  readReview,
+  readReviewComment,
+  readReviewDraft,
+  readReviewRepository,
+  readReviewsLength,
+  updateReviewComment,
+  writeReviewDraft,
+  type ReviewCommentRow,
+  type ReviewRow,
+} from '../../store/forges/reviews.ts'
+import { answeredComment, review as reviewView } from '../../views/reviews.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
+import { recordActivity } from '../cards/activity.ts'
+import type { Caller } from '../accounts/caller.ts'
+import { changeCard } from '../cards/cardChanges.ts'
+import { find, type CardRef } from '../cards/cards.ts'
+import { compareWork } from './changes.ts'
+import { isTouched, listWork, type ProjectPlaces } from './repositoryWork.ts'
+import { placeComments, type PlacedComment } from './reviewedLines.ts'
+import { requireMayApprove, requireMayStart } from '../cards/startPermission.ts'
+
+export interface ReviewWithComments extends ReviewRow {
+  comments: ReviewCommentRow[]
+}
+/** A user's unsent review. `startLine` is null for a single line. */
+export interface Draft {
+  body: string
+  comments: NewComment[]
+  updatedAt: string | null
+}
+type OwnRef = CardRef & { caller: Caller }
+/** A validated review: its comments refer to lines of the diff of `comparison`. */
+export interface CheckedReview {
+  verdict: Verdict
+  body: string
+  comments: PlacedComment[]
+  comparison: Comparison | undefined
+  /** The comparisons in the project's other repositories with changes of the card. */
+  beside: Array<{ name: string; path: string; comparison: Comparison }>
+  /** The time of the draft that the review was created from. Undefined for a review in the request. */
+  draftedAt: string | undefined
+}
+
+/** A card's reviews with their comments, oldest first. @throws Problem CARD_NOT_FOUND */
+export async function list(db: Reader, ref: CardRef): Promise<ReviewWithComments[]> {
+  const { id } = await find(db, ref)
+  const [reviews, comments] = [await listReviews(db, id), await listReviewComments(db, id)]
+  const byReview = new Map(reviews.map(review => [review.id, [] as ReviewCommentRow[]]))
+  for (const comment of comments) byReview.get(comment.reviewId)?.push(comment)
+  return reviews.map(review => ({ ...review, comments: byReview.get(review.id)! }))
+}
+
+/** The caller's own draft of a review. Empty if there is none. @throws Problem CARD_NOT_FOUND */
+export async function findDraft(db: Reader, ref: OwnRef): Promise<Draft> {
+  const { id } = await find(db, ref)
+  const draft = await readReviewDraft(db, ref.caller.userId, id)
+  return draft
+    ? { body: draft.body, comments: commentsOf(draft), updatedAt: draft.updatedAt }
+    : { body: '', comments: [], updatedAt: null }
+}
+
+/** Drafts of earlier versions name no repository. */
+const commentsOf = ({ comments }: { comments: string }): NewComment[] =>
+  (JSON.parse(comments) as NewComment[]).map(comment => ({ ...comment, repository: comment.repository ?? home }))
+
+/** Replaces the caller's own draft; an empty one is deleted. @throws Problem CARD_NOT_FOUND */
+export async function saveDraft(
+  tx: Transaction,
+  ref: OwnRef,
+  { body, comments }: Omit<Draft, 'updatedAt'>,
+): Promise<Draft> {
+  const { id: cardId } = await find(tx, ref)
+  const { userId } = ref.caller
+  if (body.trim() === '' && comments.length === 0) deleteReviewDraft(tx, userId, cardId)
+  else writeReviewDraft(tx, { userId, cardId, body, comments: JSON.stringify(comments) })
+  return findDraft(tx, ref)
+}
+
+/**
+ * Validates a review, or the caller's draft without body and comments, against the card's current changes. Stores a snapshot of
+ * the files in the repository, so that a later diff can start from it.
+ * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT if Git fails
+ */
+export async function check(
+  worktrees: Worktrees,
+  db: Reader,
+  ref: OwnRef,
+  project: ProjectPlaces,
+  { verdict, body, comments }: { verdict: Verdict; body?: string; comments?: NewComment[] },
+): Promise<CheckedReview> {
+  const card = await find(db, ref)
+  if (verdict === 'request_changes') requireMayStart(ref.caller, card.kind)
+  if (verdict === 'approve') await requireMayApprove(db, ref.caller, card)
+  const draft = body === undefined && comments === undefined ? await findDraft(db, ref) : undefined
+  const given = { body: draft?.body ?? body ?? '', comments: draft?.comments ?? comments ?? [] }
+  if (verdict !== 'approve' && given.body.trim() === '' && given.comments.length === 0)
+    throw new Problem(
+      'VALIDATION_FAILED',
+      'A review that does not approve says something: body or comments is required',
+      {
+        details: [{ path: 'body', message: 'or comments is required, and there is no draft' }],
+      },
+    )
+  const [comparison, beside] = [
+    await compareIn(worktrees, card, project),
+    await compareBeside(worktrees, db, card, project),
+  ]
+  const diffs = new Map(beside.map(each => [each.name, each.comparison.work]))
+  if (comparison) diffs.set(home, comparison.work)
+  return {
+    verdict,
+    body: given.body,
+    comments: placeComments(given.comments, diffs),
+    comparison,
+    beside,
+    draftedAt: draft?.updatedAt ?? undefined,
+  }
+}
+
+async function compareBeside(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<CheckedReview['beside']> {
+  const beside: CheckedReview['beside'] = []
+  for (const work of (await listWork(db, card, project)).filter(({ repository }) => repository !== home)) {
+    const comparison = await compareIn(worktrees, work.card, work.project)
+    if (comparison && isTouched(comparison)) beside.push({ name: work.repository, path: work.project.path, comparison })
+  }
+  return beside
+}
+
+/** Undefined if there is no repository. */
+const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder): Promise<Comparison | undefined> =>
+  compareWork(worktrees, card, project, { stores: true }).catch((error: unknown) => {
+    if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
+    throw error
+  })
+
+/**
+ * Adds a validated review, and deletes its draft.
+ * @throws Problem CARD_NOT_FOUND, CONFLICT if that draft was sent or changed in the meantime, INSUFFICIENT_PERMISSIONS for an
+ * approval that moves the card forward
+ */
+export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview): Promise<ReviewWithComments> {
+  const card = await find(tx, ref)
+  if (checked.verdict === 'approve') await requireMayApprove(tx, ref.caller, card)
+  if (checked.draftedAt !== undefined) await takeDraft(tx, ref, checked.draftedAt)
+  if ((await readReviewsLength(tx, card.id)) > reviewLimits.maxLengthOfCard)
+    throw new Problem('CONFLICT', 'The reviews of this card are full. Go on in a new card.')
+  const { userId, displayName } = ref.caller
+  const { verdict, body, comparison } = checked
+  const reviewId = await insertReview(tx, {
+    cardId: card.id,
+    round: card.reviewRound + 1,
+    verdict,
+    body,
+    authorId: userId > 0 ? userId : null,
+    authorName: displayName,
+    baseCommit: comparison?.baseCommit ?? null,
+    headCommit: comparison?.headCommit ?? null,
+    snapshot: comparison?.snapshot ?? null,
+  })
+  for (const comment of checked.comments) await insertReviewComment(tx, { ...comment, reviewId })
+  for (const { name, path, comparison: there } of checked.beside) {
+    const { baseCommit, headCommit, snapshot } = there
+    await insertReviewRepository(tx, { reviewId, name, path, baseCommit, headCommit, snapshot })
+  }
+  const review = await findReview(tx, card.id, reviewId)
+  await append(tx, 'review.submitted', ref.projectId, reviewView(review))
+  recordActivity(tx, card.id, 'review.submitted', [{ field: 'verdict', from: null, to: verdict }])
+  await changeCard(tx, card, stateAfter(card, verdict))
+  return review
+}
+
+/** A card's review state after a verdict: a comment without one keeps the state. */
+const stateAfter = ({ reviewState, reviewRound }: CardRow, verdict: Verdict) =>
+  verdict === 'request_changes'
+    ? ({ reviewState: 'changes_requested', reviewRound: reviewRound + 1 } as const)
+    : ({ reviewState: verdict === 'approve' ? 'approved' : (reviewState ?? 'pending') } as const)
+
+async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promise<void> {
+  if ((await findDraft(tx, ref)).updatedAt !== draftedAt)
+    throw new Problem('CONFLICT', 'The draft was sent or changed in the meantime.')
+  deleteReviewDraft(tx, ref.caller.userId, ref.cardId)
+}
+
+/** Keeps the snapshots of a review until its card is purged. */
+export async function keepReviewed(
+  project: ProjectFolder,
+  { cardId, snapshot }: Pick<ReviewRow, 'cardId' | 'snapshot'>,
+  { beside }: Pick<CheckedReview, 'beside'>,
+): Promise<void> {
+  if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
+  for (const { path, comparison } of beside) await keepSnapshot(path, cardId, comparison.snapshot)
+}
+
+/**
+ * The snapshot of a review in a repository, which is the base for a diff since then. Undefined if there were no changes. @throws
+ * Problem REVIEW_NOT_FOUND, CARD_NOT_FOUND
+ */
+export async function startOf(
+  db: Reader,
+  ref: CardRef,
+  reviewId: number,
+  repository: string,
+): Promise<string | undefined> {
+  const { id } = await find(db, ref)
+  const review = (await readReview(db, id, reviewId)) ?? refuse('REVIEW_NOT_FOUND')
+  const { snapshot = null, headCommit = null } =
+    repository === home ? review : ((await readReviewRepository(db, reviewId, repository)) ?? {})
+  return snapshot ?? headCommit ?? undefined
+}
+
+/**
+ * Sets the answer to a review comment of the card, replacing an earlier one. @throws Problem CARD_NOT_FOUND,
+ * REVIEW_COMMENT_NOT_FOUND
+ */
+export async function answer(
+  tx: Transaction,
+  ref: CardRef,
+  { commentId, answer: text, resolved }: { commentId: number; answer: string; resolved: boolean },
+): Promise<ReviewCommentRow> {
+  const { id } = await find(tx, ref)
+  const comment = (await readReviewComment(tx, id, commentId)) ?? refuse('REVIEW_COMMENT_NOT_FOUND')
+  updateReviewComment(tx, comment.id, {
+    answer: text,
+    answeredAt: tx.now,
+    resolvedAt: resolved ? (comment.resolvedAt ?? tx.now) : null,
+  })
+  const answered = (await readReviewComment(tx, id, commentId))!
+  await append(tx, 'review.answered', ref.projectId, answeredComment(answered))
+  return answered
+}
+
+async function findReview(db: Reader, cardId: number, id: number): Promise<ReviewWithComments> {
+  const review = (await readReview(db, cardId, id)) ?? refuse('REVIEW_NOT_FOUND')
+  return { ...review, comments: await listReviewComments(db, cardId, id) }
+}

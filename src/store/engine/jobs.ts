@@ -1,0 +1,128 @@
+import { Problem } from '../../contract/errors.ts'
+import { systemActor, translate, type Actor, type Reader, type Transaction } from './database.ts'
+
+/** The engine's statements inside one open transaction. */
+export interface Writer extends Reader {
+  run: Transaction['run']
+  enqueue: Transaction['enqueue']
+  /** Runs a statement without a result. */
+  exec(sql: string): void
+}
+
+/** A queued write. */
+export interface Job {
+  queuedAtMs: number
+  actor: Actor
+  work: (tx: Transaction) => Promise<unknown>
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}
+export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
+
+export interface JobQueue {
+  /** See `Database.transaction`. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, actor?: Actor): Promise<T>
+  /** Accepts no more jobs, and resolves when the queue is empty. */
+  close(): Promise<void>
+}
+
+interface Committing {
+  /** Why writes are refused at present; undefined when they are not. */
+  refusal(): Problem | undefined
+  /** Runs as many jobs as fit into one commit, settles them, and returns the rest. */
+  commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
+  maxJobsPerCommit: number
+}
+
+/**
+ * Group commit: jobs that are queued at the same time share a commit and its sync to disk; a failed job is rolled back
+ * alone.
+ */
+export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Committing): JobQueue {
+  const queue: Job[] = []
+  let draining: Promise<void> | undefined
+  let closing = false
+
+  const drain = async () => {
+    while (queue.length > 0) {
+      await letQueueFill(() => queue.length, maxJobsPerCommit)
+      queue.unshift(...(await commitBatch(queue.splice(0, maxJobsPerCommit))))
+    }
+    draining = undefined
+  }
+  return {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>, actor = systemActor) =>
+      new Promise<T>((resolve, reject) => {
+        const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
+        if (problem) return reject(problem)
+        queue.push({
+          queuedAtMs: performance.now(),
+          actor,
+          work,
+          resolve: resolve as (result: unknown) => void,
+          reject,
+        })
+        draining ??= drain()
+      }),
+    close: async () => {
+      closing = true
+      await draining
+    },
+  }
+}
+
+/**
+ * Yields while requests that have come in already queue more jobs, and at least once, so that a caller who queues its
+ * next job at once does not starve the others. A commit costs as much as several jobs: 32 clients share two instead of five.
+ */
+async function letQueueFill(count: () => number, max: number): Promise<void> {
+  let before: number
+  do {
+    before = count()
+    await new Promise(setImmediate)
+  } while (count() > before && count() < max)
+}
+
+/**
+ * Runs one job of a commit.
+ * @throws the engine's own error: the whole commit has failed then
+ */
+export async function attempt(
+  writer: Writer,
+  job: Job,
+  { now, signals }: Pick<Transaction, 'now' | 'signals'>,
+): Promise<Outcome> {
+  const effects: Array<() => void> = []
+  writer.exec('SAVEPOINT job')
+  try {
+    const result = await job.work({
+      host: writer.host,
+      get: writer.get,
+      all: writer.all,
+      run: writer.run,
+      enqueue: writer.enqueue,
+      ahead: () => {
+        /* Nothing travels. */
+      },
+      now,
+      actor: job.actor,
+      signals,
+      afterCommit: effect => effects.push(effect),
+    })
+    writer.exec('RELEASE job')
+    return { job, result, effects }
+  } catch (error) {
+    const reason = translate(error)
+    if (reason instanceof Problem && reason !== error) throw error
+    writer.exec('ROLLBACK TO job')
+    writer.exec('RELEASE job')
+    return { job, error: reason }
+  }
+}
+
+/** Resolves or rejects a job's promise, once its commit is on disk. */
+export function settle(outcome: Outcome): void {
+  if ('error' in outcome) return outcome.job.reject(outcome.error)
+  for (const effect of outcome.effects) effect()
+  outcome.job.resolve(outcome.result)
+}

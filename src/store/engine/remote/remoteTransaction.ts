@@ -1,0 +1,285 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../../../contract/errors.ts'
+import { translate } from '../database.ts'
+import { runBatch, type Rows, type Statement, type Step, type StepResult, type Stream } from './hrana.ts'
+
+/** A savepoint: a part of a transaction that can be rolled back separately. */
+export interface Scope {
+  /** Runs a statement. @throws its error, or that of an earlier enqueued statement */
+  run(statement: Statement): Promise<Rows>
+  /** Sends a statement with the next awaited one. A failure rolls the scope back. */
+  enqueue(statement: Statement): void
+  /** Ends the scope and keeps its changes. */
+  keep(): void
+  /** Ends the scope and rolls it back. */
+  undo(reason: unknown): void
+  /** Why the scope was or will be rolled back, once the transaction has ended. */
+  readonly reason: { error: unknown } | undefined
+}
+
+/** A write transaction on a distant server. Statements are pipelined as long as no result is awaited. */
+export interface RemoteTransaction {
+  /** Starts the next scope; the previous one must have ended. Offered reads belong to the new scope. */
+  scope(): Scope
+  /**
+   * Sends a read of the next scope after the next writes of this one, in the same message. Its answer is valid as long as
+   * `areOffersGood` when that scope has started.
+   */
+  offer(read: Statement): Promise<Rows>
+  /** Whether nothing except log tables was written between the offered reads and the scope that has just started. */
+  areOffersGood(): boolean
+  /** Whether no part of the transaction can be committed any more. */
+  isBroken(): boolean
+  /** How long the transaction has been open and has blocked other writers. */
+  openForMs(): number
+  /** @throws Problem, or the database's error for the commit: no scope was kept then, as far as is known */
+  commit(): Promise<void>
+}
+
+interface QueuedStatement {
+  statement: Statement
+  state?: State
+  waiting?: { resolve(rows: Rows): void; reject(error: unknown): void }
+}
+interface State {
+  reason?: { error: unknown }
+  isOver: boolean
+}
+
+/** Opens a transaction with its first awaited statement. */
+export function openRemoteTransaction(stream: Stream): RemoteTransaction {
+  const statements = openStatementQueue(stream)
+  return {
+    scope: () => {
+      const scope = openScope(statements)
+      statements.takeOffers()
+      return scope
+    },
+    offer: statements.offer,
+    areOffersGood: statements.areOffersGood,
+    isBroken: () => statements.broken !== undefined,
+    openForMs: statements.openForMs,
+    commit: async () => {
+      await statements.wait(controlStatement('COMMIT'))
+    },
+  }
+}
+
+function openScope(statements: StatementQueue): Scope {
+  const state: State = { isOver: false }
+  statements.enqueue(controlStatement(savepoint, state))
+  return {
+    run: async statement => {
+      requireOpen(state)
+      return statements.wait({ statement, state })
+    },
+    enqueue: statement => {
+      requireOpen(state)
+      statements.enqueue({ statement, state })
+    },
+    keep: () => {
+      if (!state.reason) statements.enqueue(controlStatement('RELEASE job', state))
+      state.isOver = true
+    },
+    undo: error => {
+      if (state.reason) return
+      state.reason = { error }
+      const own = statements.withdraw(state)
+      for (const { waiting } of own) waiting?.reject(error)
+      // If its savepoint was not sent yet, nothing of the scope is on the server.
+      if (!own.some(({ statement }) => statement.sql === savepoint)) rollback().forEach(statements.enqueue)
+    },
+    get reason() {
+      return statements.broken ?? state.reason
+    },
+  }
+}
+
+/** Statements of a transaction. They are sent once one of them is awaited, one message at a time. */
+interface StatementQueue {
+  enqueue(entry: QueuedStatement): void
+  wait(entry: Omit<QueuedStatement, 'waiting'>): Promise<Rows>
+  /** Removes and returns the statements of a scope that have not been sent. */
+  withdraw(state: State): QueuedStatement[]
+  offer(read: Statement): Promise<Rows>
+  /** Sends the offered reads that were not sent before. */
+  takeOffers(): void
+  areOffersGood(): boolean
+  openForMs(): number
+  readonly broken: { error: unknown } | undefined
+}
+
+function openStatementQueue(stream: Stream): StatementQueue {
+  let queue: QueuedStatement[] = [controlStatement('BEGIN IMMEDIATE')]
+  let isFlushing = false
+  let broken: { error: unknown } | undefined
+  let openSince: number | undefined
+  const offers = openOffers()
+  const fail = (error: unknown, left: readonly QueuedStatement[]) => {
+    broken = { error }
+    for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
+  }
+  const flush = async () => {
+    isFlushing = true
+    // Batches statements of the same tick.
+    await Promise.resolve()
+    while (!broken && queue.some(({ waiting }) => waiting)) {
+      const sent = offers.joining(queue.splice(0))
+      try {
+        const ended = settle(
+          sent,
+          await (openSince === undefined ? begin(stream, toSteps(sent, true)) : runBatch(stream, toSteps(sent, false))),
+        )
+        openSince ??= performance.now()
+        if ('error' in ended) fail(ended.error, ended.left)
+        else {
+          if (ended.left.length > 0) offers.spoil()
+          queue = [...ended.left, ...queue]
+        }
+      } catch (error) {
+        fail(translate(error), sent)
+      }
+    }
+    isFlushing = false
+  }
+  const enqueue = (entry: QueuedStatement) => {
+    if (broken) return entry.waiting?.reject(broken.error)
+    if (changes(entry)) offers.spoil()
+    queue.push(entry)
+    if (entry.waiting && !isFlushing) void flush()
+  }
+  return {
+    enqueue,
+    wait: entry =>
+      new Promise((resolve, reject) => {
+        enqueue({ ...entry, waiting: { resolve, reject } })
+      }),
+    withdraw: state => {
+      const own = queue.filter(each => each.state === state)
+      queue = queue.filter(each => each.state !== state)
+      return own
+    },
+    offer: offers.add,
+    takeOffers: () => offers.take().forEach(enqueue),
+    areOffersGood: offers.areGood,
+    openForMs: () => (openSince === undefined ? 0 : performance.now() - openSince),
+    get broken() {
+      return broken
+    },
+  }
+}
+
+/** Reads of the next scope that wait for a message whose writes they can follow. */
+function openOffers() {
+  const waiting: QueuedStatement[] = []
+  let [areSent, areGood] = [false, true]
+  return {
+    add: (statement: Statement) =>
+      new Promise<Rows>((resolve, reject) =>
+        waiting.push({ statement, state: { isOver: false }, waiting: { resolve, reject } }),
+      ),
+    /** Returns a message's statements with the offered reads that join it. */
+    joining: (sent: QueuedStatement[]): QueuedStatement[] => {
+      if (waiting.length === 0 || !sent.some(changes)) return sent
+      areSent = true
+      return [...sent, ...waiting.splice(0)]
+    },
+    /** Records a write after the sent reads. */
+    spoil: () => {
+      if (areSent) areGood = false
+    },
+    take: () => {
+      areSent = false
+      return waiting.splice(0)
+    },
+    areGood: () => {
+      const were = areGood
+      areGood = true
+      return were
+    },
+  }
+}
+
+/** Whether a statement can change the results of announced reads. None of them reads these log tables. */
+const changes = ({ statement: { sql } }: QueuedStatement) =>
+  !/^(SELECT |SAVEPOINT |RELEASE |BEGIN |COMMIT$|INSERT INTO (events|card_activity) )/.test(sql)
+
+/**
+ * Runs a transaction in one message.
+ * @throws Problem, or a statement's error: nothing was kept then, as far as is known
+ */
+export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
+  const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
+    typeof each === 'string' ? { sql: each, args: [] } : each,
+  )
+  const steps = all.map((statement, at): Step => ({ statement, needs: at === 0 ? undefined : at - 1, inside: at > 0 }))
+  const results = await begin(stream, [...steps, { statement: { sql: 'ROLLBACK', args: [] }, inside: true }])
+  const rows = results.slice(0, all.length).map(result => {
+    if ('error' in result) throw translate(result.error)
+    if (!('rows' in result))
+      throw new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.')
+    return result.rows
+  })
+  return rows.slice(1, -1)
+}
+
+/** A busy server refuses to start a transaction at once. Retries until the stream is closed. */
+async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
+  for (; ; await delay(busyMs)) {
+    const results = await runBatch(stream, steps)
+    const [first] = results
+    const problem = first && 'error' in first && translate(first.error)
+    if (!(problem instanceof Problem && problem.code === 'DATABASE_BUSY')) return results
+  }
+}
+
+const busyMs = 20
+const savepoint = 'SAVEPOINT job'
+const controlStatement = (sql: string, state?: State): QueuedStatement => ({ statement: { sql, args: [] }, state })
+const rollback = () => [controlStatement('ROLLBACK TO job'), controlStatement('RELEASE job')]
+
+function requireOpen({ reason, isOver }: State): void {
+  if (reason) throw reason.error
+  if (isOver) throw new Error('The transaction is over.')
+}
+
+/** A statement that no caller awaits guards every later one. An awaited statement can fail alone. */
+function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
+  let needs: number | undefined
+  return sent.map(({ statement, waiting }, at) => {
+    const step: Step = { statement, needs, inside: !(begins && at === 0) }
+    if (!waiting) needs = at
+    return step
+  })
+}
+
+/** Settles each statement. @returns the statements that are still to be sent, or the error that ended the transaction */
+function settle(
+  sent: readonly QueuedStatement[],
+  results: readonly StepResult[],
+): { left: QueuedStatement[] } | { error: unknown; left: readonly QueuedStatement[] } {
+  for (const [at, { state, waiting }] of sent.entries()) {
+    const result = results[at]!
+    if ('rows' in result) {
+      waiting?.resolve(result.rows)
+      continue
+    }
+    const later = sent.slice(at)
+    if (!('error' in result))
+      return {
+        error: new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.'),
+        left: later,
+      }
+    const error = translate(result.error)
+    if (error instanceof Problem || !state) return { error, left: later }
+    if (waiting) {
+      waiting.reject(error)
+      continue
+    }
+    const isUndone = state.reason !== undefined
+    state.reason ??= { error }
+    for (const each of later) if (each.state === state) each.waiting?.reject(error)
+    return { left: [...(isUndone ? [] : rollback()), ...later.filter(each => each.state !== state)] }
+  }
+  return { left: [] }
+}
