@@ -41,6 +41,7 @@ const types: Record<string, string> = {
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
   '.webmanifest': 'application/manifest+json',
+  '.woff2': 'font/woff2',
 }
 const encodings = { br: '.br', gzip: '.gz' } as const
 

@@ -14,6 +14,7 @@ const fullText = {
   'BSD-3-Clause': /Redistribution and use in source and binary forms/,
   ISC: /Permission to use, copy, modify,? and(?:\/or)? distribute this software/,
   MIT: /Permission is hereby granted, free of charge/,
+  'OFL-1.1': /SIL OPEN FONT LICENSE/,
   Unlicense: /This is free and unencumbered software/,
 }
 const isLicense = name => /^(?:(?:un)?licen[cs]e|notice|copying|third-party-licenses)(?:[.-].*)?$/i.test(name)

@@ -1,3 +1,4 @@
+import { Archive, CircleCheck, CircleDashed, CirclePlay } from 'lucide-react'
 import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { client } from '../app/session.ts'
 import { confirm } from '../ui/confirm.tsx'
@@ -24,6 +25,7 @@ const limitOf = (column: ShownColumn): string | undefined =>
 /** The name of a column, its settings, its card count and its menu. */
 export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
   <header className="column-head">
+    <ColumnMark type={column.columnType} />
     <h2>{column.name}</h2>
     <span className={isFull(column) ? 'count full' : 'count'} title={limitOf(column)}>
       {countOf(column)}
@@ -44,6 +46,14 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
     <Menu label={`Actions of the column ${column.name}`} items={() => itemsOf(session, column)} />
   </header>
 )
+
+const marks = { backlog: CircleDashed, active: CirclePlay, done: CircleCheck, archive: Archive }
+
+/** The type of a column as an icon. Its settings name the type. */
+function ColumnMark({ type }: { type: ShownColumn['columnType'] }) {
+  const Mark = marks[type]
+  return <Mark className={`column-mark ${type}`} size={15} aria-hidden="true" />
+}
 
 function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
   const { projectId } = session

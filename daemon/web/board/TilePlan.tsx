@@ -54,11 +54,10 @@ function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnTyp
 
 const maxShown = 3
 
-/** The assignees of a card, or its creator if there are none. */
+/** The assignees of a card. */
 export function TilePeople({ card }: { card: Card }) {
   const names = assigneeNames(card)
-  if (names.length === 0)
-    return card.creatorName ? <Person name={card.creatorName} about={`created by ${card.creatorName}`} /> : null
+  if (names.length === 0) return null
   return (
     <span
       className="people"
@@ -67,7 +66,7 @@ export function TilePeople({ card }: { card: Card }) {
       title={`assigned to ${names.join(', ')}`}
     >
       {names.slice(0, maxShown).map((name, at) => (
-        <Person key={at} name={name} isAssigned />
+        <Person key={at} name={name} />
       ))}
       {names.length > maxShown && <span className="dim">+{names.length - maxShown}</span>}
     </span>

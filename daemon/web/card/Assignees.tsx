@@ -58,7 +58,7 @@ interface AssignedProps {
 /** An assigned person, with a button to remove the person. */
 export const AssignedPerson = ({ name, title, onRemove }: AssignedProps) => (
   <span className="label editable">
-    <Person name={name} isAssigned />
+    <Person name={name} />
     <span title={title}>{name}</span>
     {onRemove && <Button isPlain icon="close" label={`Remove ${name}`} onClick={() => void onRemove()} />}
   </span>

@@ -5,6 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
+import { tintOf } from '../ui/tint.ts'
 
 /** Adds and removes labels of a card. */
 export function LabelEditor() {
@@ -26,7 +27,7 @@ export function LabelEditor() {
       <Heading>Labels</Heading>
       <div className="label-editor">
         {labels.map(label => (
-          <span key={label} className="label editable">
+          <span key={label} className="label editable tinted" style={tintOf(label)}>
             <span>{label}</span>
             {canWork && (
               <Button

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { tintOf } from './tint.ts'
 
 /** An icon with an accessible name. */
 export const Fact = ({ name, kind = '', children }: { name: string; kind?: string; children: ReactNode }) => (
@@ -7,19 +8,12 @@ export const Fact = ({ name, kind = '', children }: { name: string; kind?: strin
   </span>
 )
 
-/** A person's initials. `about` describes the person's relation to the card if the context does not. */
-export const Person = ({ name, about, isAssigned }: { name: string; about?: string; isAssigned?: boolean }) => {
-  const kind = isAssigned ? 'person assigned' : 'person'
-  return about === undefined ? (
-    <span className={`fact ${kind}`} aria-hidden="true">
-      {initialsOf(name)}
-    </span>
-  ) : (
-    <Fact name={about} kind={kind}>
-      {initialsOf(name)}
-    </Fact>
-  )
-}
+/** A person's initials, next to the person's name or in an element with a name of its own. */
+export const Person = ({ name }: { name: string }) => (
+  <span className="fact person tinted" style={tintOf(name)} aria-hidden="true">
+    {initialsOf(name)}
+  </span>
+)
 
 const initialsOf = (name: string): string => {
   // "ann (issue)" is A, not A(.

@@ -1,3 +1,5 @@
+import { tintOf } from './tint.ts'
+
 /** The status of a card or session, and its reason. Shown by a word and a shape, not only by colour. */
 export const Status = ({ status, reason }: { status: string; reason?: string | null }) => (
   <span className={`status ${status}`}>
@@ -8,7 +10,7 @@ export const Status = ({ status, reason }: { status: string; reason?: string | n
 
 export const Labels = ({ labels }: { labels: readonly string[] }) =>
   labels.map(label => (
-    <span key={label} className="label">
+    <span key={label} className="label tinted" style={tintOf(label)}>
       {label}
     </span>
   ))
