@@ -224,7 +224,7 @@ test('a card is pushed and updated; a card for which that is impossible reports 
   git(board.path, 'merge', '-q', '--squash', gitBranch!)
   git(board.path, 'commit', '-q', '-m', 'All of it')
   const { stderr } = await cli.board(['cards', 'update', id])
-  expect(stderr).toContain('Its work is in main already')
+  expect(stderr).toContain('Its work is already in main')
   expect(stderr).toContain(`${gitBranch} is unchanged.\n`)
   expect(stderr).not.toContain('up to date with its base')
 })

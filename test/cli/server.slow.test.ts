@@ -109,7 +109,7 @@ test('a server that does not answer is not treated as killed', async context => 
     expect((await cli.board(['server', 'start'])).stderr).toContain('is already running')
     expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({
       code: 7,
-      stderr: expect.stringContaining('it did not answer in time') as string,
+      stderr: expect.stringContaining('it did not respond in time') as string,
     })
     await cli.board(['doctor', '--fix'])
     expect(runtime().pid).toBe(pid)
