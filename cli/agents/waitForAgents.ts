@@ -97,7 +97,7 @@ export async function followUntilDone(
 
 const interruptionOf = ({ cardId }: CardPlace): Failure =>
   new Failure('interrupted', `stopped following card ${cardId}; its agent continues`, {
-    hint: `to end it: board cards cancel ${cardId}`,
+    hint: `to cancel it: board cards cancel ${cardId}`,
     see: `board agents messages ${cardId} --follow`,
   })
 

@@ -63,7 +63,7 @@ describe('run', () => {
     await eventually('the end', () => going.code !== undefined, 20_000)
     expect(going.code).toBe(130)
     expect(going.stderr).toContain(
-      `board: stopped following card ${id}; its agent continues\nto end it: board cards cancel ${id}\n`,
+      `board: stopped following card ${id}; its agent continues\nto cancel it: board cards cancel ${id}\n`,
     )
     expect((await board.card(id)).status).toBe('running')
     await cli.ok(['cards', 'cancel', id])

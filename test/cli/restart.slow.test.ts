@@ -117,7 +117,10 @@ for (const [signal, how] of [
     const first = await serve(dataDir, '0')
     const before = createClient(first)
     const { id: projectId } = await before.projects.create({ name: 'Kept', path: makeRepository(join(root, how)) })
-    const { id } = await before.cards.create({ projectId, title: 'Waited for', agent: 'quick' })
+    const active = (await before.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
+    const startAt = new Date(Date.now() + 3_600_000).toISOString()
+    const card = { projectId, title: 'Waited for', agent: 'quick', columnId: active.id, startAt }
+    const { id } = await before.cards.create(card)
     const connected = await connectAll(dataDir, id)
     await untilSeen(connected, title => before.cards.create({ projectId, title }), 'Earlier')
 
@@ -138,15 +141,17 @@ for (const [signal, how] of [
     }
     expect(JSON.parse(content[0]!.text)).toMatchObject({ title: 'Waited for' })
 
-    const active = (await after.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
-    await after.cards.move({ projectId, cardId: id, columnId: active.id })
+    await cli!.ok(['cards', 'run', id, '--force'])
     await eventually('the end of the wait', () => connected.waiting.code !== undefined)
     expect(connected.waiting).toMatchObject({ code: 0, stdout: expect.stringContaining(`${id}\tcompleted`) })
     expect([connected.events.code, connected.logs.code]).toEqual([undefined, undefined])
     const seqs = connected.events.stdout
       .trim()
       .split('\n')
-      .map(line => (JSON.parse(line) as { seq: number }).seq)
+      .map(line => JSON.parse(line) as { type: string; seq: number })
+      // A notification is not stored. It has the number of the event before it.
+      .filter(({ type }) => type !== 'notification')
+      .map(({ seq }) => seq)
     expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b))
   })
 

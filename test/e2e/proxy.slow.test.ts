@@ -66,7 +66,7 @@ describe.skipIf(noProxy !== undefined)('behind nginx with TLS and a path, as in 
     expect(await ask(`${url}/metrics`, { 'x-forwarded-for': '127.0.0.1' })).toMatchObject({ status: 401 })
     expect(await ask(`${url}/metrics`, { authorization: `Bearer ${board.token}` })).toMatchObject({ status: 200 })
     expect((await ask(`${url}/`)).body).toContain('<title>board</title>')
-    expect((await ask(`${url}/api/health`, { host: 'evil.example' })).status).toBe(403)
+    expect((await ask(`${url}/api/projects`, { host: 'evil.example' })).status).toBe(403)
   })
 
   test('an app with the public address finds the sign-in', async () => {
