@@ -40,10 +40,10 @@ test('work that was squashed into its base is detected, and its worktree can be 
   git('cherry-pick', `${picked.gitBranch!}~1`, picked.gitBranch!)
   commit('after')
   const { updated, remark } = await board.client.branches.update(place(squashed))
-  expect([updated, remark]).toEqual([false, expect.stringContaining('in main already')])
+  expect([updated, remark]).toEqual([false, expect.stringContaining('already in main')])
   expect((await board.card(squashed.id)).lastAgentAction).toMatchObject({
     type: 'landed',
-    detail: expect.stringContaining('in main already') as string,
+    detail: expect.stringContaining('already in main') as string,
   })
   expect(await remove(squashed)).toBe('gone')
   expect(await remove(picked)).toBe('gone')

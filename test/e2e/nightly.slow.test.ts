@@ -92,7 +92,7 @@ test('a failed agent exits with 1, a timeout with 8, and the card waits for a us
   expect(failed).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^board: did not end well: \d+\nsee: board agents view \d+\n$/),
+    stderr: expect.stringMatching(/^board: card \d+ failed: crashed\nsee: board agents messages \d+\n$/),
   })
   await useAgent('endless')
   const late = await nightly({ PATIENCE_SECS: '2' })
@@ -100,7 +100,7 @@ test('a failed agent exits with 1, a timeout with 8, and the card waits for a us
     code: 8,
     stdout: '',
     stderr: expect.stringMatching(
-      /^board: timed out after 2 s; still waiting for \d+ \(running\)\ntheir agents go on; to wait longer: --timeout 1h\n$/,
+      /^board: timed out after 2 s; still waiting for \d+ \(running\)\nno agent was stopped; to wait longer: --timeout 1h\n$/,
     ),
   })
   expect(await inColumn(board.columns.active)).toEqual(['Nightly audit: cancelled', 'Nightly audit: failed'])

@@ -164,6 +164,9 @@ const card = fc.record({
   gitBranch: orNull(fc.constantFrom('board/3-y', 'feature/ü')),
   baseCommit: orNull(commit),
   lastAgentAction: orNull(fc.record({ type: plain(10), at: time, detail: orNull(fc.string()) })),
+  source: orNull(
+    fc.record({ kind: fc.constantFrom('trello', 'github', 'markdown'), id: fc.uuid(), url: orNull(fc.webUrl()) }),
+  ),
   createdAt: time,
   updatedAt: time,
   startedAt: orNull(time),
