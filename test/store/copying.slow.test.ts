@@ -164,7 +164,10 @@ test('of two concurrent copies the later one continues', async () => {
             beside.exec(`UPDATE server_settings SET value = '"another"' WHERE name = 'unfinished-copy'`)
         },
       }),
-    ).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('another copy into the target has started') })
+    ).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('another copy into the target has started'),
+    })
     expect(
       await to.get(
         `SELECT value, (SELECT count(*) FROM cards) AS cards FROM server_settings WHERE name = 'unfinished-copy'`,
