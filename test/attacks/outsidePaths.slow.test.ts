@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -111,9 +111,10 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
     await client.cards.delete({ ...other, force: 'true' })
     await client.cards.delete(inProject)
     const checks = join(dataDir, 'agents/checks')
+    const listChecks = () => (existsSync(checks) ? readdirSync(checks) : [])
     await client.agents.check({ agent: 'worker' })
-    await eventually('the folder of the check', () => readdirSync(checks).length > 0)
-    await eventually('the end of the check', () => readdirSync(checks).length === 0)
+    await eventually('the folder of the check', () => listChecks().length > 0)
+    await eventually('the end of the check', () => listChecks().length === 0)
 
     const calls = await trace.end()
     expect(calls.length).toBeGreaterThan(1000)

@@ -224,7 +224,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await tools.getByText(' to origin.').waitFor()
     git(folder, 'commit', '-q', '--amend', '-m', 'Another message')
     await tools.getByRole('button', { name: 'Push' }).click()
-    await page.getByRole('dialog').getByText('has commits that the card').waitFor()
+    await page.getByRole('dialog').getByText('has commits that are not in the card').waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Replace', exact: true }).click()
