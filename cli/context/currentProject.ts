@@ -6,7 +6,7 @@ import { pickNamed, resolveProject, type LookupContext, type Named } from './res
 
 export interface CurrentProject extends Named {
   /** Projects of other owners whose folders contain the working folder too. */
-  besides?: readonly Named[]
+  sameFolder?: readonly Named[]
   /** The projects of the working folder, if the profile names another one. */
   insteadOf?: readonly Named[]
 }
@@ -47,11 +47,11 @@ function projectsOfFolder(all: readonly Project[]): Candidates {
     .sort((a, b) => b.path.length - a.path.length)
   // Servers from before the consent feature don't send this field.
   const accepted = around.filter(project => project.accepted !== false)
-  const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
+  const listOfOtherOwners = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
   return {
     projects: accepted
       .filter(({ path }, _, [first]) => path === first!.path)
-      .map(({ id, name, ownerId }) => ({ id, name, besides: besides(ownerId) })),
+      .map(({ id, name, ownerId }) => ({ id, name, sameFolder: listOfOtherOwners(ownerId) })),
     notAccepted: around.filter(project => project.accepted === false),
   }
 }

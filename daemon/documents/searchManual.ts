@@ -10,15 +10,20 @@ export interface ManualSection {
 }
 
 const maxResults = 30
+/** Anyone can search, and each word costs a pass through the whole documentation. */
+const maxWords = 8
 const excerptLength = 200
 const titleScore = 10
 
-/** Returns the sections that contain all words of the query. Matches in headings come first, then sections with more matches. */
+/**
+ * Returns the sections that contain the first 8 distinct words of the query. Matches in headings come first, then sections with more
+ * matches.
+ */
 export function searchManual(
   sections: readonly ManualSection[],
   query: string,
 ): Array<{ section: ManualSection; excerpt: Html }> {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, maxWords)
   return sections
     .map(section => ({ section, score: scoreOf(section, words) }))
     .filter(({ score }) => score > 0)

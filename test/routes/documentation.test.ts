@@ -87,6 +87,9 @@ describe('a search', () => {
     ['MERGE card', ['Merge', 'Start']],
     ['merge branch', []],
     ['  push ', ['Push']],
+    ['push push branch', ['Push']],
+    // The ninth distinct word and later ones are ignored.
+    ['p u s h t e b r xyzzy', ['Push']],
   ])('for %j finds %j', (query, titles) => {
     expect(searchManual(sections, query).map(({ section: { title } }) => title)).toEqual(titles)
   })

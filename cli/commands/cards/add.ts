@@ -147,10 +147,10 @@ async function addWith(context: Context, title: string | undefined, prompt: stri
 
 /** Returns the current project. If the folder also belongs to projects of other owners, prints the selected one. */
 async function projectForNew(context: Context): Promise<string> {
-  const { id, name, besides = [] } = await context.project()
-  if (besides.length > 0)
+  const { id, name, sameFolder = [] } = await context.project()
+  if (sameFolder.length > 0)
     context.out.done(
-      `In project ${id} "${name}". This folder is also in ${besides.map(each => `${each.id} "${each.name}"`).join(', ')} of another owner: use -P to select it.`,
+      `In project ${id} "${name}". This folder is also in ${sameFolder.map(each => `${each.id} "${each.name}"`).join(', ')} of another owner: use -P to select it.`,
     )
   return id
 }

@@ -126,11 +126,11 @@ const filteredBy = ({
 /** A page of one column, in order, as JSON text. */
 async function listColumnJson(app: App, filter: ListInput, offset: number): Promise<string> {
   const { projectId, columnId, limit } = filter
-  const beside = filteredBy(filter)
-  if (columnId === undefined || beside)
+  const otherFilter = filteredBy(filter)
+  if (columnId === undefined || otherFilter)
     throw invalid(
       'offset',
-      `is valid with sort, or with columnId and limit only${beside ? `, not with ${beside}` : ''}`,
+      `is valid with sort, or with columnId and limit only${otherFilter ? `, not with ${otherFilter}` : ''}`,
     )
   const { id } = await cards.columnOfProject(app.reads, { projectId }, columnId)
   for (let reading = 1; ; reading++) {
