@@ -20,9 +20,9 @@ export const choiceFlags = '--agent, --agent-profile, --model, --mode, --effort'
 export const addChoiceOptions = (command: Command, agent: string): Command =>
   command
     .option('--agent <agent>', agent)
-    .option('--agent-profile <agent-profile>', 'a named configuration of an agent (see: board agents profiles)')
-    .option('--model <model>', 'the model that the agent uses; none for its own')
-    .option('--mode <mode>', 'the mode that the agent works in; none for its own')
+    .option('--agent-profile <agent-profile>', 'profile of the agent (see: board agents profiles)')
+    .option('--model <model>', 'model of the agent; none for its default')
+    .option('--mode <mode>', 'mode of the agent; none for its default')
     .option('--effort <effort>', 'reasoning effort of the agent; none for its default')
 
 export const isChosen = ({ agent, agentProfile, model, mode, effort }: ChoiceOptions): boolean =>

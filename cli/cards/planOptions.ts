@@ -51,19 +51,22 @@ export const addPlanOptions = (command: Command): Command =>
 
 /** The text of the option `--assignee` of lists. */
 export const assigneeFilterText =
-  'Only cards of this person: me, a name, an ID; none for cards without an assignee. On a server without accounts, me is the local operator'
+  'show only cards assigned to this person: me, a name or an ID; none for unassigned cards. On a server without accounts, me is the local operator'
 
 /** The options that filter a list by plan, and sort it. */
 export const addPlanFilters = (command: Command): Command =>
   command
     .option('-a, --assignee <person>', assigneeFilterText)
-    .addOption(new Option('--priority <priority>', 'only cards of this priority').choices(priorityNames))
-    .option('--due-before <time>', 'only cards that are due before: 2030-01-31, today, tomorrow, 3d, now', dayStart)
+    .addOption(new Option('--priority <priority>', 'show only cards with this priority').choices(priorityNames))
+    .option(
+      '--due-before <time>',
+      'show only cards that are due before this time: 2030-01-31, today, tomorrow, 3d, now',
+      dayStart,
+    )
     .addOption(
-      new Option(
-        '--sort <order>',
-        'by position, ID, priority, due date or last change; a leading - reverses the order',
-      ).choices(sorts.flatMap(sort => [sort, `-${sort}`])),
+      new Option('--sort <order>', 'sort order; a leading - reverses it').choices(
+        sorts.flatMap(sort => [sort, `-${sort}`]),
+      ),
     )
 
 export const isPlanned = ({ priority, due, estimate, startAt }: PlanOptions): boolean =>

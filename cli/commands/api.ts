@@ -31,7 +31,7 @@ interface Call {
 export function register(command: Command): void {
   example(
     command
-      .argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
+      .argument('<path>', 'path, such as /api/projects; {projectId} is replaced with the current project')
       .description(
         'Call any route of the API, and print the data of the response. /api/openapi.json describes all routes.',
       )

@@ -87,7 +87,7 @@ function registerDownload(backups: Command): void {
     .option('--latest', 'use the newest verified backup')
     .option(
       '-o, --output <file>',
-      "the file or folder to write, or - for stdout (default: the backup's own name, here)",
+      "file or folder to write, or - for stdout (default: the backup's name in the current folder)",
     )
     .action(async (wanted: string | undefined, { latest, output }: { latest?: boolean; output?: string }) => {
       const context = await openContext(download)

@@ -12,8 +12,8 @@ type PageName = 'home' | 'board' | 'card' | 'diff' | keyof typeof documents
 export function register(command: Command): void {
   example(
     command
-      .addArgument(new Argument('[page]', 'which page').choices(pages).default('home'))
-      .argument('[card]', 'the card, for card and diff')
+      .addArgument(new Argument('[page]', 'page to open').choices(pages).default('home'))
+      .argument('[card]', 'card to open, for card and diff')
       .description(
         'Open the page in your browser, with your current sign-in: your inbox (home), the board of the current project, a card, the diff of a card, the documentation (docs), or the description of the API (api, openapi).',
       )

@@ -31,10 +31,10 @@ export async function register(command: Command, verb?: string): Promise<void> {
   if (meant) return (await meant[1]()).registerVerbs(command)
   for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
-    'See cards': 'list ready view read summary activity',
-    'Write cards': 'add edit assign block attach attachments download detach comment',
-    'Move cards on': 'move complete approve archive unarchive delete restore',
-    'Run their agents': 'run wait cancel auto pipeline credential',
-    'Work with their branches': 'diff review preview merge push pr update repositories checkout worktree',
+    'View cards': 'list ready view read summary activity',
+    'Create and change cards': 'add edit assign block attach attachments download detach comment',
+    'Move and archive cards': 'move complete approve archive unarchive delete restore',
+    'Run agents': 'run wait cancel auto pipeline credential',
+    'Branches and reviews': 'diff review preview merge push pr update repositories checkout worktree',
   })
 }

@@ -90,7 +90,7 @@ function registerCreate(columns: Command): void {
   )
     .addOption(new Option('--type <type>', 'type of the column').choices(ColumnType.options).makeOptionMandatory())
     .option('--board <board>', 'name or ID of the board (default: the default board)')
-  const create = addChoiceOptions(described, "the agent that works in it (default: the project's)").action(
+  const create = addChoiceOptions(described, 'agent of the column (default: that of the project)').action(
     async (name: string, options: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
@@ -129,7 +129,7 @@ function registerEdit(columns: Command): void {
         'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns of its cards after their pull requests.',
       ),
   ).option('--name <name>', 'new name')
-  const edit = addChoiceOptions(described, "the agent that works in it; none for the project's").action(
+  const edit = addChoiceOptions(described, "agent of the column; none for the project's").action(
     async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
       const limit = limitOf(options)
@@ -173,10 +173,7 @@ const addColumnOptions = (command: Command): Command =>
     .option('--no-limit', 'remove the limit')
     .option('--pull', 'pull the next ready card of the previous column when there is capacity; requires a limit')
     .option('--no-pull', 'disable pulling')
-    .option(
-      '--merged <column>',
-      'where its cards go when their pull requests are merged (default: the first done column)',
-    )
+    .option('--merged <column>', 'column for cards whose pull requests are merged (default: the first done column)')
     .option('--no-merged', 'move these cards to the first done column')
     .option('--closed <column>', 'column for cards whose pull requests are closed (default: no move)')
     .option('--no-closed', 'do not move these cards')

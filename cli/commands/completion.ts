@@ -41,8 +41,8 @@ const packageFolder = () => dirname(dirname(realpathSync(process.argv[1]!)))
 export function register(command: Command): void {
   command
     .description('Print the completion script of a shell, or install it.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
-    .option('--install', 'install it into your completion folder')
+    .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(shells)))
+    .option('--install', 'install the script in your completion folder')
     .action((name: string, { install }: { install?: boolean }) => {
       const { out } = createOutput(globalsOf(command))
       const { file, place, next } = shells[name]!

@@ -78,7 +78,7 @@ export function register(credentials: Command): void {
   const view = credentials
     .command('view <credential>')
     .summary('Show a credential')
-    .description('Show a credential, with no more of its API key than the last four characters.')
+    .description('Show a credential and the last four characters of its API key.')
     .action(async (wanted: string) => {
       const context = await openUserContext(view)
       const credential = await context.client.credentials.get({ id: (await resolveCredential(context, wanted)).id })
@@ -132,7 +132,7 @@ const addSentOptions = (command: Command): Command =>
     .option('--header-stdin <header>', 'header of each request, with its value from stdin')
     .option(
       '--header-env <name=variable>',
-      'a header with the value that a variable of this environment has (repeat it)',
+      'header of each request, with its value from an environment variable (repeatable)',
       collect,
     )
     .option('--model <model>', 'model of the provider, as agents name it (repeatable)', collect)

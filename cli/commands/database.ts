@@ -41,7 +41,7 @@ export function register(command: Command): void {
     .option('--data-dir <folder>', 'data folder of the board on this machine')
     .option(
       '--machine <name>',
-      'the name of this machine among those that share the board (default: its host name)',
+      'name of this machine among those that share the board (default: its host name)',
       machineOf,
     )
     .option('--replace', 'replace the board on the libSQL server')

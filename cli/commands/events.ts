@@ -39,7 +39,7 @@ export function register(command: Command): void {
       .option('--since <seq>', 'start after the event with this number')
       .option(
         '--exec <command>',
-        'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID. The next event waits until the command ends, but not for programs that the command starts in the background with &',
+        'shell command to run for each event, with the event as JSON on stdin and in BOARD_EVENT_TYPE, BOARD_EVENT_SEQ and BOARD_CARD_ID. The next event waits for the command, but not for programs that the command starts in the background (&)',
       ),
     'board events --type card.moved',
     'board events --json --jq .data.title',

@@ -14,7 +14,7 @@ export function register(command: Command): void {
     )
     .option(
       '-o, --output <file>',
-      "the file or folder to write, or - for stdout (default: the organization's name, here)",
+      "file or folder to write, or - for stdout (default: the organization's name in the current folder)",
     )
     .option('--org <organization>', 'name or ID of the organization (default: the only one that you administer)')
     .action(async ({ output, org }: { output?: string; org?: string }) => {

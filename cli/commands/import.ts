@@ -50,15 +50,15 @@ export function register(command: Command): void {
         'board: output of board export; trello: JSON export of a Trello board; github: output of gh issue list --json; markdown: task lists',
       ).choices(ImportFormat.options),
     )
-    .argument('<file>', 'the file, - for stdin')
+    .argument('<file>', 'file, or - for stdin')
     .option(
       '--path <folder>',
-      "the folder of a new project, on the server (default: the one that a board's file names, else this one); it is created if the folder above it exists",
+      'folder of the new project on the server, created if its parent exists (default: the folder in the file, or the current folder)',
     )
     .option('--org <organization>', 'name or ID of the organization for new projects')
     .option(
       '--map <list=column>',
-      'the column for a list, a heading, or the state open, closed, [ ], [/] or [x] (repeat it)',
+      'column for a list, a heading, or the state open, closed, [ ], [/] or [x] (repeatable)',
       mapping,
     )
     .option('--with-pull-requests', 'also import pull requests')

@@ -67,7 +67,7 @@ function registerCreate(keys: Command): void {
     .summary('Create an API key')
     .description('Create an API key, and show it once. With --quiet, only the key is printed.')
     .addOption(
-      new Option('--permission <permission>', 'permission of the key (repeat it)')
+      new Option('--permission <permission>', 'permission of the key (repeatable)')
         .choices(permissions)
         .argParser(addPermission)
         .makeOptionMandatory(),
@@ -131,7 +131,7 @@ function registerRotate(keys: Command): void {
       'Replace an API key by a new one with the same name and permissions, and show it once. With --quiet, only the key is printed. With --grace, webhooks of the old key continue with the new one. Otherwise, they are disabled.',
     )
     .addOption(
-      new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d')
+      new Option('--grace <time>', 'time for which the old key remains valid: 10m, 1d')
         .argParser(durationSecs)
         .default(0, 'the old key expires immediately'),
     )

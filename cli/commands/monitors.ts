@@ -84,9 +84,7 @@ function registerAdd(monitors: Command): void {
       "Run a shell command on a schedule while the card is active: on the server, with the rights of the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it succeeds again. Your monitors run immediately. A monitor of a sandboxed agent waits for a person's permission, unless the project allows monitors (board projects sandbox --monitors).",
     )
     .addOption(
-      new Option('--every <time>', 'how often, from 10s to 1d, for example 60, 5m or 1h')
-        .argParser(durationSecs)
-        .makeOptionMandatory(),
+      new Option('--every <time>', 'interval from 10s to 1d: 60, 5m, 1h').argParser(durationSecs).makeOptionMandatory(),
     )
     .option('--description <text>', 'description')
     .option('--cwd <folder>', "folder in the project or the card's worktree (default: the card's folder)")

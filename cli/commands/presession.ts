@@ -32,7 +32,7 @@ const listed: Column<PreSession>[] = [
   { name: 'prompt', style: 'text', value: session => session.prompt },
 ]
 
-const waits = "wait for the planning agent's answer and print it, at most --timeout; exit with 1 unless it answered"
+const waits = "wait for the planning agent's answer and print it, for up to --timeout; exit with 1 unless it answered"
 
 export function register(presession: Command): void {
   const list = presession
@@ -51,7 +51,7 @@ export function register(presession: Command): void {
       )
     })
   example(
-    addNewestOptions(list, 50, 'pre-session'),
+    addNewestOptions(list, 50, 'pre-sessions'),
     'board presession list',
     'board presession list --json sessionId,status,prompt',
   )

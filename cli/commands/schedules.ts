@@ -74,7 +74,7 @@ function registerAdd(schedules: Command): void {
     )
     .option('-t, --title <title>', 'title of its cards; {date} is the day of the run (default: the name)')
   const add = addTemplateOptions(addTimingOptions(described))
-    .option('--disable', 'add it disabled')
+    .option('--disable', 'create the schedule disabled')
     .option('--dry-run', 'show the next runs without adding the schedule')
     .action(async (name: string, options: AddOptions) => added(await openContext(add), name, options))
   example(

@@ -23,7 +23,7 @@ const scriptFields: Column<Script>[] = [
   { name: 'command', style: 'text', value: script => script.command },
   { name: 'position', hidden: true, value: script => script.position },
 ]
-const fileOption = ['-F, --file <file>', 'a file with the command, - for stdin'] as const
+const fileOption = ['-F, --file <file>', 'file with the command, or - for stdin'] as const
 
 export function register(scripts: Command): void {
   const list = scripts

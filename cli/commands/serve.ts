@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openOwnPage } from '../browser/openPage.ts'
 import { globalsOf } from '../parsing/globals.ts'
-import { example } from '../help/help.ts'
+import { drawRows, example } from '../help/help.ts'
 import { createOutput } from '../output/createOutput.ts'
 import { programsOf } from '../programs.ts'
 import { addAgents, addLimits, addListening, addUpkeep } from '../server/serveOptions.ts'
@@ -50,7 +50,7 @@ export function register(command: Command): void {
   addLimits(command)
   addAgents(command)
   addUpkeep(command)
-  command.addHelpText('after', secrets)
+  command.addHelpText('after', () => `\nSet secrets only in the environment:\n${drawRows(command, serverSecrets)}`)
   example(
     command,
     'board serve',
@@ -62,18 +62,15 @@ export function register(command: Command): void {
   ).action((flags: Flags) => serve(command, flags))
 }
 
-const secrets = `
-Set secrets only in the environment:
-  BOARD_SECRET_KEY                  key that encrypts secrets in the database: 32
-                                    bytes in base64 or hexadecimal, for example
-                                    from openssl rand -base64 32 (default:
-                                    secret.key in the data folder)
-  BOARD_DATABASE_TOKEN              token of the libSQL server of --database
-  BOARD_TLS_PASSPHRASE              passphrase of the file of --key
-  BOARD_OAUTH_<PROVIDER>_CLIENT_ID  the OAuth client of github, google or custom
-                                    for board credentials add --oauth, and
-                                    ..._CLIENT_SECRET and ..._SCOPE if the
-                                    provider requires them`
+/** Environment variables with secrets of the server, and their meanings. */
+export const serverSecrets = {
+  BOARD_SECRET_KEY:
+    'Key that encrypts secrets in the database: 32 bytes in base64 or hexadecimal, for example from openssl rand -base64 32 (default: secret.key in the data folder)',
+  BOARD_DATABASE_TOKEN: 'Token of the libSQL server of --database',
+  BOARD_TLS_PASSPHRASE: 'Passphrase of the file of --key',
+  'BOARD_OAUTH_<PROVIDER>_CLIENT_ID':
+    'ID of the OAuth client of GITHUB, GOOGLE or CUSTOM for board credentials add --oauth. The provider might also require ..._CLIENT_SECRET and ..._SCOPE',
+}
 
 async function serve(command: Command, flags: Flags): Promise<void> {
   const { allowHost, projectRoot, maxAttachment, maxImport, agentSilence, prices, open, qr, https: _, ...rest } = flags

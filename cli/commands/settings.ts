@@ -82,11 +82,7 @@ export function register(command: Command): void {
     offerWords(Object.keys(groups), command.command('set <group>'))
       .summary('Change settings')
       .description('Change settings of a group. Settings that you omit are unchanged.')
-      .option(
-        '-f, --field <key=value>',
-        'a setting; true, false, numbers and JSON are understood (repeat it for more)',
-        collect,
-      )
+      .option('-f, --field <key=value>', 'setting (repeatable); true, false, numbers and JSON keep their type', collect)
       .option('-F, --file <file>', 'file with a JSON object of settings, or - for stdin'),
     'board settings set user -f theme=dark -f highContrast=true',
     'board settings set shortcuts -f quit=q',

@@ -41,7 +41,7 @@ const days: Column<Day>[] = [
 export function register(command: Command): void {
   example(
     command
-      .argument('[project]', 'the project, by name or id')
+      .argument('[project]', 'project (name or ID)')
       .description(
         "Show the number of a project's cards by column and status, its created and completed cards, and the cards by status for each day.",
       )

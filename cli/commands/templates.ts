@@ -50,7 +50,7 @@ export function register(templates: Command): void {
         'Create a board template with columns in the specified order. Other people can use it only if an admin shares it.',
       ),
   )
-    .option('--shared', 'share it with all people (admins only)')
+    .option('--shared', 'share the template with all people (admins only)')
     .action(async (name: string, options: ColumnOptions) => {
       const wanted = await columnsOf(options)
       if (!wanted)
@@ -82,8 +82,8 @@ function registerEdit(templates: Command): void {
       ),
   )
     .option('--name <name>', 'new name')
-    .option('--shared', 'share it with all people (admins only)')
-    .option('--no-shared', 'keep it private')
+    .option('--shared', 'share the template with all people (admins only)')
+    .option('--no-shared', 'make the template private')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
       if (options.name === undefined && options.shared === undefined && !changed)
@@ -122,11 +122,11 @@ function registerDelete(templates: Command): void {
 
 const addColumnOptions = (command: Command): Command =>
   command
-    .addOption(new Option('--column <name:type>', 'name and type of a column (repeat it)').argParser(templateColumn))
+    .addOption(new Option('--column <name:type>', 'name and type of a column (repeatable)').argParser(templateColumn))
     .addOption(
       new Option(
         '-F, --columns-file <file>',
-        'the columns as JSON, or - for stdin: [{"name", "columnType", "prompt", "wipLimit", "pull"}]',
+        'columns as JSON, or - for stdin: [{"name", "columnType", "prompt", "wipLimit", "pull"}]',
       ).conflicts('column'),
     )
 

@@ -127,7 +127,7 @@ function registerEdit(users: Command): void {
       'Change the name or the role of an account, or confirm its address. Name the account by its address or ID.',
     )
     .option('--name <name>', 'new name')
-    .addOption(roleOption('the new role'))
+    .addOption(roleOption('new server role'))
     .option('--address-verified', 'confirm that the address belongs to this person')
     .action(async (wanted: string, change: { name?: string; role?: UserRole; addressVerified?: true }) => {
       if (Object.keys(change).length === 0)

@@ -76,9 +76,9 @@ function registerCreate(webhooks: Command): void {
     .description(
       'Send events of a project to a URL, signed as Standard Webhooks specifies. The secret that verifies them is shown once. With --quiet, only the secret is printed.',
     )
-    .addOption(eventOption('event to send (repeat it)').makeOptionMandatory())
+    .addOption(eventOption('event to send (repeatable)').makeOptionMandatory())
     .option('--description <text>', 'description')
-    .option('--disable', 'create it disabled')
+    .option('--disable', 'create the webhook disabled')
     .action(async (url: string, { event, description, disable }: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
@@ -117,7 +117,7 @@ function registerEdit(webhooks: Command): void {
       'Change the URL or the events of a webhook, or enable or disable it. Disabling discards its waiting deliveries. If you enable it, or change its URL or events, you become its owner, and it sends what you can read.',
     )
     .option('--target <url>', 'new URL')
-    .addOption(eventOption('event to send, replacing the current events (repeat it)'))
+    .addOption(eventOption('event to send, replacing the current events (repeatable)'))
     .option('--description <text>', 'description')
     .addOption(new Option('--enable', 'enable it').conflicts('disable'))
     .option('--disable', 'disable it')

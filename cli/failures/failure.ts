@@ -51,11 +51,11 @@ export const usage = (message: string, more?: { hint?: string; see?: string }): 
   new Failure('usage', message, more)
 
 const fileReasons: Record<string, string> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'the file does not exist',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'there is no such file',
+  ENOTDIR: 'the file does not exist',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   ELOOP: 'its links lead round in a circle',

@@ -74,6 +74,16 @@ function exampleLines(commands: readonly Command[], groups: readonly string[]): 
   return ['', drawExamples(shown.flatMap(firstExample))]
 }
 
+/** Formats terms and their meanings in 80 columns, as the help formats options. */
+export function drawRows(command: Command, rows: Readonly<Record<string, string>>): string {
+  const helper = command.createHelp()
+  helper.prepareContext({ helpWidth: 80 })
+  const width = Math.max(...Object.keys(rows).map(term => term.length))
+  return Object.entries(rows)
+    .map(([term, meaning]) => helper.formatItem(term, width, meaning, helper))
+    .join('\n')
+}
+
 const drawExamples = (lines: readonly string[]): string => `Examples:\n${lines.map(line => `  ${line}`).join('\n')}`
 
 /** A command's first example; of one with commands below it, that of its first one. */

@@ -71,10 +71,10 @@ const optionLines = (leaf: Command): string[] => [
   ...exampleLines(leaf),
 ]
 
-const leavesOf = (command: Command): Command[] =>
+export const leavesOf = (command: Command): Command[] =>
   command.commands.length > 0 ? command.commands.flatMap(leavesOf) : [command]
 
-const argumentsOf = (command: Command): string =>
+export const argumentsOf = (command: Command): string =>
   command.registeredArguments
     .map(each => {
       const name = each.variadic ? `${each.name()}...` : each.name()

@@ -36,7 +36,7 @@ const columns: Column<Done>[] = [
 export async function readIds(ids: readonly string[]): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids.map(idOf))]
   if (isTerminal(0))
-    throw usage('- reads ids from a pipe, and stdin is a terminal', {
+    throw usage('- reads IDs from a pipe, and stdin is a terminal', {
       hint: 'for example: board cards list -q | board cards archive -',
     })
   process.stdin.setEncoding('utf8')

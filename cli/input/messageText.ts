@@ -8,7 +8,7 @@ export interface TextOptions {
 
 /** Adds `-F, --file` for a long text in place of an argument or option. */
 export const addFileOption = (command: Command, what: string): Command =>
-  command.addOption(new Option('-F, --file <file>', `a file that holds the ${what}, or - for stdin`))
+  command.addOption(new Option('-F, --file <file>', `file with the ${what}, or - for stdin`))
 
 /**
  * Returns the text from the argument or from the file.

@@ -9,8 +9,8 @@ export interface PromptOptions {
 /** Adds `--prompt` and `--prompt-file`, which are mutually exclusive. */
 export const addPromptOptions = (command: Command): Command =>
   command
-    .addOption(new Option('--prompt <text>', 'the prompt').conflicts('promptFile'))
-    .addOption(new Option('-F, --prompt-file <file>', 'a file that holds the prompt, or - for stdin'))
+    .addOption(new Option('--prompt <text>', 'prompt').conflicts('promptFile'))
+    .addOption(new Option('-F, --prompt-file <file>', 'file with the prompt, or - for stdin'))
 
 /** Returns the prompt from the options. Undefined if there is none. */
 export const promptOf = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> =>

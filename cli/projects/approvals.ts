@@ -22,17 +22,17 @@ export const addApprovalOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--approve-default <answer>',
-        'the answer to questions of agents: ask asks people, allow_in_worktree allows files in the folder of the session',
+        "answer to agents' questions: ask (ask people), allow_in_worktree (allow files in the session's folder) or refuse",
       ).choices(['ask', 'allow_in_worktree', 'refuse']),
     )
     .option(
       '--approve-allow <prefix>',
-      'allowed prefix of a simple command, for example "git status" (repeat it; none for none)',
+      'allowed prefix of a simple command, for example "git status" (repeatable; none removes all)',
       collect,
     )
     .option(
       '--approve-refuse <prefix>',
-      'rejected prefix of a command, which overrides all allowed prefixes (repeat it; none for none)',
+      'rejected prefix of a command, which overrides all allowed prefixes (repeatable; none removes all)',
       collect,
     )
 

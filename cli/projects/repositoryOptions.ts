@@ -15,14 +15,14 @@ export const repositoryFlags = '--add-repository, --remove-repository'
 export const addRepositoryOptions = (command: Command): Command =>
   addRepositoryOption(command).option(
     '--remove-repository <name>',
-    'take one of them away (repeat it); the work of cards there stays on their branches',
+    'repository to remove (repeatable); the work of cards remains on their branches',
     collect,
   )
 
 export const addRepositoryOption = (command: Command, flag = '--add-repository'): Command =>
   command.option(
     `${flag} <name=folder>`,
-    "another Git repository of the project, by a name and its folder on the server (repeat it): a card's agent gets a worktree of each",
+    'additional Git repository of the project: a name and a folder on the server (repeatable). A card gets a worktree of each repository',
     readRepository,
   )
 

@@ -25,40 +25,39 @@ export interface TemplateOptions extends PromptOptions, ChoiceOptions {
 
 export const addTimingOptions = (command: Command): Command =>
   command
-    .option('--cron <expression>', 'when: minute, hour, day of the month, month, day of the week ("0 9 * * 1-5")')
-    .addOption(new Option('--every <time>', 'how often: 15m, 2h, 1d, at least 60s').argParser(wholeSecs))
-    .option('--time-zone <zone>', "the zone of the cron expression, such as Europe/Berlin (default: the server's)")
+    .option(
+      '--cron <expression>',
+      'cron expression: minute, hour, day of the month, month, day of the week ("0 9 * * 1-5")',
+    )
+    .addOption(new Option('--every <time>', 'interval: 15m, 2h, 1d (minimum: 60s)').argParser(wholeSecs))
+    .option('--time-zone <zone>', "time zone of the cron expression, such as Europe/Berlin (default: the server's)")
     .addOption(
-      new Option('--overlap <how>', 'while its last card is open: leave a run out, let one wait, or add it').choices([
-        'skip',
-        'queue',
-        'add',
-      ]),
+      new Option(
+        '--overlap <how>',
+        'while the last card is open: skip the run, queue one run, or add the card anyway',
+      ).choices(['skip', 'queue', 'add']),
     )
     .addOption(
-      new Option('--catch-up <how>', 'after downtime: no run, or one for all that were missed').choices([
-        'none',
-        'one',
-      ]),
+      new Option('--catch-up <how>', 'runs after downtime: none, or one for all missed runs').choices(['none', 'one']),
     )
 
 export const addTemplateOptions = (command: Command): Command =>
   addChoiceOptions(
     addPromptOptions(command)
-      .option('-c, --column <column>', 'the column of its cards, by name or id; none for the first')
-      .option('-l, --label <label>', 'label of its cards (repeat it; none for none)', collect)
+      .option('-c, --column <column>', 'column of its cards (name or ID); none for the first')
+      .option('-l, --label <label>', 'label of its cards (repeatable; none removes all)', collect)
       .option(
         '-a, --assignee <people>',
         'assignees of its cards, comma-separated: me, names or IDs; none for no assignee',
         names,
       )
       .addOption(new Option('--priority <priority>', 'priority of its cards').choices(priorities.toReversed())),
-    'the agent that works on them; none for that of their column or project',
+    'agent of its cards; none for that of the column or project',
   )
     .option('--worktree', 'create a worktree for each card')
     .option('--no-worktree', "run the agents in the project's folder")
-    .option('--auto', 'switch their auto mode on')
-    .option('--no-auto', 'switch their auto mode off')
+    .option('--auto', 'turn on auto mode for its cards')
+    .option('--no-auto', 'turn off auto mode for its cards')
 
 function wholeSecs(text: string): number {
   const secs = durationSecs(text)

@@ -16,7 +16,7 @@ interface Page<Row> {
 export const addNewestOptions = (command: Command, usual: number, noun: string): Command =>
   command
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(usual))
-    .addOption(new Option('--all', `every ${noun}`).conflicts('limit'))
+    .addOption(new Option('--all', `show all ${noun}`).conflicts('limit'))
 
 /** Prints a list in pages with cursors, newest first. A short page is not necessarily the last one. Warns if there is more. */
 export async function printNewest<Row>(

@@ -11,56 +11,60 @@ function option(flags: string, text: string, variable: string): Option {
 /** Adds the options for addresses and folders. */
 export function addListening(command: Command): void {
   command
-    .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
+    .addOption(option('--host <host>', 'address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
     .addOption(
-      option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf),
+      option('--port <port>', 'port to listen on; 0 selects a free one (default: 4400)', 'BOARD_PORT').argParser(
+        portOf,
+      ),
     )
     .addOption(option('--https', 'use HTTPS with the files of --cert and --key (implied by either)', 'BOARD_HTTPS'))
     .addOption(
       option(
         '--cert <file>',
-        'the certificate, with its chain, as PEM; when the file changes the new one is served',
+        'PEM file with the certificate and its chain; the server loads it again when it changes',
         'BOARD_TLS_CERT',
       ),
     )
-    .addOption(option('--key <file>', "the certificate's key, as PEM", 'BOARD_TLS_KEY'))
-    .addOption(option('--data-dir <folder>', 'where the database and the attachments are', 'BOARD_DATA_DIR'))
+    .addOption(option('--key <file>', 'PEM file with the key of the certificate', 'BOARD_TLS_KEY'))
+    .addOption(option('--data-dir <folder>', 'folder with the database and the attachments', 'BOARD_DATA_DIR'))
     .addOption(
       option(
         '--database <url>',
-        'a libSQL server (ws:, wss:, http:, https:, libsql:) that several daemons share',
+        'address of a libSQL server that several daemons share (ws:, wss:, http:, https:, libsql:)',
         'BOARD_DATABASE',
       ).argParser(databaseOf),
     )
     .addOption(
       option(
         '--machine <name>',
-        'the name of this machine among those that share it (default: its host name)',
+        'name of this machine among those that share the database (default: its host name)',
         'BOARD_MACHINE',
       ).argParser(machineOf),
     )
     .addOption(
       option(
         '--advertise <url>',
-        'where their daemons reach this one (default: where it listens)',
+        'address of this daemon for the other machines (default: the address that it listens on)',
         'BOARD_ADVERTISE',
       ).argParser(addressOf),
     )
     .addOption(
-      option('--public-url <url>', 'the address by which people reach it behind a proxy', 'BOARD_PUBLIC_URL').argParser(
+      option('--public-url <url>', 'public address of the server behind a proxy', 'BOARD_PUBLIC_URL').argParser(
         addressOf,
       ),
     )
     .addOption(
-      option('--allow-host <name>', 'another host name that it answers to (repeat it)', 'BOARD_ALLOW_HOST').argParser(
-        listOf(','),
-      ),
+      option(
+        '--allow-host <name>',
+        'additional host name that the server accepts (repeatable)',
+        'BOARD_ALLOW_HOST',
+      ).argParser(listOf(',')),
     )
-    .addOption(option('--trust-proxy', 'believe the address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
+    .addOption(option('--trust-proxy', 'trust the client address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
     .addOption(
       option(
         '--setup-code <code>',
-        'what the first user must know beyond this machine; better by its variable',
+        'code that creates the first user from another machine; set the variable instead, so that other accounts cannot read it',
         'BOARD_SETUP_CODE',
       ),
     )
@@ -72,7 +76,7 @@ export function addLimits(command: Command): void {
     .addOption(
       option(
         '--project-root <folder>',
-        'folder where remote users without admin rights can create projects (repeat it)',
+        'folder where remote users without admin rights can create projects (repeatable)',
         'BOARD_PROJECT_ROOT',
       ).argParser(listOf(delimiter)),
     )
@@ -86,19 +90,19 @@ export function addLimits(command: Command): void {
     .addOption(
       option(
         '--max-attachment <size>',
-        'the largest attachment: 50M, 1G (default: 50M)',
+        'maximum size of an attachment: 50M, 1G (default: 50M)',
         'BOARD_MAX_ATTACHMENT',
       ).argParser(bytesOf),
     )
     .addOption(
-      option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(
+      option('--max-import <size>', 'maximum size of an imported file (default: 256M)', 'BOARD_MAX_IMPORT').argParser(
         bytesOf,
       ),
     )
     .addOption(
       option(
         '--allow-private-webhooks',
-        "let webhooks, and the base URLs of plain users' credentials, lead to this machine and into its network",
+        "allow webhooks, and the base URLs of users' credentials, to use private and loopback addresses",
         'BOARD_ALLOW_PRIVATE_WEBHOOKS',
       ),
     )
@@ -117,16 +121,12 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--agent-requests-per-minute <number>',
-        'maximum requests of each session of an agent in a minute (default: 300)',
+        'maximum requests per minute of each agent session (default: 300)',
         'BOARD_AGENT_REQUESTS_PER_MINUTE',
       ).argParser(numberOf),
     )
     .addOption(
-      option(
-        '--prices <file>',
-        'a file of prices of models, which go before those that ship with the board',
-        'BOARD_PRICES',
-      ),
+      option('--prices <file>', 'file with prices of models, which override the built-in prices', 'BOARD_PRICES'),
     )
     .addOption(
       option(
@@ -138,7 +138,7 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--sandbox <mode>',
-        'keep agents apart from everything but their work: auto (where it works), require or off (default: auto)',
+        'sandbox of agents: auto (if available), require or off (default: auto)',
         'BOARD_SANDBOX',
       ).choices(['auto', 'require', 'off']),
     )
@@ -152,7 +152,7 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--agent-silence <time>',
-        'how long an agent can be silent before people are notified or, if the project is set to end, its session ends; 0 for no limit (default: 15m)',
+        'time that an agent can be silent before people are notified, or its session ends (see: board projects edit --on-silence); 0 for no limit (default: 15m)',
         'BOARD_AGENT_SILENCE',
       ).argParser(durationSecs),
     )
@@ -169,25 +169,28 @@ export function addUpkeep(command: Command): void {
       ),
     )
     .addOption(
-      option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(
-        numberOf,
-      ),
+      option(
+        '--backup-keep <number>',
+        'number of automatic backups to keep (default: 14)',
+        'BOARD_BACKUP_KEEP',
+      ).argParser(numberOf),
     )
     .addOption(
       option(
         '--log-level <level>',
-        'how much is logged on stderr: error, warn or info (default: warn)',
+        'log level on stderr: error, warn or info (default: warn)',
         'BOARD_LOG_LEVEL',
       ).choices(['error', 'warn', 'info']),
     )
     .addOption(
-      option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices([
-        'json',
-        'pretty',
-      ]),
+      option(
+        '--log-format <format>',
+        'log format: json or pretty (default: pretty on a terminal)',
+        'BOARD_LOG_FORMAT',
+      ).choices(['json', 'pretty']),
     )
-    .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
-    .addOption(option('--qr', 'draw the address as a QR code to scan with a phone', 'BOARD_QR'))
+    .addOption(option('--open', 'open the page in your browser when the server is ready', 'BOARD_OPEN'))
+    .addOption(option('--qr', 'print the address as a QR code', 'BOARD_QR'))
 }
 
 /** Removes variables that are empty or false, because commander treats every value of a switch as true. */

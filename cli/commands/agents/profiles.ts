@@ -68,9 +68,17 @@ export function registerProfiles(agents: Command): void {
  */
 const addOptions = (command: Command): Command =>
   command
-    .option('--command <command>', "program that replaces the agent's, then each of its arguments (repeat it)", collect)
+    .option(
+      '--command <command>',
+      "program that replaces the agent's, then each of its arguments (repeatable)",
+      collect,
+    )
     .option('--arg <arguments>', 'additional argument of the agent (repeatable)', collect)
-    .option('--env <name>', 'variable to set, with its value from the environment of this command (repeat it)', collect)
+    .option(
+      '--env <name>',
+      'variable to set, with its value from the environment of this command (repeatable)',
+      collect,
+    )
     .option('--env-from <file>', 'file with variables as NAME=VALUE lines, or - for stdin')
     .option('--model <model>', 'model of the agent')
     .option('--mode <mode>', 'mode of the agent')
@@ -85,7 +93,7 @@ function registerAdd(profiles: Command): void {
       .description(
         'Create an agent profile: the command, model, mode, effort and credential of an agent (server admins only). The values of its variables are stored encrypted and never shown.',
       )
-      .requiredOption('--agent <agent>', 'the agent'),
+      .requiredOption('--agent <agent>', 'agent of the profile'),
   ).action(async (name: string, { agent, ...options }: Options & { agent: string }) => {
     const context = await openUserContext(add)
     const id = await chosenAgent(context, agent)

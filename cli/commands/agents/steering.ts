@@ -162,7 +162,7 @@ function registerApprove(agents: Command): void {
       ),
     'feedback',
   )
-    .option('--reject', 'reject it')
+    .option('--reject', 'reject the request')
     .option('--request <id>', 'ID of the question, from board agents view')
     .option('--option <id>', 'answer of the agent, from board agents view')
     .option('--always', "the agent's answer that also applies to similar requests")

@@ -63,10 +63,8 @@ export function registerVerbs(cards: Command): void {
   )
     .option('-c, --column <column>', 'name or ID of the column (default: the first of the default board)')
     .option('-l, --label <label>', 'label (repeatable)', collect)
-  const add = addPlanOptions(
-    addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)"),
-  )
-    .option('-a, --assignee <people>', `Assignees, separated by commas: ${peopleWords}`, names)
+  const add = addPlanOptions(addChoiceOptions(described, 'agent of the card (default: that of the column or project)'))
+    .option('-a, --assignee <people>', `assignees, separated by commas: ${peopleWords}`, names)
     .option('--terminal <command>', 'create a terminal card that runs this shell command instead of an agent')
     .option('--blocked-by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--parent <card>', 'card that this is a part of', cardIdOf)

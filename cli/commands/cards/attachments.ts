@@ -35,14 +35,14 @@ export function registerVerbs(cards: Command): void {
     .summary('List attachments')
     .description('List the attachments of a card, or without a card those of the project, newest first.')
     .action(async (id: string | undefined, options: NewestOptions) => listed(await openContext(list), id, options))
-  example(addNewestOptions(list, 100, 'attachment'), 'board cards attachments 12', 'board cards attachments')
+  example(addNewestOptions(list, 100, 'attachments'), 'board cards attachments 12', 'board cards attachments')
   const download = cards
     .command('download <attachment>')
     .summary('Download an attachment')
     .description('Download an attachment, and print the name of the file.')
     .option(
       '-o, --output <file>',
-      "the file or folder to write, or - for stdout (default: the attachment's own name, here)",
+      "file or folder to write, or - for stdout (default: the attachment's name in the current folder)",
     )
     .action(async (id: string, { output }: { output?: string }) => {
       const context = await openContext(download)

@@ -75,15 +75,15 @@ export function registerVerbs(cards: Command): void {
     .option('--parent <card>', 'card that these are parts of; none: no card', orWord('none', cardIdOf))
     .option('--base <name>', "branch, tag or commit where the cards' branches start; none: the project folder's")
     .addOption(
-      new Option('--base-card <card>', 'start at the branch of this card; none for none')
+      new Option('--base-card <card>', 'start at the branch of this card; none to clear it')
         .argParser(orWord('none', cardIdOf))
         .conflicts('base'),
     )
   const command = addPlanOptions(
-    addChoiceOptions(described, "the agent that works on them; none for their column's or project's"),
+    addChoiceOptions(described, 'agent of the cards; none for that of the column or project'),
   )
     .option('--no-start-at', 'remove the start time')
-    .option('--add-assignee <people>', `People to add, separated by commas: ${peopleWords}`, names)
+    .option('--add-assignee <people>', `people to add, separated by commas: ${peopleWords}`, names)
     .option('--remove-assignee <people>', 'assignees to remove, separated by commas', names)
     .option('--watch', 'start watching')
     .option('--no-watch', 'stop watching')
@@ -131,7 +131,7 @@ function registerAssign(cards: Command): void {
     .command('assign <cards...>')
     .summary('Assign cards to people')
     .description('Assign people to cards, or remove them. - reads IDs from stdin.')
-    .option('--to <people>', `People to add, separated by commas: ${peopleWords}`, names)
+    .option('--to <people>', `people to add, separated by commas: ${peopleWords}`, names)
     .option('--remove <people>', 'assignees to remove, separated by commas', names)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
       if (to === undefined && remove === undefined)

@@ -54,7 +54,7 @@ function verb(
   const command = cards
     .command(`${name} <cards...>`)
     .summary(summary)
-    .description(`${summary}. - reads ids from stdin.`)
+    .description(`${summary}. - reads IDs from stdin.`)
   return command.action(async (ids: string[], { dryRun, force }: { dryRun?: boolean; force?: boolean }) => {
     const context = await openContext(command)
     const act = (place: CardPlace) => (dryRun ? getCard(context, place) : action(context, place, force))
@@ -116,10 +116,10 @@ function registerRestore(cards: Command): void {
     .description(
       'Restore cards of the current project that were deleted in the last 30 days. Without cards, list the cards that can be restored, newest deletion first. - reads IDs from stdin.',
     )
-    .option('--force', 'Restore cards into a full column')
-    .option('-b, --board <board>', 'List only deleted cards of this board, by name or ID')
-    .addOption(new Option('--limit <number>', 'Maximum number of listed cards').argParser(count).default(100))
-    .addOption(new Option('--all', 'List every deleted card').conflicts('limit'))
+    .option('--force', 'restore cards into a full column')
+    .option('-b, --board <board>', 'list only deleted cards of this board (name or ID)')
+    .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(100))
+    .addOption(new Option('--all', 'list all deleted cards').conflicts('limit'))
     .action(async (ids: string[], options: RestoreOptions) => {
       const context = await openContext(command)
       const { force } = options

@@ -34,7 +34,7 @@ export function registerVerbs(cards: Command): void {
     .command('list')
     .summary('List cards')
     .description('List cards in the order of the board: by column, from top to bottom. --sort sets another order.')
-    .option('-c, --column <column>', 'only of this column (name or ID)')
+    .option('-c, --column <column>', 'show only cards in this column (name or ID)')
     .addOption(new Option('-s, --status <status>', 'show only cards with this status').choices(CardStatus.options))
     .option('-l, --label <label>', 'show only cards whose labels contain this text')
     .option('--search <text>', 'show only cards whose title contains this text')

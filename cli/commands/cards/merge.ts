@@ -40,7 +40,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--into <branch>', "target branch (default: the branch of the project's folder)")
     .option('--squash', 'squash into one commit')
-    .addOption(repositoryOption('only in this one of the repositories; home is that of the project'))
+    .addOption(repositoryOption('merge only in this repository; home is the one of the project folder'))
     .option('--done', 'move the card to the first done column of its board afterwards')
     .option('--no-done', 'keep the card in its column, without a prompt')
     .option('--remove-worktree', "remove the card's worktree afterwards")

@@ -28,7 +28,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--to <column>', "name or ID of the column (default: the card's column)")
     .addOption(
-      new Option('--position <number>', 'the zero-based place of the first card')
+      new Option('--position <number>', 'zero-based position of the first card')
         .argParser(countFromZero)
         .conflicts(['top', 'bottom']),
     )

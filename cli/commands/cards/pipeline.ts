@@ -29,7 +29,7 @@ export function registerVerbs(cards: Command): void {
     .description("Show or change the active columns of a card's pipeline, each with a prompt.")
     .option(
       '--set <file>',
-      'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]',
+      'steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]',
     )
     .action(async (id: string, { set }: { set?: string }) => {
       const context = await openContext(pipeline)

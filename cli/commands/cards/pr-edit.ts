@@ -33,7 +33,7 @@ interface EditOptions extends InRepository, Texts {
 }
 
 export const withRepository = (command: Command): Command =>
-  command.addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
+  command.addOption(repositoryOption('repository of the project (default: home, the one of the project folder)'))
 
 export function registerEdit(pr: Command): void {
   const command = withRepository(
@@ -45,8 +45,8 @@ export function registerEdit(pr: Command): void {
       ),
   )
     .option('-t, --title <title>', 'new title')
-    .option('-b, --body <text>', 'new text')
-    .addOption(new Option('-F, --body-file <file>', 'file with the text, or - for stdin').conflicts('body'))
+    .option('-b, --body <text>', 'new text of the body')
+    .addOption(new Option('-F, --body-file <file>', 'file with the body, or - for stdin').conflicts('body'))
     .addOption(
       new Option('-e, --editor', 'edit the current title and body in your editor').conflicts([
         'title',

@@ -59,8 +59,8 @@ function registerCreate(pr: Command): void {
       ),
   )
     .option('-t, --title <title>', 'title')
-    .option('-b, --body <text>', 'new text')
-    .addOption(new Option('-F, --body-file <file>', 'file with the text, or - for stdin').conflicts('body'))
+    .option('-b, --body <text>', 'text of the body')
+    .addOption(new Option('-F, --body-file <file>', 'file with the body, or - for stdin').conflicts('body'))
     .option('-B, --base <branch>', 'target branch')
     .option('-d, --draft', 'create a draft')
     .option('-r, --reviewer <name>', 'reviewer, by name on the forge (repeatable)', collect)

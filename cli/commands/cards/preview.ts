@@ -39,13 +39,13 @@ const fields: Column<Preview>[] = [
 export function registerVerbs(cards: Command): void {
   const preview = cards
     .command('preview <card>')
-    .summary("Serve a card's worktree while you look at it")
+    .summary('Run a live preview of a card')
     .description(
       "Run the project's preview command in a card's worktree, print its address once it accepts connections, and keep it running until Ctrl-C. The command runs in the sandbox of the project's agents. The address opens the preview once, within two minutes, in one browser. If the server is on another machine, the command prints how to reach it.",
     )
-    .option('--open', 'open it in the browser')
-    .addOption(new Option('--status', 'show its status, its address and its last output').conflicts('open'))
-    .addOption(new Option('--stop', 'stop it').conflicts(['open', 'status']))
+    .option('--open', 'open the preview in your browser')
+    .addOption(new Option('--status', 'show the status, address and last output of the preview').conflicts('open'))
+    .addOption(new Option('--stop', 'stop the preview').conflicts(['open', 'status']))
     .action(async (id: string, { open, status, stop }: Options) => {
       const context = await openContext(preview)
       const { previews } = context.client

@@ -63,12 +63,10 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-m, --message <text>', 'comment on the line, or without --file on the whole change')
     .option('--file <path>', 'path of the commented file in the diff')
-    .addOption(
-      repositoryOption("in which of the project's repositories the file is (default: home, that of its folder)"),
-    )
+    .addOption(repositoryOption('repository of the file (default: home, the one of the project folder)'))
     .option('--line <lines>', 'line (12) or lines (12-15) in the diff')
     .addOption(
-      new Option('--side <side>', 'whether lines are counted before the changes or with them (default: new)').choices([
+      new Option('--side <side>', 'side of the diff that the line numbers refer to (default: new)').choices([
         'old',
         'new',
       ]),

@@ -69,7 +69,9 @@ function registerWait(cards: Command): void {
       'Wait until each card has one of the statuses, and print one line per card as it gets there. By default, wait until its agent has ended or waits for you. If nothing is running, queued or scheduled that could give a card such a status, the wait for it ends, and the command exits with 1. After --timeout, the command exits with 8. - reads IDs from stdin.',
     )
     .addOption(
-      new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses),
+      new Option('--for <status>', 'status, or several separated by commas')
+        .choices(CardStatus.options)
+        .argParser(statuses),
     )
     .option('--exit-status', 'exit with 1 unless every card is completed')
     .addOption(reconnectOption())

@@ -56,7 +56,7 @@ export function registerVerbs(cards: Command): void {
       await inItsProject(context, id, place => perform(context, place, text, options))
     })
   example(
-    addNewestOptions(addFileOption(comment, 'text'), 50, 'comment'),
+    addNewestOptions(addFileOption(comment, 'text'), 50, 'comments'),
     'board cards comment 12 "The tests are slow since Monday."',
     'board cards comment 12 "Can you look?" --mention ada',
     'board cards comment 12',
@@ -81,7 +81,7 @@ export function registerVerbs(cards: Command): void {
       )
     })
   example(
-    addNewestOptions(activity, 50, 'entry'),
+    addNewestOptions(activity, 50, 'entries'),
     'board cards activity 12',
     'board cards activity 12 --all --json at,actor,action,changes',
   )

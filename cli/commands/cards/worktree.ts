@@ -28,7 +28,10 @@ export function registerVerbs(cards: Command): void {
       "Show a card's branch and worktree, or attach your own worktree. The folder of the board's own worktree is shown only on the server's machine.",
     )
     .addOption(
-      new Option('--attach <folder>', "a worktree of the project's repository, on the server").conflicts('detach'),
+      new Option(
+        '--attach <folder>',
+        "worktree of the project's repository to attach (folder on the server)",
+      ).conflicts('detach'),
     )
     .option('--detach', 'detach the attached worktree, and keep its folder')
     .addOption(
@@ -66,7 +69,7 @@ export function registerVerbs(cards: Command): void {
 
   const checkout = cards
     .command('checkout <card>')
-    .summary("Check a card's branch out, here")
+    .summary("Check out a card's branch locally")
     .description(
       "Check out a card's branch in the repository of the current folder. A missing branch is fetched. If the card's worktree has the branch, the files are checked out without it. Local changes are never overwritten.",
     )

@@ -38,10 +38,7 @@ export function registerEdit(projects: Command): void {
     .option('--name <name>', 'new name')
     .option('--path <folder>', 'folder on the server; set the current one to confirm a changed repository')
     .option('--org <organization>', 'name or ID of the organization; none: no organization')
-  const edit = addChoiceOptions(
-    described,
-    'the agent that works on its cards, unless a column or card names another; none for none',
-  )
+  const edit = addChoiceOptions(described, 'default agent of its cards; none for no agent')
   addApprovalOptions(addRepositoryOptions(addTroubleOptions(edit))).action(
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
@@ -94,13 +91,13 @@ const addTroubleOptions = (edit: Command): Command =>
     )
     .option(
       '--next <agent[:profile][:credential]>',
-      'agent that continues at a usage limit (repeat it, in order), each part by name, ID or empty; none for none',
+      'agent that continues at a usage limit (repeatable, in order); each part is a name, an ID or empty; none removes all',
       collect,
     )
     .addOption(
       new Option(
         '--on-silence <what>',
-        'when an agent is silent for the time of board serve --agent-silence: wait, which notifies people once, or end its session',
+        'when an agent is silent for longer than board serve --agent-silence: wait (notify people once) or end (end its session)',
       ).choices(OnSilence.options),
     )
     .addOption(
@@ -111,7 +108,7 @@ const addTroubleOptions = (edit: Command): Command =>
     .addOption(
       new Option(
         '--session-cards <number>',
-        'maximum cards that a session of an agent creates (default: 50)',
+        'maximum number of cards that an agent session can create (default: 50)',
       ).argParser(countFromZero),
     )
     .addOption(

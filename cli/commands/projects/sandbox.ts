@@ -53,18 +53,18 @@ export function registerSandbox(projects: Command): void {
     .addOption(
       new Option(
         '--network <how-much>',
-        "full: the server's; listed: the model, the board and the hosts of --allow; none: the board alone",
+        'network access. full: that of the server; listed: the model, the board and the hosts of --allow; none: only the board',
       ).choices(['full', 'listed', 'none']),
     )
     .option(
       '--allow <host>',
-      'additional host for --network listed: example.org, *.example.org, example.org:8443 (repeat it; none removes all)',
+      'additional host for --network listed: example.org, *.example.org, example.org:8443 (repeatable; none removes all)',
       collect,
     )
     .option('--disallow <host>', 'host to remove from the list (repeatable)', collect)
     .option(
       '--cache <folder>',
-      'writable folder in the home folder, for example ~/.npm (repeat it; none for none)',
+      'writable folder in the home folder, for example ~/.npm (repeatable; none removes all)',
       collect,
     )
     .addOption(

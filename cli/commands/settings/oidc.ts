@@ -80,12 +80,12 @@ export function registerOidc(settings: Command): void {
     .addOption(
       new Option(
         '--email-verification <how>',
-        'If the provider sends no email_verified: reject the sign-in (required, the default) or trust the address (assumed); false is always rejected',
+        'if the provider omits email_verified: reject the sign-in (required, the default), or trust the address (assumed); false is always rejected',
       ).choices(['required', 'assumed']),
     )
     .option(
       '-F, --file <file>',
-      'a JSON object with issuerUrl, clientId and clientSecret, and optionally allowedDomains, allowedGroups, groupsClaim and emailVerification; - for stdin',
+      'file with a JSON object of issuerUrl, clientId, clientSecret, and optionally allowedDomains, allowedGroups, groupsClaim and emailVerification, or - for stdin',
     )
     .addOption(
       new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),

@@ -58,7 +58,7 @@ export function registerDeliveries(webhooks: Command): void {
     .command('deliveries <webhook>')
     .summary('List deliveries of a webhook')
     .description('List the deliveries of a webhook, newest first. The server keeps them for 30 days after their end.')
-    .addOption(new Option('-s, --status <status>', 'show only those with this status').choices(statuses))
+    .addOption(new Option('-s, --status <status>', 'show only deliveries with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
       const context = await openContext(list)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
@@ -71,7 +71,7 @@ export function registerDeliveries(webhooks: Command): void {
       )
     })
   example(
-    addNewestOptions(list, 50, 'delivery'),
+    addNewestOptions(list, 50, 'deliveries'),
     'board webhooks deliveries 3',
     'board webhooks deliveries 3 --status failed --json id,error,responseBody',
   )

@@ -13,7 +13,6 @@ const Subfolder = v.pipe(
 )
 export const maxPorts = 10
 const Ports = integer(0, maxPorts)
-/** The maximum duration of each command except `preview`. */
 const Minutes = integer(1, 240)
 const maxPatterns = 100
 /**
@@ -36,23 +35,34 @@ const ChangedCopiedFiles = patterns(
   ),
 )
 
-/**
- * How a card's worktree is prepared and served:
- * - setup: runs once in a new worktree; beforeRun and afterRun: before and after each session of an agent; cleanup: before the
- * worktree is removed.
- * - preview: serves the worktree at BOARD_PORT while a user views it.
- * - ports: the number of ports that are reserved for each card.
- * - subfolder: where the agent works.
- */
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.description(description))
+
+/** How a card's worktree is prepared and served. */
 const fields = {
-  setup: Command,
-  beforeRun: Command,
-  afterRun: Command,
-  cleanup: Command,
-  preview: Command,
-  subfolder: Subfolder,
-  ports: Ports,
-  minutes: Minutes,
+  setup: described(
+    Command,
+    'Command that runs once in a new worktree, before its first agent. If it fails, the card fails with setup_failed, and the next start runs it again',
+  ),
+  beforeRun: described(
+    Command,
+    'Command that runs before each session of an agent. If it fails, the card fails with setup_failed',
+  ),
+  afterRun: described(
+    Command,
+    'Command that runs when the agent is finished, before the card is completed. Its commits belong to the work. It does not run after a stop, and only the transcript reports its failure',
+  ),
+  cleanup: described(
+    Command,
+    'Command that runs before the board removes a worktree, also after the project was deleted. The log reports its failure, and the worktree is removed anyway',
+  ),
+  preview: described(Command, 'Command that serves the worktree at BOARD_PORT while a person views the preview'),
+  subfolder: described(Subfolder, 'Folder of the worktree in which agents and commands work'),
+  ports: described(
+    Ports,
+    'Number of ports for each card, from 0 to 10: BOARD_PORT, BOARD_PORT_2 and so on, from 20000 to 32759',
+  ),
+  minutes: described(Minutes, 'Time limit of each command except preview, in minutes'),
 }
 
 type Fields = typeof fields
@@ -94,7 +104,13 @@ export const BoardFile = v.strictObject({
   ...(mapFields((name, schema) => v.optional(schema, noWorktreeSettings[name])) as {
     [Name in keyof Fields]: v.OptionalSchema<Fields[Name], EffectiveWorktree[Name]>
   }),
-  copiedFiles: v.optional(ChangedCopiedFiles, []),
+  copiedFiles: v.optional(
+    described(
+      ChangedCopiedFiles,
+      'Patterns of ignored files to copy into each new worktree, as in .gitignore: .env, config/*.local',
+    ),
+    [],
+  ),
 })
 
 /**
