@@ -48,7 +48,7 @@ function openParser(request: IncomingMessage, maxBytes: number): BusboyInstance 
   }
 }
 
-const broken = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is broken.', { cause })
+const broken = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is not valid.', { cause })
 
 async function receive<T>(
   request: IncomingMessage,

@@ -40,7 +40,7 @@ function requireAgent({ agent }: Caller, { projectId, cardId }: Params): Project
 
 function requireKey(db: Reader, who: Who & { kind: 'key' }, caller: Caller, input: Params): Promise<ProjectRole> {
   if (!caller.key)
-    throw new Problem('UNAUTHENTICATED', 'External routes need an API key: send Authorization: Bearer svc_ak_...')
+    throw new Problem('UNAUTHENTICATED', 'External routes require an API key: send Authorization: Bearer svc_ak_...')
   if (!who.permissions.some(permission => caller.key!.permissions.includes(permission)))
     throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key lacks the permission ${who.permissions.join(' or ')}.`)
   return requireRole(
@@ -96,7 +96,7 @@ async function requireOrganizationRole(
   const role = await organizationRole(db, caller, input[who.through] as number)
   if (!role) throw new Problem('ORGANIZATION_NOT_FOUND')
   if (who.role === 'admin' && role !== 'admin')
-    throw new Problem('FORBIDDEN', 'This needs the organization role admin.')
+    throw new Problem('FORBIDDEN', 'This requires the organization role admin.')
   return role
 }
 

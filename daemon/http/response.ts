@@ -78,7 +78,11 @@ export function toProblem(error: unknown, requestId: string): Problem {
       cause: error,
     })
   if (error instanceof UniqueViolation) return new Problem('CONFLICT', undefined, { cause: error })
-  return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, {
-    cause: error,
-  })
+  return new Problem(
+    'INTERNAL',
+    `Internal server error. The server's log has the details under request ${requestId}.`,
+    {
+      cause: error,
+    },
+  )
 }

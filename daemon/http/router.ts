@@ -54,7 +54,7 @@ type Handle = (event: H3Event) => Response | Promise<Response>
 /** Dispatches a request to the row of its method. HEAD is answered as GET without the body. */
 function dispatcher(server: Server, methods: ReadonlyMap<string, Handle>): Handle {
   const allow = [...methods.keys()].join(', ')
-  const refuse = refuser(server, () => new Problem('METHOD_NOT_ALLOWED', `This path answers ${allow}.`), { allow })
+  const refuse = refuser(server, () => new Problem('METHOD_NOT_ALLOWED', `This path supports ${allow}.`), { allow })
   return event => {
     const { method } = event.req
     return (methods.get(method === 'HEAD' ? 'GET' : method) ?? refuse)(event)

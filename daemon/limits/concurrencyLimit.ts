@@ -23,7 +23,7 @@ export function createConcurrencyLimit(
   return {
     enter: () => {
       if (underWay >= maxUnderWay)
-        throw new Problem('RATE_LIMITED', `${maxUnderWay} ${what} are under way already.`, { retryAfterSecs: 10 })
+        throw new Problem('RATE_LIMITED', `${maxUnderWay} ${what} are already in progress.`, { retryAfterSecs: 10 })
       underWay++
       let isInside = true
       return () => {

@@ -6,7 +6,7 @@ import { defineTool, json } from './tool.ts'
 /** Programs give a tool a minute. */
 const maxWaitMs = 50_000
 const notAnswered =
-  'The question is still open. If you cannot continue without the answer, end your turn now: the answer comes as your next message. To wait longer, ask again with the same words.'
+  'The question is still open. If you cannot continue without the answer, end your turn now: the answer comes as your next message. To wait longer, ask the same question again.'
 
 /** Asks people. An open question with the same text is not asked again. */
 export const askPerson = defineTool({
@@ -14,7 +14,7 @@ export const askPerson = defineTool({
   card: 'own',
   at: 'machine',
   description:
-    'Ask people a question that you cannot answer yourself, and wait for the answer. options: the possible answers, if there are few; people can always answer in other words. An answer of null leaves the decision to you. Without an answer in time the question stays open: do other work, or end your turn, and the answer comes as your next message.',
+    'Ask people a question that you cannot answer yourself, and wait for the answer. options: the possible answers, if there are few; people can always answer in other words. An answer of null leaves the decision to you. If there is no answer in time, the question stays open. Do other work, or end your turn. The answer then comes as your next message.',
   entries: {
     question: v.pipe(text(1, 4000), v.description('The whole question, with what a person must know to answer it.')),
     options: v.optional(
@@ -28,7 +28,7 @@ export const askPerson = defineTool({
   },
   run: async (app, _, { question, options }, { agent }, signal) => {
     const run = agent?.sessionId ? app.supervisor.runOf(agent.sessionId) : undefined
-    if (!run) throw new Problem('CONFLICT', 'Only the session of an agent can ask people.')
+    if (!run) throw new Problem('CONFLICT', 'Only agent sessions can ask people.')
     const answer = await run.questions.ask(question, options, maxWaitMs, signal)
     return json(answer ? { answered: true, ...answer } : { answered: false, next: notAnswered })
   },

@@ -44,7 +44,7 @@ const getCard = defineTool({
 const listCardsTool = defineTool({
   name: 'list_cards',
   description:
-    "List the project's cards by id, without their prompts; with ready in the order in which they should start. nextCursor, if any, is the cursor of the next page.",
+    "List the project's cards by ID, without their prompts. With ready, list the cards that can start, in the order in which they should start. nextCursor, if any, is the cursor of the next page.",
   entries: {
     columnId: v.optional(refTo('COLUMN_NOT_FOUND')),
     status: v.optional(CardStatus),
@@ -71,7 +71,7 @@ const listColumns = defineTool({
   name: 'list_columns',
   entries: {},
   description:
-    "List the columns of the project's boards in order. The first board is the default board. A column with a wipLimit refuses a card beyond it.",
+    "List the columns of the project's boards in order. The first board is the default board. A column rejects cards beyond its wipLimit.",
   run: async (app, { projectId }) =>
     json(
       (await listProjectColumns(app.db, projectId)).map(
@@ -162,7 +162,7 @@ const readAttachment = defineTool({
     const row = await attachments.find(app.db, attachmentId)
     if (row.projectId !== projectId) throw new Problem('ATTACHMENT_NOT_FOUND')
     if (row.size > maxFileBytes)
-      throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${maxFileBytes} can be read here.`)
+      throw new Problem('CONFLICT', `The attachment has ${row.size} bytes. The maximum is ${maxFileBytes} bytes.`)
     return fileContent(
       row,
       await readFile(join(app.attachmentFiles.folder, row.storedAs)).catch(() => {
@@ -222,7 +222,7 @@ async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 function bytesOf({ text, base64 }: { text?: string; base64?: string }): Buffer {
-  if ((text === undefined) === (base64 === undefined)) throw invalid('text', 'or base64 is required, and not both')
+  if ((text === undefined) === (base64 === undefined)) throw invalid('text', 'or base64 is required, but not both')
   if (base64 !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw invalid('base64', 'must be base64')
   const bytes = text === undefined ? Buffer.from(base64!, 'base64') : Buffer.from(text)
   if (bytes.length > maxFileBytes)

@@ -78,7 +78,7 @@ export class BoardHost implements Host {
   }
 
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
-    if (this.#replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
+    if (this.#replacing) throw new Problem('CONFLICT', 'A restore is already in progress.')
     const replaced = this.#replace(request, keep, swap).finally(() => {
       this.#replacing = undefined
     })

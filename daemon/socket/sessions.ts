@@ -97,7 +97,7 @@ export class SocketSessions implements Iterable<SocketSession> {
 
   /** Drops a failed socket: a close frame can still be in transit, but no more messages are read. */
   drop(peer: Peer): void {
-    this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.')
+    this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Internal server error.')
   }
 
   /** Closes the sockets of callers whose token was revoked. */

@@ -71,8 +71,9 @@ export function createAgentChecks(dependencies: Dependencies): AgentChecks {
       await requireMayCheckAgents(dependencies.db, caller, request)
       const chosen = await readRequest(dependencies, caller, request)
       const key = keyOf(request.agent, request.profile)
-      if (running.has(key)) throw new Problem('CONFLICT', 'A check of this agent is under way.')
-      if (running.size >= maxChecks) throw new Problem('CONFLICT', `${maxChecks} checks are under way; wait for one.`)
+      if (running.has(key)) throw new Problem('CONFLICT', 'A check of this agent is already in progress.')
+      if (running.size >= maxChecks)
+        throw new Problem('CONFLICT', `${maxChecks} checks are in progress. Wait until one finishes.`)
       const release = await dependencies.agents.holdSlot({
         projectId: 0,
         projectSlots: null,

@@ -18,7 +18,7 @@ import { withResumePrompt } from './transcript/resumePrompt.ts'
 
 const introduction =
   'You are the assistant of a software project and its board. You answer questions about the project and its cards, and create cards on request. ' +
-  "Use the board's tools for what is on the board. Change no file of the project yourself unless you are asked to."
+  "Use the board's tools to read and change the board. Do not change files of the project unless you are asked to."
 
 /**
  * The project's assistant card, which is not in any list. Created on first use. @throws Problem COLUMN_NOT_FOUND if the project
@@ -29,7 +29,7 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
   if (found) return found
   const board = await readDefaultBoard(tx, projectId)
   const column = board && (await readFirstColumn(tx, board.id))
-  if (!column) throw new Problem('COLUMN_NOT_FOUND', "The project's first board has no column.")
+  if (!column) throw new Problem('COLUMN_NOT_FOUND', 'The first board of the project has no columns.')
   const id = await insertCard(tx, {
     projectId,
     boardId: column.boardId,

@@ -35,7 +35,7 @@ export function createCardWaits(db: Database, outbox: Outbox): CardWaits {
     const name = caller.tokenHash || caller.kind
     const count = byCaller.get(name) ?? 0
     if (count >= maxPerCaller || inAll >= maxInAll)
-      throw new Problem('RATE_LIMITED', `At most ${maxPerCaller} cards can be waited for at once.`, {
+      throw new Problem('RATE_LIMITED', `You can wait for at most ${maxPerCaller} cards at a time.`, {
         retryAfterSecs: 5,
       })
     byCaller.set(name, count + 1)

@@ -34,7 +34,7 @@ const planningPrompt = ({ title, prompt }: CardRow): string =>
 export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<SessionRow> {
   const card = await cards.find(tx, ref)
   if (card.kind !== 'kanban' || card.archivedAt !== null)
-    throw new Problem('CONFLICT', 'Only the prompt of a card on the board can be refined.')
+    throw new Problem('CONFLICT', 'Only the prompt of a kanban card can be refined.')
   if (hasActiveAgent(card)) throw new Problem('AGENT_ALREADY_RUNNING')
   await requireStartable(tx, agents, card, ref.caller)
   return (await begin(tx, agents, card, ref.caller, planningPrompt(card), 'pre')) ?? refuse('PRE_SESSION_NOT_FOUND')
@@ -76,8 +76,8 @@ export async function accept(
 ): Promise<CardRow> {
   const session = await findUnfinished(tx, ref)
   if (session.endedAt === null)
-    throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is at work; wait for its answer.')
-  if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has given no prompt yet.')
+    throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is working. Wait for its answer.')
+  if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has not proposed a prompt yet.')
   await closePreSession(tx, session, 'idle')
   agents.reconcile(tx)
   const { projectId, cardId, summary: prompt } = session
@@ -127,6 +127,6 @@ export const preSessionPage = ({ rows, next }: { rows: readonly SessionItem[]; n
 async function findUnfinished(tx: Transaction, ref: PreSessionRef): Promise<SessionRow> {
   const session = await find(tx, ref)
   if (session.status === 'idle' || session.status === 'cancelled')
-    throw new Problem('CONFLICT', 'The pre-session is over.')
+    throw new Problem('CONFLICT', 'The pre-session has ended.')
   return session
 }

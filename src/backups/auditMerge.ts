@@ -35,11 +35,9 @@ export async function keepAudit(
     (await exists(`${restored}-wal`)) ||
     ((await exists(present)) && !(await isFileReleased(present)))
   )
-    throw new Problem(
-      'DATABASE_BUSY',
-      'The restored database could not be let go of. Nothing was changed; try again.',
-      { retryAfterSecs: 30 },
-    )
+    throw new Problem('DATABASE_BUSY', 'The restored database is still in use. Nothing was changed. Try again.', {
+      retryAfterSecs: 30,
+    })
 }
 
 async function mergeFrom(path: string, to: Database, clock: () => Date): Promise<void> {

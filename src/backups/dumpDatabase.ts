@@ -18,5 +18,5 @@ export async function dumpDatabase(db: Database, to: string): Promise<void> {
     await target.close()
   }
   if (!(await isFileReleased(to)))
-    throw new Problem('DATABASE_BUSY', 'The copy of the database could not be let go of; try again.')
+    throw new Problem('DATABASE_BUSY', 'The copy of the database is still in use. Try again.')
 }

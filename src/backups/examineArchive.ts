@@ -106,7 +106,7 @@ async function requireRoom(place: Place, { parts }: Manifest): Promise<void> {
   if (wanted > bavail * bsize)
     throw new Problem(
       'DISK_FULL',
-      `To unpack the backup takes ${wanted} bytes, and the disk has ${bavail * bsize} left.`,
+      `Unpacking the backup requires ${wanted} bytes, and the disk has ${bavail * bsize} left.`,
       { retryAfterSecs: 30 },
     )
 }

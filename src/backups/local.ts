@@ -50,10 +50,7 @@ export async function findFile(wanted: string, dataDir: string): Promise<string>
       )
     )
       return path
-  throw new Problem(
-    'BACKUP_NOT_FOUND',
-    `There is no backup ${wanted}, neither as a file nor in ${backupsFolder(dataDir)}.`,
-  )
+  throw new Problem('BACKUP_NOT_FOUND', `Backup ${wanted} was not found, as a file or in ${backupsFolder(dataDir)}.`)
 }
 
 /** The newest backup in a data folder, by the time in its name. Undefined if there is none. */

@@ -30,7 +30,7 @@ export const moveToServer = (move: DatabaseMove, backup?: string): Promise<Moved
     ? withDataFolderLock(move.dataDir, async () => {
         const elsewhere = await movedTo(move.dataDir)
         if (elsewhere !== undefined)
-          throw new Problem('CONFLICT', `The board of ${move.dataDir} has moved to ${elsewhere} already.`)
+          throw new Problem('CONFLICT', `The board of ${move.dataDir} was already moved to ${elsewhere}.`)
         const { isThere, reason } = await lookAtDatabase(move.dataDir)
         if (!isThere || reason !== undefined)
           throw new Problem(
@@ -51,13 +51,13 @@ export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
   withDataFolderLock(move.dataDir, async () => {
     const { isThere } = await lookAtDatabase(move.dataDir)
     if (isThere && (await movedTo(move.dataDir)) === undefined)
-      throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
+      throw new Problem('CONFLICT', `${move.dataDir} already contains a board.`)
     const part = join(move.dataDir, `${databaseName}.part`)
     const drop = () => dropDatabase(part)
     await drop()
     const source = await openSharedDatabase({ ...move.server, host: move.machine, clock })
     try {
-      if ((await presentVersion(source)) === 0) throw new Problem('NOT_FOUND', 'The server holds no board.')
+      if ((await presentVersion(source)) === 0) throw new Problem('NOT_FOUND', 'The server has no boards.')
       await requireFinished(source)
       await requireNobody(source)
       await requireOneMachine(source, move.machine)
@@ -65,7 +65,7 @@ export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
       const moved = await copy(source, target, () => null, move).finally(() => target.close())
       if (move.dryRun) return moved
       if (!(await isFileReleased(part)))
-        throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
+        throw new Problem('DATABASE_BUSY', 'The copy of the database is still in use. Try again.')
       await moveAside(move.dataDir)
       await rename(part, join(move.dataDir, databaseName))
       await markDatabase(move.dataDir, clock())
@@ -158,7 +158,7 @@ async function requireNobody(db: Reader): Promise<void> {
   if (present.length > 0)
     throw new Problem(
       'CONFLICT',
-      `Daemons work on that database: ${present.map(({ host, url }) => `${host} (${url})`).join(', ')}. Stop them first.`,
+      `Servers use this database: ${present.map(({ host, url }) => `${host} (${url})`).join(', ')}. Stop them first.`,
     )
 }
 
@@ -167,7 +167,7 @@ async function requireOneMachine(db: Reader, machine: string): Promise<void> {
   if (others.length > 0)
     throw new Problem(
       'CONFLICT',
-      `Projects of other machines are on that board: ${others.join(', ')}. Their folders are not here.`,
+      `The board has projects of other machines, whose folders are not on this machine: ${others.join(', ')}.`,
     )
 }
 

@@ -117,7 +117,7 @@ export async function replaceDatabase(
   if (!(await isFileReleased(join(config.dataDir, databaseName))))
     throw new Problem(
       'DATABASE_BUSY',
-      'The database could not be let go of. Nothing was changed; restore the backup while the server is stopped.',
+      'The database is still in use. Nothing was changed. Restore the backup while the server is stopped.',
       { retryAfterSecs: 30 },
     )
   await keepAudit(config, prepared.folder, entry, keptAs !== undefined)
@@ -174,9 +174,7 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.close()
   }
   if (!(await isFileReleased(path)) || existsSync(`${path}-wal`))
-    throw new Problem(
-      'DATABASE_BUSY',
-      'The restored database could not be let go of. Nothing was changed; try again.',
-      { retryAfterSecs: 30 },
-    )
+    throw new Problem('DATABASE_BUSY', 'The restored database is still in use. Nothing was changed. Try again.', {
+      retryAfterSecs: 30,
+    })
 }

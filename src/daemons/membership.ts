@@ -88,7 +88,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       runFenced(db, async tx => {
         const token = tokens.get(duty)
         if (token === undefined || !(await holdsLease(tx, leaseOf(duty, host), self.id, token)))
-          throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
+          throw new Problem('SHUTTING_DOWN', 'Another server has taken over this work.')
       }),
     start: (url, listener, log) => {
       const outage = createOutage(log)

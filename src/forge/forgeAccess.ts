@@ -60,7 +60,7 @@ export async function findProjectForge(
   const kind = forgeKindOf(settings.kind === 'command' ? null : settings.kind, row, remote.url)
   if (kind === undefined)
     throw notConfigured(
-      `Which forge the remote ${remote.name} is at is not known. Set it with board projects forge --kind, or give the project a credential of the forge with --credential.`,
+      `The forge of the remote ${remote.name} is unknown. Set it with board projects forge --kind, or give the project a credential of the forge with --credential.`,
     )
   const account = requireAccount(row, kind)
   const address = forgeAddressOf(kind, account, remote.url)

@@ -54,15 +54,18 @@ export async function requireRecorded(
   if (!before) return
   const now = await read(path, repository)
   if (!isSame(before.folder, now.folder))
-    refuse('CONFLICT', `${path} is not the folder that was chosen for the project.`)
+    refuse('CONFLICT', `${path} is not the folder that was selected for the project.`)
   if (before.repository === null && now.repository !== null)
-    refuse('CONFLICT', `${path} was not in a Git repository when it was chosen, and is in ${now.repository.path} now.`)
+    refuse(
+      'CONFLICT',
+      `${path} was not in a Git repository when it was selected, and is now in ${now.repository.path}.`,
+    )
   if (before.repository === null) return
-  if (now.repository === null) refuse('NOT_A_GIT_REPOSITORY', `${path} is not in a Git repository any more.`)
+  if (now.repository === null) refuse('NOT_A_GIT_REPOSITORY', `${path} is no longer in a Git repository.`)
   if (!isSame(before.repository, now.repository))
     refuse(
       'CONFLICT',
-      `The Git repository of ${path} is not the one that was chosen: it was ${before.repository.path}, and is ${now.repository.path}.`,
+      `The Git repository of ${path} is not the one that was selected. It was ${before.repository.path}, and is now ${now.repository.path}.`,
     )
 }
 

@@ -33,8 +33,7 @@ export interface GitResult {
 }
 
 /** This machine has no Git. */
-export const gitMissing =
-  'Git was not found on the server. Install it, or fix the PATH that the server is started with.'
+export const gitMissing = 'Git was not found on the server. Install it, or correct the PATH of the server.'
 
 export class GitMissing extends Problem {
   constructor(cause: unknown) {

@@ -43,7 +43,7 @@ export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise
 
 /** The advice about a file that locks a part of a repository. */
 export const lockedBy = (lock: string): string =>
-  `Git is at work: ${lock} exists. Try again when it is done. If no Git process runs there, delete this file.`
+  `Git is busy: ${lock} exists. Try again when Git has finished. If no Git process is running, delete this file.`
 
 /** Takes a lock that names its owner. The lock of a killed server is taken over, because it would never be removed otherwise. */
 async function takeLock(lock: string): Promise<void> {

@@ -140,9 +140,9 @@ export async function register(
  * @throws Problem CONFLICT for the local token, which is valid as long as the server runs
  */
 export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
-  if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request carries no token to end.')
+  if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request has no token to revoke.')
   if (caller.tokenHash === identity.localTokenHash)
-    throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
+    throw new Problem('CONFLICT', 'The local token cannot be revoked. It expires when the server stops.')
   await (caller.kind === 'local' ? endOperatorSignIn : deleteSignInToken)(tx, caller.tokenHash)
   await identity.announce(tx, { tokenHash: caller.tokenHash })
 }
@@ -166,7 +166,7 @@ async function signIn(tx: Transaction, user: UserRow, passwordHash: string, orig
 }
 
 const ownAccountFirst =
-  'The first user is created from the account that the server runs under, for example with "board auth setup".'
+  'Create the first user with the account that runs the server, for example with "board auth setup".'
 
 /** The first account is created by setup, because it must be a super_admin. */
 async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }, isOwn: boolean): Promise<void> {

@@ -42,7 +42,8 @@ export async function create(
   caller: Caller,
   { environment, command, args, credentialId, ...profile }: NewProfile,
 ): Promise<ProfileRow> {
-  if (await readProfileNamed(tx, profile.name)) throw new Problem('CONFLICT', 'There is a profile of that name.')
+  if (await readProfileNamed(tx, profile.name))
+    throw new Problem('CONFLICT', 'A profile with this name already exists.')
   await requireOwnCredential(tx, caller, credentialId)
   const how = { model: profile.model, mode: profile.mode, effort: profile.effort }
   await requireOffered(tx, profile.agent, credentialId ?? null, how)
@@ -91,7 +92,7 @@ export const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'i
 function sealEnvironment(seal: Seal, id: number, environment: Environment): Pick<ProfileRow, 'envNames' | 'sealedEnv'> {
   const json = JSON.stringify(environment)
   if (json.length > maxEnvironmentLength)
-    throw invalid('environment', `must have at most ${maxEnvironmentLength} characters in all`)
+    throw invalid('environment', `must have at most ${maxEnvironmentLength} characters in total`)
   const names = Object.keys(environment).sort()
   return {
     envNames: JSON.stringify(names),

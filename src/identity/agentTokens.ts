@@ -46,7 +46,7 @@ export async function mintForPerson(
   ttlSecs: number,
 ): Promise<MintedAgentToken> {
   const card = await cards.find(tx, ref)
-  if (card.kind !== 'kanban') throw new Problem('CONFLICT', 'Only a kanban card has agent tokens.')
+  if (card.kind !== 'kanban') throw new Problem('CONFLICT', 'Only kanban cards have agent tokens.')
   if (card.archivedAt !== null || card.columnType !== 'active')
     throw new Problem('CONFLICT', 'The card is not in an active column.')
   return mintAgentToken(tx, { cardId: card.id, userId: caller.userId, ttlSecs })

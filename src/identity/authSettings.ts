@@ -44,7 +44,7 @@ export async function changeAuthSettings(
   { enabled, registrationEnabled }: { enabled: boolean; registrationEnabled?: boolean },
 ): Promise<AuthSettings> {
   if (!enabled && !mayBeOff(config))
-    throw new Problem('CONFLICT', 'Authentication stays on while the server can be reached from beyond this machine.')
+    throw new Problem('CONFLICT', 'Authentication cannot be turned off while other machines can reach the server.')
   const chosen = {
     ...(await readChosen({ config, db: tx })),
     enabled,

@@ -205,7 +205,7 @@ async function callerWithoutToken(realm: Realm, peer: Pick<Peer, 'isOwn'>): Prom
   return (await peer.isOwn())
     ? localOperatorCaller(realm, '')
     : refuse(
-        'Authentication is switched off only for the account that the server runs under: send Authorization: Bearer <token>.',
+        'Authentication is turned off only for the account that runs the server. Send Authorization: Bearer <token>.',
       )
 }
 

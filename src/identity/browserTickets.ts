@@ -49,11 +49,14 @@ export async function redeemTicket(
 ): Promise<SignedInUser> {
   const granted = await tickets.take(ticket)
   if (!granted)
-    throw new Problem('INVALID_CREDENTIALS', 'The link was used already, or is over a minute old. Make another one.')
+    throw new Problem(
+      'INVALID_CREDENTIALS',
+      'The link was already used, or is more than a minute old. Create another one.',
+    )
   return db.transaction(async tx => {
     const token = mint('svc_st_')
     if (granted.userId === localOperator) {
-      if (await hasUsers(tx)) throw new Problem('INVALID_CREDENTIALS', 'There are accounts now. Sign in with one.')
+      if (await hasUsers(tx)) throw new Problem('INVALID_CREDENTIALS', 'The server now has accounts. Sign in with one.')
       await keepOperatorSignIn(tx, hashToken(token), signInMs)
       const { userId: id, ...account } = operatorAccount
       return { token, user: { ...account, id } }

@@ -76,9 +76,9 @@ export async function update(
   const after = { provider: before.provider, baseUrl: change.baseUrl === undefined ? before.baseUrl : change.baseUrl }
   const server = originOf(after)
   if (before.kind === 'api_key' && change.apiKey === undefined && server !== originOf(before))
-    throw invalid('apiKey', 'must be given again when baseUrl leads to another server')
+    throw invalid('apiKey', 'must be entered again if baseUrl changes to another server')
   if (before.headers !== null && change.headers === undefined && server !== originOf(before))
-    throw invalid('headers', 'must be given again when baseUrl leads to another server')
+    throw invalid('headers', 'must be entered again if baseUrl changes to another server')
   const secret = change.apiKey === undefined ? before : sealApiKey(seal, before, change.apiKey)
   await updateCredential(tx, id, {
     name: change.name ?? before.name,
@@ -94,7 +94,7 @@ export async function update(
 }
 
 function requireNameOnly({ apiKey, baseUrl }: CredentialChange): void {
-  if (apiKey !== undefined) throw invalid('apiKey', 'does not go with an authorization')
+  if (apiKey !== undefined) throw invalid('apiKey', 'must not be combined with an authorization')
   if (baseUrl !== undefined) throw invalid('baseUrl', 'of an authorization cannot be changed')
 }
 

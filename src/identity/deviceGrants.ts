@@ -87,7 +87,7 @@ export function createDeviceGrants(parts: DeviceGrantParts): DeviceGrants {
     status: async (caller, id) => {
       const credential = await find(db, caller, id)
       if (credential.kind !== 'oauth')
-        throw new Problem('CONFLICT', 'The credential holds an API key, not an authorization.')
+        throw new Problem('CONFLICT', 'The credential is an API key, not an OAuth authorization.')
       const { status, deviceCode, expiresAt } = authorizationOf(credential)
       if (status !== 'pending') return status
       if (expiresAt <= config.clock().toISOString()) return settle(parts, id, 'expired')

@@ -39,7 +39,7 @@ export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens
     if (performance.now() > giveUpAt)
       throw new Problem(
         'PROVIDER_UNAVAILABLE',
-        'Another server exchanges the tokens of this credential, and does not come to an end; try again.',
+        'Another server is renewing the tokens of this credential, and does not finish. Try again.',
       )
   }
 }

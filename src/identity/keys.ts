@@ -115,7 +115,7 @@ export async function rotateKey(
       'CONFLICT',
       'The app renews its tokens automatically. Revoke the key, then connect the app again.',
     )
-  if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
+  if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired. Create a new one.')
   requireRights(caller, JSON.parse(old.permissions) as Permission[])
   const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
   if (graceEndsAt < old.expiresAt) await setKeyExpiry(tx, id, graceEndsAt)

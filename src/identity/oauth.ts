@@ -52,7 +52,7 @@ const load = () => import('openid-client')
 /** @throws Problem VALIDATION_FAILED for a provider with API keys only */
 export function requireDeviceAuthorization(provider: CredentialProvider): void {
   if (provider !== 'github' && provider !== 'google' && provider !== 'custom')
-    throw invalid('provider', `${provider} has no device authorization; keep an API key instead`)
+    throw invalid('provider', `${provider} has no device authorization. Add an API key instead`)
 }
 
 /**
@@ -74,7 +74,7 @@ export async function requestDeviceCode(
     throw explainFailure(error, provider)
   })
   if (!/^https?:\/\//i.test(code.verification_uri) || !URL.canParse(code.verification_uri))
-    throw invalid('provider', `${provider} named no page on which to authorize`)
+    throw invalid('provider', `${provider} did not return a page for the authorization`)
   return {
     source,
     deviceCode: code.device_code,
@@ -236,7 +236,7 @@ const isPlain = (url: string) => new URL(url).protocol === 'http:'
 function explainFailure(error: unknown, provider: CredentialProvider): Problem {
   const { code, error: refusal } = error as { code?: string; error?: unknown }
   if (typeof refusal === 'string')
-    return invalid('clientId', `is refused by ${provider}${/^[\w .-]{1,60}$/.test(refusal) ? ` (${refusal})` : ''}`)
+    return invalid('clientId', `is rejected by ${provider}${/^[\w .-]{1,60}$/.test(refusal) ? ` (${refusal})` : ''}`)
   if (code === undefined || code === 'OAUTH_TIMEOUT') return new Problem('PROVIDER_UNAVAILABLE')
   return invalid('provider', `${provider} does not answer as a server with device authorization does`)
 }

@@ -102,7 +102,7 @@ export async function complete(oidc: Oidc, answer: URLSearchParams, sealed = '')
   const pending = openPending(oidc, state, sealed)
   if (!pending) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
   if (oidc.completing >= maxCompletions)
-    throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again in a moment.', { retryAfterSecs: 5 })
+    throw new Problem('RATE_LIMITED', 'Too many concurrent sign-ins. Try again in a moment.', { retryAfterSecs: 5 })
   oidc.completing++
   try {
     if (!(await oidc.used.set(state))) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
@@ -155,7 +155,10 @@ export async function exchange(
 ): Promise<SignedInUser> {
   const granted = await codes.take(code)
   if (granted?.challenge !== hash('sha256', verifier, 'base64url'))
-    throw new Problem('INVALID_CREDENTIALS', 'The code is not valid: it was used already, or is over a minute old.')
+    throw new Problem(
+      'INVALID_CREDENTIALS',
+      'The code is not valid. It was already used, or is more than a minute old.',
+    )
   return db.transaction(async tx => {
     const token = mint('svc_st_')
     const user = await findUserByOidc(tx, granted)
@@ -165,7 +168,7 @@ export async function exchange(
       hash: hashToken(token),
       expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
     })
-    if (!user || !isStored) throw new Problem('INVALID_CREDENTIALS', 'The account is no longer there.')
+    if (!user || !isStored) throw new Problem('INVALID_CREDENTIALS', 'The account no longer exists.')
     return { token, user }
   })
 }
@@ -197,7 +200,7 @@ async function claimsOf(
 ): Promise<{ claims: Claims; settings: OidcSettings }> {
   const settings = await requireOidcSettings(db)
   if (fingerprint(settings) !== begunWith)
-    throw new Problem('OIDC_REFUSED', 'The settings of single sign-on changed in the meantime. Start again.')
+    throw new Problem('OIDC_REFUSED', 'The single sign-on settings changed during the sign-in. Start again.')
   const provider = await providers.of(settings)
   const claims = await provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
     providers.forget()

@@ -23,7 +23,7 @@ export function whyNoProvider(error: unknown, issuerUrl: string): Problem {
 /** The issuer is compared as text (OpenID Connect Discovery 1.0, 4.3), so even a trailing slash must match. */
 export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
   refused(
-    `The identity provider at ${issuerUrl} calls itself ${JSON.stringify(issuer.slice(0, 200))}; the issuer URL must be exactly that.`,
+    `The identity provider at ${issuerUrl} reports the issuer ${JSON.stringify(issuer.slice(0, 200))}. The issuer URL must be equal to it.`,
   )
 
 /** Why a provider's answer was rejected. Contains nothing of the request or answer except the provider's error code. */
@@ -37,11 +37,11 @@ export function whyNoSignIn(error: unknown): Problem {
     )
   if (refusal === 'invalid_client' || refusal === 'unauthorized_client')
     return refused(
-      "The identity provider does not take this server's client id and secret. A super_admin has to set them again.",
+      'The identity provider rejects the client ID and secret of this server. A super_admin must set them again.',
     )
   if (typeof refusal === 'string')
     return refused(
-      `The identity provider refused the sign-in${/^[a-z_]{1,40}$/.test(refusal) ? ` (${refusal})` : ''}. Start again.`,
+      `The identity provider rejected the sign-in${/^[a-z_]{1,40}$/.test(refusal) ? ` (${refusal})` : ''}. Start again.`,
     )
   return (
     networkProblem(error) ?? refused("The identity provider's answer does not belong to this sign-in. Start again.")
@@ -59,4 +59,4 @@ function networkProblem(error: unknown): Problem | undefined {
 
 const refused = (message: string) => new Problem('OIDC_REFUSED', message)
 const unavailable = (why: string) =>
-  new Problem('PROVIDER_UNAVAILABLE', `The identity provider could not be reached: ${why}.`)
+  new Problem('PROVIDER_UNAVAILABLE', `The identity provider cannot be reached: ${why}.`)

@@ -78,7 +78,7 @@ export async function discover(
   // Request the groups only where needed: some providers refuse unknown scopes.
   const wanted = allowedGroups.length > 0 ? groupsClaim : undefined
   if (!authorization_endpoint || !token_endpoint || !jwks_uri)
-    throw new Problem('OIDC_REFUSED', 'The identity provider names no endpoints for signing in.')
+    throw new Problem('OIDC_REFUSED', 'The identity provider does not publish sign-in endpoints.')
   return {
     issuer,
     request: redirectUri => request(configuration, redirectUri, wanted),

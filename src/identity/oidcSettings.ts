@@ -63,7 +63,7 @@ export async function setOidcSettings(
   { issuerUrl, clientId, clientSecret, ...bounds }: NewOidcSettings,
 ): Promise<OidcSettings> {
   const url = new URL(issuerUrl)
-  if (!mayBeProvider(url)) throw invalid('issuerUrl', 'must be an https URL, save on this machine')
+  if (!mayBeProvider(url)) throw invalid('issuerUrl', 'must be an https URL, or a URL of this machine')
   if (/[?#]/.test(issuerUrl) || url.username || url.password)
     throw invalid('issuerUrl', 'must not have a query, a fragment or a password')
   const before = await readOidcSettings(tx)

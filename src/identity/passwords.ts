@@ -44,7 +44,7 @@ export function createHashQueue(maxConcurrent = Math.min(3, Math.max(1, availabl
   return async (work, address) => {
     const network = address === undefined ? undefined : networkOf(address)
     if (isFull(network))
-      throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
+      throw new Problem('RATE_LIMITED', 'Too many concurrent sign-ins. Try again later.', { retryAfterSecs: 5 })
     const place = { network }
     waiting.add(place)
     return withSlot(() => {

@@ -78,7 +78,7 @@ export async function verify(
       return wrong(`The provider refuses the key (status ${status}).`)
     if (status >= 300 && status < 400)
       return wrong(
-        `The provider answered with a redirect (status ${status}), which is not followed; check the base URL.`,
+        `The provider answered with a redirect (status ${status}), which is not followed. Check the base URL.`,
       )
     return wrong(`The provider answered with status ${status}, so whether the key is good is not known.`)
   } catch (error) {

@@ -42,7 +42,7 @@ export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey
   const useKey = () =>
     (key ??=
       toKey(readOrMakeKeyFile(join(dataDir, keyFile))) ??
-      refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged: it must hold ${wanted}.`))
+      refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged. It must contain ${wanted}.`))
   return {
     seal: (place, secret) => seal(useKey(), place, secret),
     open: (place, sealed) => open(useKey(), place, sealed),
@@ -76,7 +76,7 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
   } catch {
     throw new Problem(
       'SEALED_WITH_OTHER_KEY',
-      'The sealed secret is damaged or was sealed for another place; enter the secret again.',
+      'The stored secret is damaged, or belongs to another record. Enter the secret again.',
     )
   }
 }

@@ -23,7 +23,7 @@ export async function requireSharedKey(db: Database, seal: Seal): Promise<void> 
   } catch (error) {
     throw new Problem(
       'SEALED_WITH_OTHER_KEY',
-      'The secrets of this board are sealed with another key. Start this daemon with the BOARD_SECRET_KEY of the others, or the content of secret.key in the data folder of the first.',
+      'The secrets of this board are encrypted with another key. Start this server with the BOARD_SECRET_KEY of the other servers, or with the content of secret.key in the data folder of the first one.',
       { cause: error },
     )
   }

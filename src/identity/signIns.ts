@@ -43,7 +43,7 @@ export async function changePassword(
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
   { address }: Pick<Peer, 'address'>,
 ): Promise<void> {
-  if (caller.userId === localOperator) throw new Problem('CONFLICT', 'There is no account yet that has a password.')
+  if (caller.userId === localOperator) throw new Problem('CONFLICT', 'No account has a password yet.')
   const { email } = caller
   const [from, to] = await identity.hashQueue(async () => {
     await identity.throttle.check(address, email)
@@ -53,12 +53,12 @@ export async function changePassword(
       await identity.throttle.countFailure(address, email)
       throw new Problem('INVALID_CREDENTIALS', 'The current password is wrong.')
     }
-    if (newPassword === currentPassword) throw invalid('newPassword', 'must differ from the present one')
+    if (newPassword === currentPassword) throw invalid('newPassword', 'must differ from the current password')
     return [found.passwordHash!, await hashPassword(newPassword)] as const
   })
   await db.transaction(async tx => {
     if (!(await replacePasswordHash(tx, caller.userId, from, to)))
-      throw new Problem('CONFLICT', 'The password was changed in the meantime.')
+      throw new Problem('CONFLICT', 'The password was changed by another request.')
     for (const tokenHash of await deleteOtherSignIns(tx, caller.userId, caller.tokenHash))
       await identity.announce(tx, { tokenHash })
   })

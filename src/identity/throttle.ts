@@ -41,7 +41,7 @@ export function createThrottle(db: Database, seal: Seal): Throttle {
       count => count !== undefined && count.taken > maxTaken && count.leftMs > 0,
     ) as Count[]
     if (exceeded.length > 0)
-      throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', {
+      throw new Problem('RATE_LIMITED', 'Too many failed attempts. Try again later.', {
         retryAfterSecs: Math.max(...exceeded.map(({ leftMs }) => leftMs)) / 1000,
       })
   }

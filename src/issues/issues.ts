@@ -95,8 +95,7 @@ export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox:
   }
 }
 
-const untied =
-  'The project is tied to no issues: it has no label for them. Set one with board projects forge --issue-label.'
+const untied = 'The project does not create cards from issues. Set a label with board projects forge --issue-label.'
 
 function report(log: Log, projectId: number, visited: SyncResult | undefined): void {
   const failure = visited?.failure

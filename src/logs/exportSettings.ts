@@ -76,13 +76,13 @@ export function targetOf(seal: Seal, { endpoint, headers, minLevel, compression 
 
 function requireEndpoint({ enabled, endpoint, headers }: Settings): void {
   if (endpoint === null) {
-    if (enabled) throw invalid('endpoint', 'is needed to export the log')
-    if (Object.keys(headers).length > 0) throw invalid('endpoint', 'is needed for headers')
+    if (enabled) throw invalid('endpoint', 'is required to export the log')
+    if (Object.keys(headers).length > 0) throw invalid('endpoint', 'is required for headers')
     return
   }
   const { username, password, search, hash } = new URL(endpoint)
   if (username || password || search || hash)
-    throw invalid('endpoint', 'must not have a password, a query or a fragment: give secrets in headers')
+    throw invalid('endpoint', 'must not have a password, a query or a fragment. Put secrets in headers')
 }
 
 /** @param value the header's value; undefined if no headers were given */

@@ -241,7 +241,7 @@ async function ownNetwork([port]: PreviewPlan['ports']): Promise<ProgramPorts> {
   return { ports: [port], connect: connectToLoopback(free), variables: portVariables([free]) }
 }
 
-export const notRunning = (): Problem => new Problem('CONFLICT', 'The preview does not run. Start it first.')
+export const notRunning = (): Problem => new Problem('CONFLICT', 'The preview is not running. Start it first.')
 
 const portTaken = (port: number): AgentFailure =>
   new AgentFailure(

@@ -125,7 +125,7 @@ class CardPreviews implements Previews {
     const { at, isOver } = this.#reconciler
     if (!at || isOver) throw new Problem('SHUTTING_DOWN')
     if (this.#live().length >= maxPreviews)
-      throw new Problem('CONFLICT', `${maxPreviews} previews run on this server; end one of them.`)
+      throw new Problem('CONFLICT', `${maxPreviews} previews are running on this server. Stop one of them.`)
     const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
     const parts = { config, processTrees, sandbox, worktrees, connect, acceptForBoard: this.#acceptForBoard, ...at }

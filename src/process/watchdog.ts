@@ -48,7 +48,7 @@ export function createWatchdog(program: string, log: Log): Watchdog {
     if (!hasToldFailure)
       log(
         'warn',
-        'The watchdog could not be started. If this server dies, its leftover processes run until its next start.',
+        'The watchdog could not be started. If this server is killed, its processes run until it starts again.',
         {
           cause: reasonOf(error),
         },

@@ -29,7 +29,7 @@ export function requireOpen(row: PullRequestRow): Open {
   if (row.state === 'creating')
     throw new Problem('CONFLICT', 'The forge has not confirmed the pull request yet. Create it again.')
   if (row.state !== 'open')
-    throw new Problem('CONFLICT', `The pull request #${row.number} is ${row.state} already. A new one can be opened.`)
+    throw new Problem('CONFLICT', `The pull request #${row.number} is already ${row.state}. You can create a new one.`)
   return row as Open
 }
 

@@ -40,7 +40,7 @@ export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted
     const { card, project, repository, open } = work
     const known = await readPullRequest(parts.db, card.id, repository)
     if (known?.state === 'open')
-      throw new Problem('PULL_REQUEST_EXISTS', `The card has the open pull request #${known.number} already.`)
+      throw new Problem('PULL_REQUEST_EXISTS', `The card already has the open pull request #${known.number}.`)
     const pushed = await branches.push(parts.worktrees, card, project, { force: false }, parts.reach)
     const drafted = await draft(parts, work, pushed.branch)
     const request = {
@@ -50,7 +50,10 @@ export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted
       draft: wanted.draft,
     }
     if (request.base === request.branch)
-      throw new Problem('CONFLICT', `The card's branch is ${request.base}, which the request would go into.`)
+      throw new Problem(
+        'CONFLICT',
+        `The card's branch is ${request.base}, which is also the target of the pull request.`,
+      )
     const actor = actorOf(caller)
     const row = await parts.db.transaction(async tx => {
       const fields = {

@@ -43,7 +43,7 @@ export async function beginRound(parts: LoopDependencies, id: number, round: Rou
       const request = await readRequest(tx, id)
       if (!request) return
       if (passing.includes(error.code)) await pulls.change(tx, request.row, { problem: error.message })
-      else await stop(tx, parts, request, `The agent could not be sent back to it: ${error.message}`)
+      else await stop(tx, parts, request, `The agent could not continue with it: ${error.message}`)
     })
   }
 }
@@ -58,7 +58,7 @@ async function begin(tx: Transaction, parts: LoopDependencies, id: number, round
       tx,
       parts,
       request,
-      `The agent was sent back to it ${maxRounds === 1 ? 'once' : `${maxRounds} times`}, and it is not done.`,
+      `The agent has worked on it ${maxRounds === 1 ? 'once' : `${maxRounds} times`} without success.`,
     ))
   const maker = await findMaker(tx, request)
   if (typeof maker === 'string') return void (await stop(tx, parts, request, maker))

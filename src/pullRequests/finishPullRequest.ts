@@ -131,7 +131,7 @@ async function settleWorktree(parts: LoopDependencies, id: number): Promise<bool
     if (!present) return
     if (isOwn && !isLossless) {
       const message =
-        'Its pull request was merged. The worktree stays: there is work in it that was not part of the request.'
+        "The card's pull request was merged. The worktree remains, because it has work that was not part of the pull request."
       await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message }), unread: true })
     }
     await pulls.change(tx, present.row, { settled: 2 })

@@ -107,7 +107,7 @@ function checkBytes(
 ): void {
   if (size > 0 && digest === undefined)
     known.warnings.push(
-      `The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`,
+      `The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or no longer had it` : ''}. It was omitted.`,
     )
   else if (bytes !== size) known.addErrorAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
   else if ((digest ?? createHash('sha256').digest('hex')) !== sha256)

@@ -189,7 +189,7 @@ async function folderOf(
       : await requireFolder(config, caller, project.path).catch(() => undefined)
   if (own !== undefined) return own
   if (path === undefined)
-    throw new Problem('PATH_NOT_FOUND', `The project "${project.name}" needs a folder: give path.`, {
+    throw new Problem('PATH_NOT_FOUND', `The project "${project.name}" requires a folder. Specify path.`, {
       details: [
         { path: 'path', message: `must name a folder for the project "${project.name}": the file's own is not here` },
       ],

@@ -35,7 +35,7 @@ function checkSchedule({ projectId, template, ...timing }: ScheduleRecord, known
   known.find('projects', projectId, 'projectId')
   if (template.columnId !== null) known.find('columns', template.columnId, 'template.columnId')
   if ((timing.cron === null) === (timing.everySecs === null))
-    return known.addError('cron', 'is required, or everySecs, and not both')
+    return known.addError('cron', 'or everySecs is required, but not both')
   try {
     requireTiming({ ...timing, anchorAt: '' }, new Date().toISOString())
   } catch (error) {

@@ -42,7 +42,7 @@ async function moveBranch({ gitDir, commonDir }: Repository, branch: string, fro
   if (exitCode === 0) return
   const lock = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1]
   if (lock !== undefined) throw new Problem('CONFLICT', lockedBy(lock))
-  if (/ but expected /.test(stderr)) throw new Problem('CONFLICT', `${branch} moved in the meantime. Try again.`)
+  if (/ but expected /.test(stderr)) throw new Problem('CONFLICT', `${branch} has new commits. Try again.`)
   throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
 }
 
@@ -86,7 +86,7 @@ function couldNotFollow(error: unknown): unknown {
   const reason = gitReason(error)
   return new Problem(
     /would be overwritten|not uptodate/.test(reason) ? 'WORKTREE_DIRTY' : 'CONFLICT',
-    `The branch is checked out, and its files could not be brought up to the merge: ${reason} Nothing was changed.`,
+    `The branch is checked out, and its files could not be updated: ${reason} Nothing was changed.`,
     { cause: error },
   )
 }

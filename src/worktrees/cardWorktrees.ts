@@ -46,7 +46,7 @@ export async function planWorktree(
   if (baseCommit === null)
     throw new Problem(
       'CONFLICT',
-      "The repository has no commit yet, so no worktree can be created. Create a first commit, or disable the card's worktree.",
+      "The repository has no commits yet, so no worktree can be created. Create a first commit, or disable the card's worktree.",
     )
   return { path, branch: await freeBranch(repository, others, card), baseCommit }
 }

@@ -51,7 +51,7 @@ export async function commitWorktree(worktrees: Worktrees, place: Repository, wo
 export async function requireSynced(worktrees: Worktrees, worktree: WorkingTree): Promise<void> {
   const { state, reason } = await syncBranch(worktrees, worktree)
   if (state === 'refused')
-    throw new Problem('CONFLICT', `The commits of the card's agent cannot be taken over. ${reason}`)
+    throw new Problem('CONFLICT', `The commits of the card's agent cannot be accepted. ${reason}`)
 }
 
 /**
@@ -67,7 +67,7 @@ export async function withCommitted<T>(
   use: (work: string, moveBranch: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { head, commonDir, gitDir } = place
-  if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
+  if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commits.')
   const index = await takeIndex(place)
   const objects = receiveObjects(commonDir, tmpdir(), head)
   try {

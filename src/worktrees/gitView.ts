@@ -73,7 +73,7 @@ export async function openGitView(worktrees: Worktrees, place: GitPlace): Promis
   const repository = await findProjectRepository(project)
   if (worktreePath === null) return openProjectFolder(worktrees, await realpath(project.path), repository)
   const worktree = repository && (await worktreeOf(repository, worktreePath))
-  if (!worktree) throw new Problem('CONFLICT', "The card's worktree is not one of the project's repository any more.")
+  if (!worktree) throw new Problem('CONFLICT', "The card's worktree no longer belongs to the project's repository.")
   return openView(worktrees, worktree, worktree.topLevel, place.branch)
 }
 
@@ -115,7 +115,10 @@ async function openView(
   branch: string | null,
 ): Promise<GitView> {
   if ((await kindOf(join(worktree.commonDir, 'reftable'))) !== 'nothing')
-    throw new Problem('CONFLICT', 'The repository keeps its branches as a reftable, which cannot be used in a sandbox.')
+    throw new Problem(
+      'CONFLICT',
+      'The repository stores its branches in the reftable format, which the sandbox does not support.',
+    )
   if ((await kindOf(join(worktree.topLevel, '.git'))) === 'link')
     throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which cannot be used in a sandbox.`)
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {

@@ -59,7 +59,7 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
   const into =
     request.into ??
     repository.branch ??
-    refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
+    refuse('CONFLICT', "The project's folder has a detached HEAD. Specify the target branch.")
   const { commonDir } = repository
   const worktree = request.worktreePath === null ? undefined : await findWorkingTree(repository, request.worktreePath)
   await syncWorktreesOn(worktrees, repository, into)
@@ -85,7 +85,7 @@ async function mergeOnce(
   const { commonDir } = repository
   const place = worktree && (await readHead(worktree))
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
-  if (place?.branch === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
+  if (place?.branch === into) throw new Problem('CONFLICT', "This is the card's own branch.")
   const committer = await committerOf(commonDir)
   const signing = request.isTrial ? null : committer.signing
   return withObjects({ commonDir, head: target }, { ...committer, signing }, async run => {
@@ -111,7 +111,7 @@ async function mergeOnce(
         return merged
       })
     const tip = request.branch === null ? undefined : await branchTip(commonDir, request.branch)
-    return mergeInto(tip ?? refuse('CONFLICT', 'The card has no branch that could be merged.'))
+    return mergeInto(tip ?? refuse('CONFLICT', 'The card has no branch to merge.'))
   })
 }
 
@@ -119,7 +119,7 @@ async function mergeOnce(
 async function requireContained(run: ObjectsRun, commonDir: string, branch: string, commit: string): Promise<void> {
   const tip = await branchTip(commonDir, branch)
   if (tip === undefined || (tip !== commit && !(await isBefore(run, commit, tip))))
-    throw new Problem('CONFLICT', `${branch} was moved during the merge and does not contain it. Merge again.`)
+    throw new Problem('CONFLICT', `${branch} changed during the merge and does not contain it. Merge again.`)
 }
 
 const isMergedAlready = async (
@@ -186,7 +186,7 @@ export async function mergeTrees(run: ObjectsRun, target: string, work: string):
   })
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
-  throw new Problem('MERGE_CONFLICT', `The merge has conflicts in ${namePaths(files)}; nothing was changed.`, {
+  throw new Problem('MERGE_CONFLICT', `The merge has conflicts in ${namePaths(files)}. Nothing was changed.`, {
     details: pathDetails(files, 'has a conflict'),
   })
 }
@@ -201,9 +201,9 @@ const submodulePlaces = async (
 export function mergeProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error
   if (/usage: git merge-tree|unknown option/.test(error.message))
-    return new Problem('CONFLICT', 'Merging needs Git 2.38 or later on the server.', { cause: error })
+    return new Problem('CONFLICT', 'Merging requires Git 2.38 or later on the server.', { cause: error })
   if (/unrelated histories/.test(error.message))
-    return new Problem('CONFLICT', 'The branches have no commit in common.', { cause: error })
+    return new Problem('CONFLICT', 'The branches have no common commit.', { cause: error })
   return new Problem(
     'CONFLICT',
     error.reason === 'timeout'

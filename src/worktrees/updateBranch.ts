@@ -59,7 +59,7 @@ export const updateBranch = (
 
 async function combineBranch(run: ObjectsRun, update: BranchUpdate): Promise<{ work: string; result: string }> {
   const work = await branchTip(update.repository.commonDir, update.branch)
-  if (work === undefined) throw new Problem('CONFLICT', `The branch ${update.branch} does not exist any more.`)
+  if (work === undefined) throw new Problem('CONFLICT', `The branch ${update.branch} no longer exists.`)
   return { work, result: await combine(run, work, update) }
 }
 

@@ -60,7 +60,7 @@ test.each([
     'First thing.',
     'Third thing.',
   ])
-  expect((await said(id, 'system')).at(-1)).toMatch(/^The agent began a new conversation, because it could not load/)
+  expect((await said(id, 'system')).at(-1)).toMatch(/^The agent started a new conversation, because it could not load/)
   expect((await said(id, 'system')).at(-1)).toContain(why)
   expect((await board.card(id)).sessions).toHaveLength(1)
 })

@@ -117,7 +117,7 @@ test('without Git an agent in a repository reports it, and one in a plain folder
   const { id: cardId } = await board.start('good')
   expect(await failed(cardId)).toEqual([
     'launch_failed',
-    'Git was not found on the server. Install it, or fix the PATH that the server is started with.',
+    'Git was not found on the server. Install it, or correct the PATH of the server.',
   ])
   const plain = await board.client.cards.create({
     projectId: plainId,

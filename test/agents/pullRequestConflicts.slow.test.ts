@@ -76,7 +76,7 @@ test('a request with a conflicting base is offered to its agent with the conflic
   expect(message!.content).toContain('> Put up a tent')
 
   const more = forge.push('main', { 'work.txt': 'theirs\nonce more\n' })
-  await board.untilPull(card, 'its stop', ({ stopped }) => /sent back to it once/.test(stopped ?? ''))
+  await board.untilPull(card, 'its stop', ({ stopped }) => /worked on it once/.test(stopped ?? ''))
   expect(forge.pull(number!).headSha).toBe(second)
   expect(await told(card)).toHaveLength(1)
 

@@ -35,7 +35,7 @@ describe('rounds', () => {
     board.forge.setCheck(first, 'build', 'failure', 'error: one\n')
     const second = await board.nextHead(card, first)
     board.forge.setCheck(second, 'build', 'failure', 'error: two\n')
-    await stopped(card, /sent back to it once/)
+    await stopped(card, /worked on it once/)
     expect((await board.card(card.id)).unread).toBe(true)
     expect(await told(card)).toHaveLength(1)
     expect(await board.client.pullRequests.continue(place(card))).toMatchObject({ stopped: null, rounds: 0 })

@@ -90,7 +90,7 @@ describe('the repositories of a project', () => {
     gitIn(lib, 'worktree', 'add', '-q', '-b', 'linked', worktree)
     const cases: Array<[string, string, string]> = [
       ['relative', 'lib', 'The repository x: path must be absolute.'],
-      ['missing', join(plain, 'missing'), 'There is no folder'],
+      ['missing', join(plain, 'missing'), 'does not exist'],
       ['plain', plain, 'must be the top folder of a Git repository'],
       ['below', join(lib, 'below'), 'must be the top folder of a Git repository'],
       ['inside', inside, 'must be apart from the project itself'],

@@ -109,7 +109,7 @@ test("the list of a card's reviews is limited", async () => {
   await Promise.all(Array.from({ length: 33 }, () => review(id, { verdict: 'comment', body: 'x'.repeat(65_000) })))
   expect(await post(id, { verdict: 'comment', body: 'x' })).toMatchObject({
     status: 409,
-    body: { error: { code: 'CONFLICT', message: expect.stringContaining('are full') } },
+    body: { error: { code: 'CONFLICT', message: expect.stringContaining('maximum number of review comments') } },
   })
   expect((await board.client.reviews.list(ref(id))).length).toBe(33)
 })

@@ -43,6 +43,6 @@ test('a command that cannot run fails the card, and a network that it cannot res
   const { id: restricted } = await board.start('well')
   expect(await board.untilStatus(restricted, 'failed')).toMatchObject({
     statusReason: 'launch_failed',
-    lastAgentAction: { detail: expect.stringContaining('which only bubblewrap can do') as string },
+    lastAgentAction: { detail: expect.stringContaining('which requires bubblewrap') as string },
   })
 })

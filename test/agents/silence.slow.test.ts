@@ -131,7 +131,9 @@ test('a silent agent gets the status waiting and one notification, and continues
   await eventually('the notification', () => told(id).length > 0)
   expect(told(id)[0]!.data).toMatchObject({
     kind: 'agentWaiting',
-    message: expect.stringMatching(/^The agent has said nothing since 20.* UTC, and its processes do nothing\.$/),
+    message: expect.stringMatching(
+      /^No output since 20.* UTC, and the agent's processes are idle\. Cancel the agent, or let it continue\.$/,
+    ),
   })
   // A second card notifies later: a repeated notification of the first card would have come before.
   const later = await board.start('silent')
@@ -216,7 +218,7 @@ test("a turn whose agent names a known reason for its retries ends with that rea
   for (const { id } of [stderr!, codex!])
     expect(await sessionOf(board, id)).toMatchObject({ statusReason: 'usage_limit', silentSince: null, retrying: null })
   expect(stderr!.lastAgentAction?.detail).toMatch(
-    /^The agent has shown no sign of its model for \d+ seconds, so its turn was ended\. It wrote: Attempt 1 failed with status 429/,
+    /^The agent has received nothing from its model for \d+ seconds, so its turn was ended\. It wrote: Attempt 1 failed with status 429/,
   )
   expect(codex!.lastAgentAction?.detail).toContain('It said: Reconnecting... 1/5')
   const { limitEndsAt } = await sessionOf(board, codex!.id)
@@ -255,7 +257,7 @@ test('a silent turn ends if the project is set to end it, also after an earlier 
     expect([statusReason, lastAgentAction?.detail]).toEqual([
       'silent',
       expect.stringMatching(
-        /^The agent has said nothing since 20.* UTC, and its processes have done nothing for \d+ seconds, so its turn was ended\. Retry the card, or send/,
+        /^The agent has sent no output since 20.* UTC, and its processes have been idle for \d+ seconds, so its turn was ended\. Retry the card, or send/,
       ),
     ])
     expect(await sessionOf(board, id)).toMatchObject({ silentSince: null, retrying: null })

@@ -129,7 +129,7 @@ describe('the commands of a project for its agents', () => {
       await set({ subfolder })
       const card = await board.start('tells', { useWorktree: false })
       expect((await board.untilStatus(card.id, 'failed')).statusReason).toBe('launch_failed')
-      expect((await said(card.id, 'system')).join()).toContain(`subfolder ${subfolder}, which is not there`)
+      expect((await said(card.id, 'system')).join()).toContain(`subfolder ${subfolder}, which does not exist`)
     }
     for (const subfolder of ['../other', '/etc', 'a/../../b'])
       await expect(set({ subfolder })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })

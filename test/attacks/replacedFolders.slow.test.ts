@@ -76,7 +76,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
     await attack(`mv inner was; ln -s "$OTHER" inner`)
     const { status, said } = await run(innerId, other, 'cat file', true)
     expect(status).toBe('failed')
-    expect(said).toContain('is not the folder that was chosen for the project')
+    expect(said).toContain('is not the folder that was selected for the project')
     expect(said).toContain('board projects edit')
   })
 
@@ -103,7 +103,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
     )
     expect(status).toBe('completed')
     const { said } = await run(innerId, inner, 'git show HEAD:file', true)
-    expect(said).toContain('was not in a Git repository when it was chosen')
+    expect(said).toContain('was not in a Git repository when it was selected')
   })
 
   test('replaced the repository by one that references the objects of another project', async () => {
@@ -114,7 +114,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
     )
     const { status, said } = await run(innerId, inner, 'git show HEAD:file', true)
     expect(status).toBe('failed')
-    expect(said).toMatch(/The Git repository of .* is not the one that was chosen/)
+    expect(said).toMatch(/The Git repository of .* is not the one that was selected/)
   })
 })
 

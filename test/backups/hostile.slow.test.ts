@@ -214,7 +214,7 @@ it.each(Object.entries(cases))('rejects %s, on upload and on restore, and change
     400,
     {
       code: 'INVALID_BACKUP',
-      message: expect.stringMatching(/^The file is not a whole backup of a board: [a-z].*\.$/),
+      message: expect.stringMatching(/^The file is not a complete backup of a board: [a-z].*\.$/),
     },
   ])
   writeFileSync(join(board.dataDir, 'backups', filename), bytes)

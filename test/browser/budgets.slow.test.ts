@@ -60,14 +60,14 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const { page, axeViolations, settled } = await visit(board, {
       at: `#/projects/${board.projectId}/cards/${id}/transcript`,
     })
-    await page.getByText('The agent is paused because a budget is used up.').waitFor()
+    await page.getByText('The agent is paused because a budget is exhausted.').waitFor()
     await page.getByText(/\$\d+\.\d\d of \$5\.00 in total \(\d+ %\): used up/).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
     await page.getByRole('button', { name: 'Raise limit' }).click()
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('50')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The agent is paused because a budget is used up.').waitFor({ state: 'detached' })
+    await page.getByText('The agent is paused because a budget is exhausted.').waitFor({ state: 'detached' })
     await board.untilStatus(id, 'completed')
     await board.client.budgets.delete({ id: budget.id })
   })

@@ -89,7 +89,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     expect(heard[0]!.searchParams.get('error')).toBe('access_denied')
     const again = await visit({ url: board.url, token }, { at: place, elsewhere: redirect })
     await again.page.getByRole('button', { name: 'Allow' }).click()
-    await again.page.getByText(/was decided already/).waitFor()
+    await again.page.getByText(/was already answered/).waitFor()
     expect((await board.as(token).keys.list()).map(({ name }) => name)).not.toContain('Refused')
   })
 

@@ -26,7 +26,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     expect(await axeViolations()).toEqual([])
     await page.getByRole('textbox', { name: 'Wait for card' }).fill(roof.id)
     await page.keyboard.press('Enter')
-    await page.getByText(`The cards would go in a circle: ${roof.id} waits for ${roof.id}.`).waitFor()
+    await page.getByText(`The cards would block each other: ${roof.id} waits for ${roof.id}.`).waitFor()
 
     await board.client.cards.complete({ projectId, cardId: tiles.id })
     await page.getByRole('button', { name: 'Start', exact: true }).waitFor()

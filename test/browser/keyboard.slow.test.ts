@@ -112,7 +112,9 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
   const stop = async (cardId: string) => {
     const { db } = board.server.app
     const row = (await readPullRequest(db, Number(cardId)))!
-    await db.transaction(tx => change(tx, row, { stopped: 'It is not done.', rounds: 5 }))
+    await db.transaction(tx =>
+      change(tx, row, { stopped: 'The agent has worked on it 5 times without success.', rounds: 5 }),
+    )
   }
 
   test('the forge is configured, its issues are imported, and a secret survives an accidental key press', async () => {

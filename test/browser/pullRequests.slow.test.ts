@@ -77,7 +77,9 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     await board.client.pullRequests.create(place(id))
     const { db } = board.server.app
     const row = (await readPullRequest(db, Number(id)))!
-    await db.transaction(tx => change(tx, row, { stopped: 'It is not done.', rounds: 5 }))
+    await db.transaction(tx =>
+      change(tx, row, { stopped: 'The agent has worked on it 5 times without success.', rounds: 5 }),
+    )
     const { page, axeViolations } = await visit(board, { at: at(id) })
     const panel = page.getByRole('region', { name: 'Pull request' })
     await panel.getByText('Needs a person: It is not done.').waitFor()
@@ -86,7 +88,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     )
     await panel.getByRole('button', { name: 'Resume…' }).click()
     const ask = page.getByRole('dialog', { name: `Resume #${row.number}?` })
-    await ask.getByText(/with your permissions and uses tokens\. It can be sent back up to 5 times/).waitFor()
+    await ask.getByText(/with your permissions and uses tokens\. It can work on the feedback up to 5 times/).waitFor()
     expect(await axeViolations()).toEqual([])
     await ask.getByRole('button', { name: 'Resume', exact: true }).click()
     await panel.getByText('Needs a person').waitFor({ state: 'detached' })

@@ -162,6 +162,6 @@ test('agents answer exits with 2 for another option and without an answer, and w
   await lastWords(id)
   expect(await cli.board(['agents', 'answer', id, 'SQLite'])).toMatchObject({
     code: 5,
-    stderr: expect.stringContaining("the card's agent asks nothing") as string,
+    stderr: expect.stringContaining("the card's agent has no open question") as string,
   })
 })

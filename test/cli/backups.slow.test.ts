@@ -99,7 +99,7 @@ describe('board backups', () => {
     expect(await cli.board(['backups', 'verify', 'half.tar.gz'], { env: alone })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'board: the file is not a whole backup of a board: it is damaged or cut off\n',
+      stderr: 'board: the file is not a complete backup of a board: it is damaged or cut off\n',
     })
     expect(await cli.board(['backups', 'verify', 'none.tar.gz'], { env: alone })).toMatchObject({
       code: 3,
@@ -116,7 +116,7 @@ describe('board backups', () => {
     expect((await list())[0]).toMatchObject({ filename, origin: 'upload', verified: true })
     expect(await cli.board(['backups', 'upload', 'half.tar.gz'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('not a whole backup'),
+      stderr: expect.stringContaining('not a complete backup'),
     })
   })
 
@@ -143,7 +143,7 @@ describe('board backups', () => {
     expect((await list()).length).toBe(before + 1)
     expect(await cli.board(['backups', 'restore', 'half.tar.gz', '--yes'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('not a whole backup'),
+      stderr: expect.stringContaining('not a complete backup'),
     })
     expect(await cli.board(['backups', 'restore', 'none.tar.gz', '--yes'])).toMatchObject({ code: 3 })
   })

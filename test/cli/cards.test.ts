@@ -152,7 +152,7 @@ describe('moving', () => {
     const id = await newCard('Stays')
     const { code, stdout, stderr } = await cli.board(['cards', 'move', id, '9999', '--to', 'done', '--dry-run'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${id}\twould be moved to done\n` })
-    expect(stderr).toContain('9999: there is no such card')
+    expect(stderr).toContain('9999: card not found')
     expect(await titlesIn('Done')).not.toContain('Stays')
   })
 

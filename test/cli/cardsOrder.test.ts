@@ -44,7 +44,7 @@ describe('cards that wait for others', () => {
     const b = await add('b', '--blocked-by', a)
     expect(await cli.board(['cards', 'run', b])).toMatchObject({
       code: 5,
-      stderr: `board: the card waits for card ${a}\nto start it anyway: --force\nsee: board cards ready\n`,
+      stderr: `board: the card is blocked by card ${a}\nto start it anyway: --force\nsee: board cards ready\n`,
     })
     for (const words of [
       ['cards', 'run', b, '--force'],
@@ -52,11 +52,11 @@ describe('cards that wait for others', () => {
     ])
       expect((await cli.board(words)).stderr).not.toContain('waits for')
     expect((await cli.board(['cards', 'move', b, '--to', 'In Progress'])).stderr).toContain(
-      `no agent started: the card waits for card ${a} (see: board cards block ${b})`,
+      `no agent started: the card is blocked by card ${a} (see: board cards block ${b})`,
     )
     expect(await cli.board(['cards', 'delete', a, '--yes'])).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining(`the card blocks card ${b}, which would go on waiting for it`),
+      stderr: expect.stringContaining(`the card blocks card ${b}, which would stay blocked`),
     })
     await cli.ok(['cards', 'delete', a, '--yes', '--force'])
   })
@@ -81,11 +81,11 @@ describe('cards that wait for others', () => {
     const b = await add('b', '--blocked-by', a)
     expect(await cli.board(['cards', 'block', a, '--by', b])).toMatchObject({
       code: 5,
-      stderr: `board: the cards would go in a circle: ${a} waits for ${b} waits for ${a}\n`,
+      stderr: `board: the cards would block each other: ${a} waits for ${b} waits for ${a}\n`,
     })
     expect(await cli.board(['cards', 'block', a, '--by', '999'])).toMatchObject({
       code: 3,
-      stderr: 'board: there is no card 999 in this project\nsee: board cards list\n',
+      stderr: 'board: card 999 is not in this project\nsee: board cards list\n',
     })
     expect(await cli.board(['cards', 'block', a, '--by', 'x'])).toMatchObject({ code: 3 })
     expect(await cli.board(['cards', 'block', a, '--by', b, '--remove', b])).toMatchObject({

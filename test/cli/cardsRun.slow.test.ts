@@ -94,7 +94,7 @@ describe('run', () => {
     const id = await newCard('good')
     const { code, stdout, stderr } = await cli.board(['cards', 'run', id, '9999', '--wait', '--json'])
     expect(JSON.parse(stdout)).toEqual([{ id, status: 'completed', statusReason: null, title: 'Work', error: null }])
-    expect({ code, said: stderr.includes('9999: there is no such card') }).toEqual({ code: 1, said: true })
+    expect({ code, said: stderr.includes('9999: card not found') }).toEqual({ code: 1, said: true })
   })
 
   test('--timeout ends the wait with exit code 8, and not the agent', async () => {
@@ -190,7 +190,7 @@ describe('wait', () => {
     await cli.ok(['cards', 'cancel', kept])
     const { code, stdout, stderr } = await waiting
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${kept}\tcancelled\tcancelled\tWork\n` })
-    expect(stderr).toContain(`${gone}: there is no such card`)
+    expect(stderr).toContain(`${gone}: card not found`)
   })
 
   test('an unknown status is a usage error, an unknown card exits with 3, a timeout with 8', async () => {

@@ -67,7 +67,7 @@ describe('board api', () => {
     const { code, stdout, stderr } = await cli.board(['api', '-i', '/api/projects/99'])
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: 'board: there is no such project: 99\nsee: board projects list\n',
+      stderr: 'board: project not found: 99\nsee: board projects list\n',
     })
     expect(stdout).toMatch(/^HTTP 404\n[^]*"PROJECT_NOT_FOUND"/)
   })
@@ -145,7 +145,7 @@ describe('bulk commands', () => {
       if (asked.length === 1)
         return response
           .writeHead(429, { 'retry-after': '1' })
-          .end('{"error":{"code":"RATE_LIMITED","message":"Too many requests; try again later."}}')
+          .end('{"error":{"code":"RATE_LIMITED","message":"Too many requests. Try again later."}}')
       return response.end('{"data":{"id":"5"}}')
     })
     await new Promise<void>(listening => busy.listen(0, '127.0.0.1', listening))
@@ -168,7 +168,7 @@ describe('bulk commands', () => {
     expect(await cli.board(['cards', 'archive', '-'], { input: `${a.id}\tsome title\n\n999\n${b.id}\n` })).toEqual({
       code: 1,
       stdout: `${a.id}\tarchived\n${b.id}\tarchived\n`,
-      stderr: 'board: 999: there is no such card\nboard: 1 of 3 failed\n',
+      stderr: 'board: 999: card not found\nboard: 1 of 3 failed\n',
     })
   })
 })

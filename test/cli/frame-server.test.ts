@@ -145,7 +145,7 @@ describe('which token', () => {
     expect(await cli.board([...args, '--token-file', file('empty', '')])).toMatchObject({ code: 2 })
     expect(await cli.board([...args, '--token-file', 'missing'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there is no such file'),
+      stderr: expect.stringContaining('the file does not exist'),
     })
   })
 

@@ -180,7 +180,7 @@ describe('a mistake', () => {
     ],
     [
       ['cards', 'add', 'x', '--prompt-file', 'nowhere.md'],
-      ['board: --prompt-file nowhere.md cannot be read: there is no such file'],
+      ['board: --prompt-file nowhere.md cannot be read: the file does not exist'],
     ],
     [
       ['agents', 'cancel', '12'],
@@ -217,11 +217,11 @@ describe('a mistake', () => {
     ],
     [
       ['cards', 'add', 'x', '-F', 'missing.md'],
-      ['board: --prompt-file missing.md cannot be read: there is no such file'],
+      ['board: --prompt-file missing.md cannot be read: the file does not exist'],
     ],
     [
       ['users', 'edit', '9', '--name', 'X'],
-      ['board: there is no such user: 9', 'see: board users list'],
+      ['board: user not found: 9', 'see: board users list'],
     ],
     [['users', 'create', 'ada@example.org'], ['board: create the first user with board auth setup']],
     [

@@ -85,11 +85,11 @@ test('several are deleted at once, also from a pipe, and missing ones are report
   expect(ran).toMatchObject({
     code: 1,
     stdout: ids.map(id => `${id}\tdeleted\n`).join(''),
-    stderr: expect.stringContaining('999999: there is no such monitor'),
+    stderr: expect.stringContaining('999999: monitor not found'),
   })
   expect(await cli.board(['monitors', 'delete', card.cardId, '999999', '--yes'])).toMatchObject({
     code: 3,
-    stderr: 'board: there is no such monitor: 999999\nsee: board monitors list\n',
+    stderr: 'board: monitor not found: 999999\nsee: board monitors list\n',
   })
 })
 
@@ -107,10 +107,10 @@ describe('invalid input is rejected with the reason', () => {
       'too often',
       ['true', '--every', '9', '--allow-unsandboxed'],
       2,
-      /intervalSecs must be a whole number from 10 to 86400/,
+      /intervalSecs must be an integer from 10 to 86400/,
     ],
     ['too seldom', ['true', '--every', '2d', '--allow-unsandboxed'], 2, /intervalSecs must be/],
-    ['no command', ['', '--every', '60', '--allow-unsandboxed'], 2, /command must be text/],
+    ['no command', ['', '--every', '60', '--allow-unsandboxed'], 2, /command must have 1 to 4096/],
     ['a folder elsewhere', ['true', '--every', '60', '--cwd', '/', '--allow-unsandboxed'], 2, /cwd must be inside/],
   ]
   test.each(cases)('%s', async (_, args, code, says) => {
@@ -126,7 +126,7 @@ describe('invalid input is rejected with the reason', () => {
     ).toMatchObject({ code: 5, stderr: expect.stringContaining('at most 8 monitors') })
     expect(await cli.board(['monitors', 'list', '999999'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('no such card'),
+      stderr: expect.stringContaining('card not found'),
     })
   })
 })

@@ -187,7 +187,7 @@ test('settings oidc shows, sets, tests and removes, and never accepts or shows t
   })
   expect(await admin.board(['settings', 'oidc', '--test'])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('must be exactly that'),
+    stderr: expect.stringContaining('must be equal to it'),
   })
   expect((await admin.board(['settings', 'oidc', '--delete'])).code).toBe(2)
   await admin.ok(['settings', 'oidc', '--delete', '--yes'])

@@ -171,7 +171,7 @@ describe('run', () => {
     expect((await status()).status).toBe('running')
     expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({
       code: 5,
-      stderr: 'board: the script is running already\nsee: board scripts status\n',
+      stderr: 'board: the script is already running\nsee: board scripts status\n',
     })
     await cli.ok(['scripts', 'cancel', 'long'])
   })
@@ -192,7 +192,7 @@ describe('run', () => {
     await until('its words', run => run.output === 'begun\n')
     await cli.ok(['scripts', 'delete', 'doomed', '--yes'])
     await eventually('the end', () => going.code !== undefined, 10_000)
-    expect(going).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no such script') })
+    expect(going).toMatchObject({ code: 3, stderr: expect.stringContaining('script not found') })
   })
 
   test('works with an API key that has the permission, and otherwise names the missing one', async () => {

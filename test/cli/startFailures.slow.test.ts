@@ -71,7 +71,7 @@ describe('a server that cannot start exits immediately with the reason', () => {
     writeFileSync(join(dataDir, 'board.lock'), 'No lock.\n')
     expect(await refusal(dataDir)).toEqual({
       code: 5,
-      problem: `board: ${dataDir}/board.lock is damaged. It holds no data: remove it, and start again`,
+      problem: `board: ${dataDir}/board.lock is damaged. The file contains no data. Delete it, and start again`,
     })
   })
 

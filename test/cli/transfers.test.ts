@@ -143,7 +143,7 @@ test('--path creates the folder of a new project if the folder above it exists, 
         '-y',
         ...dryRun,
       ]),
-    ).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no folder') })
+    ).toMatchObject({ code: 2, stderr: expect.stringContaining('does not exist') })
 })
 
 test('issues are imported from stdin into a new project here, and tasks from a file', async () => {
@@ -239,7 +239,7 @@ test('every error of a file is one line, and nothing is created', async () => {
 test('wrong usage is reported before any request', async () => {
   for (const [args, message] of [
     [['import', 'excel', 'x'], 'board: '],
-    [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: there is no such file\n'],
+    [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: the file does not exist\n'],
     [['import', 'board', '.'], 'board: . is not a file\n'],
     [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
     [

@@ -107,7 +107,7 @@ test("failed deliveries are listed with the receiver's response, and sent again 
       (await cli.json<unknown[]>(['webhooks', 'deliveries', id, '--status', 'succeeded', '--all'])).length === 4,
   )
   const unknown = await cli.board(['webhooks', 'redeliver', id, '999999'])
-  expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('there is no such delivery')])
+  expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('delivery not found')])
 })
 
 test('invalid input is reported before any request to the server', async () => {

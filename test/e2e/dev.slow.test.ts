@@ -42,8 +42,8 @@ function replaceIn(file: string, from: string, to: string): void {
 const read = async (path: string): Promise<string> => (await fetch(page + path)).text()
 
 test('a changed source restarts the server', async () => {
-  await eventually('the server', async () => (await read('/api/nothing')).includes('There is no such route.'))
-  replaceIn('src/contract/errors.ts', 'There is no such route.', 'This route does not exist at all.')
+  await eventually('the server', async () => (await read('/api/nothing')).includes('Route not found.'))
+  replaceIn('src/contract/errors.ts', 'Route not found.', 'This route does not exist at all.')
   await eventually('the changed server', async () =>
     (await read('/api/nothing')).includes('This route does not exist at all.'),
   )

@@ -24,7 +24,7 @@ const replace = (make: () => void) => {
 }
 
 test.each<[what: string, before: () => void, change: () => void, problem: string, code?: string]>([
-  ['another folder', () => {}, () => replace(() => mkdirSync(path)), 'is not the folder that was chosen'],
+  ['another folder', () => {}, () => replace(() => mkdirSync(path)), 'is not the folder that was selected'],
   ['a link to the folder', () => {}, () => replace(() => symlinkSync(join(root, 'was'), path)), 'is not the folder'],
   ['a new repository', () => {}, () => init(path), 'was not in a Git repository'],
   [
@@ -41,7 +41,7 @@ test.each<[what: string, before: () => void, change: () => void, problem: string
       renameSync(join(path, '.git'), join(path, 'was'))
       init(path)
     },
-    'is not the one that was chosen',
+    'is not the one that was selected',
   ],
 ])('%s is rejected until it is recorded', async (_, before, change, problem, code = 'CONFLICT') => {
   before()

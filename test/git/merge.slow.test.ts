@@ -178,7 +178,10 @@ test('a card that cannot be merged returns the reason', async () => {
   git(project.path, 'checkout', '-q', '--orphan', 'apart')
   git(project.path, 'commit', '-q', '-m', 'Apart')
   commit(worktree, 'work', 'work\n')
-  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('in common') })
+  await expect(card.merge()).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('no common commit'),
+  })
   rmSync(join(worktree, '.git'))
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
 })

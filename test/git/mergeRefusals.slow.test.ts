@@ -103,7 +103,7 @@ test('a merge is not reported if its branch is moved away at once', async () => 
   const merging = card.merge({ into: 'release' })
   await expect(merging).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: 'release was moved during the merge and does not contain it. Merge again.',
+    message: 'release changed during the merge and does not contain it. Merge again.',
   })
   watcher.close()
   expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, commit: tip('release') })
@@ -144,7 +144,7 @@ describe('a rejection names the obstacle', () => {
     prepare()
     const { message } = await refusal(into)
     for (const each of named()) expect(message).toContain(each)
-    expect(message).not.toContain('moved in the meantime')
+    expect(message).not.toContain('has new commits')
   })
 })
 

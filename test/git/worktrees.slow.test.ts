@@ -274,7 +274,7 @@ test('an attached worktree is used unchanged; its work counts from where it dive
     baseCommit: parting,
   })
   rmSync(own, { recursive: true })
-  await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
+  await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree no longer exists/))
 })
 
 test("creating a worktree runs no hook, no monitor and no filter of the repository; the account's own filters run", async () => {

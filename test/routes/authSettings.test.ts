@@ -164,7 +164,7 @@ describe('beyond loopback', () => {
     expect([...codeOf(reply), reply.body.error.message]).toEqual([
       409,
       'CONFLICT',
-      'Authentication stays on while the server can be reached from beyond this machine.',
+      'Authentication cannot be turned off while other machines can reach the server.',
     ])
     expect(codeOf(await me(board))).toEqual([401, 'UNAUTHENTICATED'])
   })

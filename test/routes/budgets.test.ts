@@ -69,7 +69,7 @@ test('usage before the creation of a budget counts from the start of its period,
 
 test('one budget per unit and period; a limit must suit its unit', async () => {
   const [first] = await list({ projectId })
-  const message = `Budget ${first!.id} has that unit and period already: $0.00 of $${first!.limit.toFixed(2)} this month. Change that one.`
+  const message = `Budget ${first!.id} already has this unit and period: $0.00 of $${first!.limit.toFixed(2)} this month. Change that budget.`
   expect(await create(budget())).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT', message } } })
   const refused = async (more: object, path: string) => {
     const { status, body } = await create(budget(more))

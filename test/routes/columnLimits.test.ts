@@ -75,7 +75,8 @@ describe('a limit', () => {
 describe('a full column', () => {
   const full = {
     code: 'COLUMN_FULL',
-    message: 'The column Done is full: its limit is 1, and it has 1. Take a card out of it, raise its limit, or force.',
+    message:
+      'The column Done is full: its limit is 1, and it has 1. Move a card out of it, raise its limit, or use force.',
   }
 
   test('rejects every route into it, without force', async () => {

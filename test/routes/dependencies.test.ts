@@ -130,7 +130,7 @@ describe('a card that waits for others', () => {
     await Promise.all(lines)
     await expect(add('one more', { blockedBy: [a.id] })).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
-      details: [{ path: 'blockedBy', message: `must not name card ${a.id}, for which 1000 cards wait already` }],
+      details: [{ path: 'blockedBy', message: `must not name card ${a.id}, which already blocks 1000 cards` }],
     })
     await move(a.id, columns.done)
     expect(await titles({ blocked: true })).toEqual([])

@@ -268,7 +268,7 @@ describe('the providers', () => {
     const refused = await start({ clientId: 'unknown' })
     expect([codeOf(refused), refused.body.error.details]).toEqual([
       [400, 'VALIDATION_FAILED'],
-      [{ path: 'clientId', message: 'is refused by custom (invalid_client)' }],
+      [{ path: 'clientId', message: 'is rejected by custom (invalid_client)' }],
     ])
     provider.on('/device', (_, response) =>
       json(response, 200, {

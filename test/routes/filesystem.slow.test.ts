@@ -314,7 +314,7 @@ describe('the roots', () => {
       expect(await answer(join(own, path)), path).toBe(refused)
     expect(JSON.parse((await get('read', nothing)).text).error).toEqual({
       code: 'PATH_OUTSIDE_ROOTS',
-      message: 'path must be below the folder of a project that you can see.',
+      message: 'path must be in the folder of a project that you can view.',
     })
   })
 

@@ -208,11 +208,11 @@ describe('a provider', () => {
     expect(await board.client.oidc.test()).toEqual({
       ok: false,
       issuer: null,
-      error: expect.stringContaining(`calls itself "${provider.issuer}"`),
+      error: expect.stringContaining(`reports the issuer "${provider.issuer}"`),
     })
     expect(codeOf(await begin())).toEqual([403, 'OIDC_REFUSED'])
     await sso.configure({ issuerUrl: `${provider.issuer}/` })
-    expect((await board.client.oidc.test()).error).toContain('must be exactly that')
+    expect((await board.client.oidc.test()).error).toContain('must be equal to it')
     await sso.configure()
   })
 
@@ -222,10 +222,10 @@ describe('a provider', () => {
     expect(await board.client.oidc.test()).toEqual({
       ok: false,
       issuer: null,
-      error: 'The identity provider could not be reached: ECONNREFUSED.',
+      error: 'The identity provider cannot be reached: ECONNREFUSED.',
     })
     const page = await new Browser().open(login())
-    expect({ status: page.status, said: page.body.includes('could not be reached') }).toEqual({
+    expect({ status: page.status, said: page.body.includes('cannot be reached') }).toEqual({
       status: 503,
       said: true,
     })
@@ -239,7 +239,7 @@ describe('a provider', () => {
     expect(await board.client.oidc.test()).toEqual({
       ok: false,
       issuer: null,
-      error: 'The identity provider could not be reached: ECONNREFUSED.',
+      error: 'The identity provider cannot be reached: ECONNREFUSED.',
     })
     await sso.configure()
   })
@@ -260,7 +260,7 @@ describe('a provider', () => {
     await sso.configure({ clientSecret: 'not-the-secret' })
     expect(await sso.refusalOf('ada')).toEqual([
       'OIDC_REFUSED',
-      expect.stringContaining("does not take this server's client id and secret"),
+      expect.stringContaining('rejects the client ID and secret of this server'),
     ])
     await sso.configure()
   })

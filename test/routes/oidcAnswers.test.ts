@@ -30,7 +30,7 @@ const atCallback = (change: (query: URLSearchParams) => void) => ({
 })
 /** The page that reports only an unknown sign-in. */
 const expectUnknown = (shown: Shown) =>
-  expect({ status: shown.status, said: shown.body.includes('This sign-in is not known here') }).toEqual({
+  expect({ status: shown.status, said: shown.body.includes('The sign-in was not found') }).toEqual({
     status: 400,
     said: true,
   })

@@ -73,7 +73,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     const board = await start()
     const refused = await askOne('other', board, setup)
     expect(outcome(refused)).toEqual([403, 'SETUP_CODE_REQUIRED'])
-    expect(refused.body.error.message).toContain('from the account that the server runs under')
+    expect(refused.body.error.message).toContain('with the account that runs the server')
     expect((await askOne('own', board, setup)).status).toBe(201)
   })
 

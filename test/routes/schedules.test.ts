@@ -101,12 +101,12 @@ describe('a schedule', () => {
   })
 
   test.each<[string, object, string]>([
-    ['an expression that never matches', { cron: '0 0 30 2 *' }, 'cron must be a time that comes: it never does'],
+    ['an expression that never matches', { cron: '0 0 30 2 *' }, 'cron must match a future time, but never does'],
     ['six fields', { cron: '* * * * * *' }, 'cron must have five fields'],
     ['no expression', { cron: 'at nine o clock sharp' }, 'cron is not a cron expression'],
     ['an invalid minute', { cron: '60 * * * *' }, 'invalid value for minute: 60'],
-    ['no time', { cron: undefined }, 'cron is required, or everySecs, and not both'],
-    ['two times', { cron: '0 9 * * *', everySecs: 60 }, 'cron is required, or everySecs, and not both'],
+    ['no time', { cron: undefined }, 'cron or everySecs is required, but not both'],
+    ['two times', { cron: '0 9 * * *', everySecs: 60 }, 'cron or everySecs is required, but not both'],
     ['too short an interval', { cron: undefined, everySecs: 59 }, 'everySecs must be at least 60'],
     ['an unknown zone', { timeZone: 'Europe/Atlantis' }, 'timeZone must be a time zone such as Europe/Berlin'],
     ['an offset', { timeZone: '+01:00' }, 'timeZone must be a time zone such as Europe/Berlin'],
@@ -266,7 +266,7 @@ describe('a run', () => {
     await board.client.columns.delete({ projectId, columnId: column.id })
     await goTo(start + 30 * minuteMs)
     expect(await read(id)).toMatchObject({ enabled: false, nextRunAt: null, lastCardId: null })
-    expect((await read(id)).disabledReason).toContain('There is no such column.')
+    expect((await read(id)).disabledReason).toContain('Column not found.')
     await change(id, { enabled: true, template: { columnId: null } })
     expect(await read(id)).toMatchObject({ enabled: true, disabledReason: null })
     await goTo(start + dayMs + 30 * minuteMs)

@@ -74,7 +74,7 @@ describe("a project's scripts", () => {
       of,
       Array.from({ length: 100 }, (_, at) => `s${at}`),
     )
-    expect(await failure(fill(of, ['one more']))).toBe('CONFLICT: A project has at most 100 scripts.')
+    expect(await failure(fill(of, ['one more']))).toBe('CONFLICT: A project can have at most 100 scripts.')
   })
 
   test.each([
@@ -185,7 +185,7 @@ describe('a run', () => {
     const script = await newScript(board.client, projectId, 'sleep 60 # $TAG')
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => failure(script.run())))
     expect(outcomes.filter(outcome => outcome === 'nothing')).toHaveLength(1)
-    expect(new Set(outcomes)).toEqual(new Set(['nothing', 'SCRIPT_ALREADY_RUNNING: The script is running already.']))
+    expect(new Set(outcomes)).toEqual(new Set(['nothing', 'SCRIPT_ALREADY_RUNNING: The script is already running.']))
     await script.until('its process', () => script.processes().length > 0)
     await board.client.scripts.cancel(script.place)
     await script.ended()

@@ -152,7 +152,7 @@ test("another account's project looks missing", async () => {
   for (const path of [`/api/projects/${projectId}/panel-states`, '/api/projects/99999/panel-states']) {
     expect(await put(path, {}, tokens.foreign)).toMatchObject({ status: 404, code: 'PROJECT_NOT_FOUND' })
     expect((await board.request('GET', path, { token: tokens.foreign })).body).toEqual({
-      error: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.' },
+      error: { code: 'PROJECT_NOT_FOUND', message: 'Project not found.' },
     })
   }
 })

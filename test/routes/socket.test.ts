@@ -209,7 +209,7 @@ test('after a project is deleted its subscribers get its deletion, and then an e
   expect((await live.message('project.deleted')).data).toEqual({ id: projectId })
   expect((await live.message('error')).data).toEqual({
     code: 'PROJECT_NOT_FOUND',
-    message: 'There is no such project.',
+    message: 'Project not found.',
     projectId,
   })
 })

@@ -103,7 +103,7 @@ test('a foreign project looks missing', async () => {
   const [foreign, missing] = live.messages
   expect(foreign).toEqual({
     type: 'error',
-    data: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.', projectId: id },
+    data: { code: 'PROJECT_NOT_FOUND', message: 'Project not found.', projectId: id },
   })
   expect(JSON.stringify(foreign).replaceAll(`"${id}"`, '"999999"')).toBe(JSON.stringify(missing))
   await board.client.cards.create({ projectId: id, title: 'secret' })

@@ -319,7 +319,7 @@ it('a card that a key left deferred states the reason, and a user starts it', as
     .cards.move({ projectId, cardId, columnId: activeColumnId })
   expect(moved).toMatchObject({ deferred: true, status: 'idle', lastAgentAction: { type: 'not_started' } })
   expect(moved.lastAgentAction!.detail).toBe(
-    'The API key lacks the permission agents.run, which starting an agent needs.',
+    'The API key lacks the permission agents.run, which starting an agent requires.',
   )
   await board.client.cards.activate({ projectId, cardId })
   expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ deferred: false, status: 'queued' })

@@ -179,7 +179,7 @@ describe('an export of a project', () => {
     expect(report).toMatchObject({
       attachments: 1,
       warnings: [
-        `The attachment "lost.txt" has no content in the file${onLibsqlServer ? ': it was on the machine one, which could not be reached or had it no more' : ''}; it is left out.`,
+        `The attachment "lost.txt" has no content in the file${onLibsqlServer ? ': it was on the machine one, which could not be reached or no longer had it' : ''}. It was omitted.`,
       ],
     })
     expect((await exported(board, report.projectIds[0])).attachments.map(({ filename }: Doc) => filename)).toEqual([
@@ -402,7 +402,7 @@ describe('an import', () => {
     )
     expect([reply.status, reply.body.error.message]).toEqual([
       400,
-      'The project "Elsewhere" needs a folder: give path.',
+      'The project "Elsewhere" requires a folder. Specify path.',
     ])
   })
 

@@ -166,7 +166,7 @@ test('a disabled webhook sends nothing, not even on request', async () => {
   expect([answer.status, answer.body.error.code, answer.body.error.message]).toEqual([
     409,
     'CONFLICT',
-    'The webhook is disabled; enable it first.',
+    'The webhook is disabled. Enable it first.',
   ])
   expect((await board.request('GET', path(`/${id}/deliveries`))).body.data.items).toEqual([])
 })

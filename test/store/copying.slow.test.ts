@@ -166,7 +166,7 @@ test('of two concurrent copies the later one continues', async () => {
       }),
     ).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('another copy into the target has started'),
+      message: expect.stringContaining('another copy to the target has started'),
     })
     expect(
       await to.get(

@@ -324,7 +324,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       const stoppedAt = performance.now()
       await expect(db.get('SELECT 1 AS one')).rejects.toMatchObject({
         code: 'DATABASE_BUSY',
-        message: 'The database server does not answer; try again.',
+        message: 'The database server does not respond. Try again.',
       })
       expect(performance.now() - stoppedAt).toBeGreaterThan(1300)
       server.process().kill('SIGCONT')

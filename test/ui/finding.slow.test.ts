@@ -35,7 +35,7 @@ describe('finding', () => {
     terminal.press(':', 'backl', 'enter')
     await terminal.shows('▌ Card 1.')
     terminal.press(':', '999999', 'enter')
-    await terminal.shows('There is no such card: 999999')
+    await terminal.shows('Card not found: 999999')
     terminal.press(':', 'bakclog', 'enter')
     await terminal.shows('Did you mean Backlog?')
   })

@@ -169,7 +169,7 @@ describe('where it cannot run', () => {
     const { token } = await client.auth.login({ email: user.email, password: generatedPassword })
     terminal = await world.open({ env: { BOARD_TOKEN: token } })
     terminal.press('L')
-    await terminal.shows('This needs the project role member.')
+    await terminal.shows('This requires the project role member.')
     await terminal.shows(/│▌ One/)
     expect(await world.titles(world.columns.backlog)).toContain('One')
   })

@@ -97,7 +97,7 @@ test("with another key than the one that sealed its secret, a webhook's messages
     const { items } = await board.client.webhooks.deliveries({ projectId, webhookId })
     return items[0]?.error ? items : undefined
   })
-  expect([failed!.status, failed!.error]).toEqual(['pending', expect.stringContaining('sealed with another key')])
+  expect([failed!.status, failed!.error]).toEqual(['pending', expect.stringContaining('encrypted with another key')])
   await board.client.webhooks.rotate({ projectId, webhookId })
   await board.client.webhooks.redeliver({ projectId, webhookId, deliveryId: failed!.id })
   await eventually('the message', () => receiver.received.length === 1)

@@ -48,7 +48,7 @@ async function sendToProvider(
   const loopback = page ? `${serverUrl(app, call)}/` : given.loopback
   if ((loopback === undefined) !== (challenge === undefined))
     throw invalid(loopback === undefined ? 'loopback' : 'challenge', 'is required with the other one')
-  if (page && given.loopback !== undefined) throw invalid('loopback', 'cannot be given with page')
+  if (page && given.loopback !== undefined) throw invalid('loopback', 'must not be combined with page')
   if (loopback !== undefined) refuseForeignLink(call.request)
   const callback = redirectUri(app, call)
   if (call.request.headers.host !== new URL(callback).host && !moved) {
@@ -104,7 +104,7 @@ function refuseForeignLink({ headers }: IncomingMessage): void {
   if (site === 'cross-site' || site === 'same-site')
     throw new Problem(
       'FORBIDDEN',
-      "A link on another site led here. Copy the address into the browser's address bar instead, if it is yours.",
+      "A link on another site opened this page. If you trust the address, copy it to the browser's address bar.",
     )
 }
 

@@ -103,7 +103,7 @@ async function list(app: App, input: ListInput): Promise<string> {
     return input.offset === undefined && input.sort === undefined
       ? listItemsJson(app.reads, input)
       : listColumnJson(app, { ...input, sort: undefined }, input.offset ?? 0)
-  if (input.cursor !== undefined) throw invalid('cursor', 'is valid only with the order by ID: use offset')
+  if (input.cursor !== undefined) throw invalid('cursor', 'requires the order by ID. Use offset')
   return listSortedJson(app.reads, input)
 }
 

@@ -86,7 +86,7 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   try {
     return await work()
   } catch (error) {
-    throw signal.aborted ? new Problem('CONFLICT', 'The client went away.', { cause: error }) : error
+    throw signal.aborted ? new Problem('CONFLICT', 'The client closed the connection.', { cause: error }) : error
   }
 }
 

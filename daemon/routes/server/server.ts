@@ -46,7 +46,7 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
     documentation: async ({ q }) => (await manual()).index(q),
     documentationPage: async ({ filename }) => (await manual()).page(filename),
     socket: async () => {
-      throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.')
+      throw new Problem('NOT_FOUND', 'This path supports only WebSocket upgrades.')
     },
   }
 }

@@ -19,7 +19,7 @@ export function PausedByBudget({ projectId, cardId }: { projectId: string; cardI
   return (
     <div className="notice waits budget-notice" role="status">
       <p>
-        The agent is paused because a budget is used up. The agent continues automatically when the budget allows it.
+        The agent is paused because a budget is exhausted. The agent continues automatically when the budget allows it.
       </p>
       {used.map(budget => (
         <div key={budget.id} className="budget-used">

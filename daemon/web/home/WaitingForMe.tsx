@@ -141,7 +141,7 @@ function PausedItem({ project, paused: { cardId, title, startedAt } }: { project
   return (
     <Item project={project} cardId={cardId} title={title} status="waiting" reason="budget" at={startedAt}>
       <p>
-        The agent is paused because a budget is used up.{' '}
+        The agent is paused because a budget is exhausted.{' '}
         <a href={hrefOf({ name: 'project', projectId: project.id, section: 'budgets' })}>Show budgets</a>
       </p>
     </Item>

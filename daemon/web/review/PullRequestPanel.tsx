@@ -166,8 +166,8 @@ function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolea
       title: `Resume #${number}?`,
       text: [
         'The agent receives the open feedback again: failed checks and requested changes.',
-        `The agent works with your permissions and uses tokens. It can be sent back up to ${timesOf(maxRounds)}.`,
-        rounds > 0 && `So far, it was sent back ${timesOf(rounds)}.`,
+        `The agent works with your permissions and uses tokens. It can work on the feedback up to ${timesOf(maxRounds)}.`,
+        rounds > 0 && `So far, it has done so ${timesOf(rounds)}.`,
       ]
         .filter(Boolean)
         .join(' '),

@@ -25,6 +25,6 @@ export function conflictMessage(
     ...(titles.length > 0
       ? ['The commits that changed them there, newest first:', titles.map(title => `> ${title}`).join('\n')]
       : []),
-    `Run \`git ${strategy} ${baseCommit}\`${repository && ` in your worktree of ${repository}`}. Resolve each conflict so that what both sides wanted holds, run the tests, and commit.`,
+    `Run \`git ${strategy} ${baseCommit}\`${repository && ` in your worktree of ${repository}`}. Resolve each conflict so that the changes of both sides are kept, run the tests, and commit.`,
   ].join('\n\n')
 }

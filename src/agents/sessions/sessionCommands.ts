@@ -24,7 +24,7 @@ import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
 const summaryRequest =
-  'Summarize in at most five sentences, for a reader who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
+  'Summarize your work in at most five sentences, for a reader who did not follow it: what you have done, what is left, and what to review. Answer with only the summary, and do not use tools.'
 
 /**
  * Sends a message to a card's agent. During a turn, the message waits for the turn's end. An ended session is reopened if the
@@ -39,7 +39,7 @@ export async function send(
   { content, attachmentIds }: MessageInput,
 ): Promise<MessageView> {
   const card = await findForWork(tx, ref)
-  if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
+  if (card.kind === 'terminal') throw new Problem('CONFLICT', 'Terminal cards do not accept messages.')
   const given = await findGiven(tx, attachmentIds, { projectId: card.projectId, cardId: card.id })
   const open = await findOpen(tx, card.id)
   if (open && !isAsking(open)) await requireBudget(tx, open, hasBegun(open))
@@ -149,7 +149,7 @@ async function findRun(db: Database, supervisor: Supervisor, ref: cards.CardRef)
 
 async function findForWork(tx: Transaction, ref: cards.CardRef): Promise<CardRow> {
   const card = await cards.find(tx, ref)
-  return card.archivedAt === null ? card : refuse('CONFLICT', 'The card is archived; bring it back first.')
+  return card.archivedAt === null ? card : refuse('CONFLICT', 'The card is archived. Unarchive it first.')
 }
 
 async function requireNoneOpen(tx: Transaction, card: CardRow): Promise<void> {

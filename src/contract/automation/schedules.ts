@@ -128,7 +128,7 @@ const CreateSchedule = v.pipe(
   v.forward(
     v.check(
       ({ cron, everySecs }) => (cron === undefined) !== (everySecs === undefined),
-      'is required, or everySecs, and not both',
+      'or everySecs is required, but not both',
     ),
     ['cron'],
   ),

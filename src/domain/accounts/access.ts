@@ -47,7 +47,7 @@ export async function requireRole(
 ): Promise<ProjectRole> {
   const role = await projectRole(db, caller, projectId)
   if (!role) throw notFound()
-  if (!suffices(role, needed)) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
+  if (!suffices(role, needed)) throw new Problem('FORBIDDEN', `This requires the project role ${needed}.`)
   return role
 }
 

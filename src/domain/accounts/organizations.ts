@@ -48,7 +48,7 @@ export async function administered(db: Reader, caller: Caller, id?: number): Pro
     return only
   }
   const role = await organizationRole(db, caller, id)
-  if (role === 'member') throw new Problem('FORBIDDEN', 'This needs the organization role admin.')
+  if (role === 'member') throw new Problem('FORBIDDEN', 'This requires the organization role admin.')
   if (!role) throw new Problem('ORGANIZATION_NOT_FOUND')
   return find(db, caller, id)
 }
@@ -90,8 +90,8 @@ export async function addMember(
 ): Promise<OrganizationMemberRow> {
   await find(tx, caller, id)
   const user = await findUserByEmail(tx, email)
-  if (!user) throw new Problem('USER_NOT_FOUND', `There is no user with the address ${email}.`)
-  if (await readOrganizationMember(tx, id, user.id)) throw new Problem('CONFLICT', `${user.email} is a member already.`)
+  if (!user) throw new Problem('USER_NOT_FOUND', `No user has the address ${email}.`)
+  if (await readOrganizationMember(tx, id, user.id)) throw new Problem('CONFLICT', `${user.email} is already a member.`)
   if (user.selfRegistered === 1) throw new Problem('ADDRESS_UNVERIFIED')
   await setOrganizationRole(tx, id, user.id, role)
   return findMember(tx, { id, userId: user.id })

@@ -209,7 +209,7 @@ async function requireOnlyOne(tx: Transaction, budget: store.BudgetKind, id?: nu
   const now = await measure(tx, first, tx.now)
   throw new Problem(
     'CONFLICT',
-    `Budget ${first.id} has that unit and period already: ${describeSpent(now)}. Change that one.`,
+    `Budget ${first.id} already has this unit and period: ${describeSpent(now)}. Change that budget.`,
   )
 }
 

@@ -192,7 +192,7 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
     ...noSlot,
     ...(by !== 'board' && by.userId !== noAccount && { starterId: by.userId }),
   } as const
-  if (!(await changeStatus(tx, session, queued))) throw new Problem('CONFLICT', 'The session is over.')
+  if (!(await changeStatus(tx, session, queued))) throw new Problem('CONFLICT', 'The session has ended.')
   agents.reconcile(tx)
   recordRunStart(tx, session)
   return announce(tx, session.id, begun, { type: 'queued', detail: session.agent })

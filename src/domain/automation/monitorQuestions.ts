@@ -19,7 +19,8 @@ import { requireMayStart } from '../cards/startPermission.ts'
 export async function permissionFor(db: Reader, caller: Caller, projectId: number): Promise<MonitorPermission> {
   const { sessionId = null, userId = null } = caller.agent ?? {}
   if (sessionId === null) {
-    if (userId === null) throw new Problem('FORBIDDEN', 'Only agents and people who can run scripts create monitors.')
+    if (userId === null)
+      throw new Problem('FORBIDDEN', 'Only agents and people who can run scripts can create monitors.')
     return 'allowed'
   }
   const [session, project] = [await readSession(db, sessionId), await readProject(db, projectId)]

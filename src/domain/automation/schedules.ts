@@ -73,7 +73,7 @@ async function find(db: Reader, { projectId, scheduleId }: ScheduleRef): Promise
 /** The next runs of a schedule that would be created now. @throws Problem VALIDATION_FAILED */
 export function preview(given: GivenTiming, now: string): { timeZone: string; nextRuns: string[] } {
   if ((given.cron === undefined) === (given.everySecs === undefined))
-    throw invalid('cron', 'is required, or everySecs, and not both')
+    throw invalid('cron', 'or everySecs is required, but not both')
   const timing = newTiming(given, now)
   return { timeZone: timing.timeZone, nextRuns: nextTimes(timing, now, scheduleLimits.nextRuns) }
 }
@@ -91,7 +91,7 @@ export async function create(
   { name, overlap, catchUp, enabled, template, ...given }: NewSchedule,
 ): Promise<ScheduleRow> {
   if ((await countSchedules(tx, projectId)) >= scheduleLimits.maxPerProject)
-    throw new Problem('CONFLICT', `A project has at most ${scheduleLimits.maxPerProject} schedules.`)
+    throw new Problem('CONFLICT', `A project can have at most ${scheduleLimits.maxPerProject} schedules.`)
   const timing = newTiming(given, tx.now)
   const scheduleId = await insertSchedule(tx, {
     projectId,
@@ -218,7 +218,10 @@ export const disable = (tx: Transaction, schedule: ScheduleRow, disabledReason: 
 /** @throws Problem INSUFFICIENT_PERMISSIONS for a key that cannot create cards */
 function requireMayCreate({ key }: Caller): void {
   if (key && !key.permissions.includes('cards.create'))
-    throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.create, which a run needs.')
+    throw new Problem(
+      'INSUFFICIENT_PERMISSIONS',
+      'The API key lacks the permission cards.create, which a run requires.',
+    )
 }
 
 async function announce(

@@ -50,7 +50,7 @@ export async function create(
   { name, command }: Pick<ScriptRow, 'name' | 'command'>,
 ): Promise<ScriptRow> {
   if ((await listScripts(tx, projectId)).length >= maxScripts)
-    throw new Problem('CONFLICT', `A project has at most ${maxScripts} scripts.`)
+    throw new Problem('CONFLICT', `A project can have at most ${maxScripts} scripts.`)
   return find(tx, { projectId, scriptId: await insertScript(tx, { projectId, name, command }) })
 }
 

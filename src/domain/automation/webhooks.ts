@@ -41,7 +41,7 @@ export async function find(db: Reader, { projectId, webhookId }: WebhookRef): Pr
 /** @throws Problem WEBHOOK_NOT_FOUND, CONFLICT when it is disabled */
 export async function findEnabled(db: Reader, ref: WebhookRef): Promise<WebhookRow> {
   const webhook = await find(db, ref)
-  if (!webhook.enabled) throw new Problem('CONFLICT', 'The webhook is disabled; enable it first.')
+  if (!webhook.enabled) throw new Problem('CONFLICT', 'The webhook is disabled. Enable it first.')
   return webhook
 }
 
@@ -68,7 +68,7 @@ export async function create(
 ): Promise<WebhookRow> {
   requireEventAccess(caller, events)
   if ((await countWebhooks(tx, projectId)) >= maxWebhooks)
-    throw new Problem('CONFLICT', `A project has at most ${maxWebhooks} webhooks.`)
+    throw new Problem('CONFLICT', `A project can have at most ${maxWebhooks} webhooks.`)
   const webhookId = await insertWebhook(tx, {
     projectId,
     url,

@@ -24,7 +24,7 @@ export async function requireRoom(db: Reader, column: Limited): Promise<void> {
   const { name, wipLimit } = column
   throw new Problem(
     'COLUMN_FULL',
-    `The column ${name} is full: its limit is ${wipLimit}, and it has ${count}. Take a card out of it, raise its limit, or force.`,
+    `The column ${name} is full: its limit is ${wipLimit}, and it has ${count}. Move a card out of it, raise its limit, or use force.`,
   )
 }
 

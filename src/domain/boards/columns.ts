@@ -209,7 +209,7 @@ async function otherColumn(tx: Transaction, column: CountedColumn): Promise<Coun
   if (!other)
     throw new Problem(
       'COLUMN_NOT_EMPTY',
-      'The column has archived or deleted cards, and the project has no other column for them.',
+      'The column has archived or deleted cards, and the project has no other column for them. Create another column first.',
     )
   return other
 }

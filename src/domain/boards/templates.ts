@@ -83,5 +83,5 @@ const requireSoundLimits = (columns: readonly TemplateColumn[]): void => {
 }
 
 function requireSharer(caller: Caller, shared: boolean): void {
-  if (shared && !isAdmin(caller)) refuse('FORBIDDEN', 'Only administrators of the server share templates.')
+  if (shared && !isAdmin(caller)) refuse('FORBIDDEN', 'Only server admins can share templates.')
 }

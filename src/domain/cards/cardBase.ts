@@ -19,7 +19,7 @@ export async function changedBase(db: Reader, card: BasedCard, change: CardBase)
   if (base === undefined && baseCardId === undefined) return {}
   if (base && baseCardId) throw invalid('baseCardId', 'must not be combined with base')
   if (card.worktreeManaged === 1 && card.gitBranch)
-    throw new Problem('CONFLICT', `The card has its branch already, ${card.gitBranch}: what it starts at stays.`)
+    throw new Problem('CONFLICT', `The card already has the branch ${card.gitBranch}, so its base cannot change.`)
   if (baseCardId) await requireCards(db, card, [baseCardId])
   if (baseCardId && baseCardId === card.id) throw invalid('baseCardId', 'must be another card')
   return {

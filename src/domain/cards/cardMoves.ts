@@ -64,7 +64,7 @@ async function moveCard(
   const column = await columnOfProject(tx, ref, to.columnId)
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
   if (to.mustStart && !entersActive)
-    refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
+    refuse('CONFLICT', 'The move does not start an agent, because the target is not another active column.')
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   if (!to.force && isOrdered(card) && (card.leafId === null || column.id !== card.columnId))
     await requireRoom(tx, column)
@@ -299,6 +299,6 @@ async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reas
 
 const firstOpenColumn = async (tx: Transaction, boardId: number): Promise<ColumnRow> =>
   (await listColumns(tx, boardId)).find(({ columnType }) => columnType !== 'archive') ??
-  refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
+  refuse('COLUMN_NOT_FOUND', 'The board has only archive columns.')
 
 const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }

@@ -56,7 +56,7 @@ async function accountsOf(
 
 /** @throws Problem VALIDATION_FAILED for a caller without an account */
 export function watch(tx: Transaction, card: CardRow, caller: Caller | undefined, watching: boolean): void {
-  if (caller === undefined || caller.userId === noAccount) throw invalid('watching', 'is for accounts')
+  if (caller === undefined || caller.userId === noAccount) throw invalid('watching', 'requires an account')
   setWatching(tx, card.id, caller.userId, watching)
 }
 

@@ -31,7 +31,10 @@ export async function portsOf(db: Database, dataDir: string, cardId: number, cou
     })
     if (isKept) return portsFrom(first, count)
   }
-  throw new Problem('CONFLICT', `No ports are free: all from ${lowest} to ${highest} are taken. Archive cards.`)
+  throw new Problem(
+    'CONFLICT',
+    `No free ports: all ports from ${lowest} to ${highest} are in use. Archive cards to free some.`,
+  )
 }
 
 function firstPortsFor(dataDir: string): number[] {

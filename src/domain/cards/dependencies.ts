@@ -38,7 +38,7 @@ async function requireBlockers(db: Reader, card: Card, blockedBy: readonly numbe
   const added = blockedBy.filter(id => !present.some(({ blockerId }) => blockerId === id))
   for (const { id, dependents } of await requireCards(db, card, added))
     if (dependents >= maxDependents)
-      throw invalid('blockedBy', `must not name card ${id}, for which ${maxDependents} cards wait already`)
+      throw invalid('blockedBy', `must not name card ${id}, which already blocks ${maxDependents} cards`)
   const path = await findPath(added, card.id, async ids =>
     (await dependencies.listBlockers(db, ids)).map(({ cardId, blockerId }) => [cardId, blockerId]),
   )
@@ -53,14 +53,14 @@ async function requireParent(db: Reader, card: Card, parentId: number): Promise<
   if (path) throw cycle('parentId', 'is a part of', [card.id!, ...path])
   const isPart = card.id !== undefined && (await dependencies.readParent(db, card.id)) === parentId
   if (parent!.childrenTotal >= maxChildren && !isPart)
-    throw invalid('parentId', `must not be card ${parentId}, which has ${maxChildren} parts already`)
+    throw invalid('parentId', `must not be card ${parentId}, which already has ${maxChildren} parts`)
 }
 
 /** @throws Problem CARD_NOT_FOUND for an id that names no card of the project */
 export async function requireCards(db: Reader, { projectId }: Card, ids: readonly number[]) {
   const found = await dependencies.listCardsOfProject(db, projectId, ids)
   const missing = ids.find(id => !found.some(each => each.id === id))
-  if (missing !== undefined) throw new Problem('CARD_NOT_FOUND', `There is no card ${missing} in this project.`)
+  if (missing !== undefined) throw new Problem('CARD_NOT_FOUND', `Card ${missing} is not in this project.`)
   return found
 }
 
@@ -89,7 +89,7 @@ async function findPath(
 
 const cycle = (path: string, relation: string, cards: readonly number[]) => {
   const way = cards.join(` ${relation} `)
-  return new Problem('DEPENDENCY_CYCLE', `The cards would go in a circle: ${way}.`, {
+  return new Problem('DEPENDENCY_CYCLE', `The cards would block each other: ${way}.`, {
     details: [{ path, message: `must not lead back to the card: ${way}` }],
   })
 }
@@ -104,7 +104,10 @@ export async function findBlockade(
     return card.startHeld === 1 && card.startAt! > now
       ? new Problem('CARD_BLOCKED', `The card starts at ${shownTime(card.startAt!)}.`)
       : undefined
-  return new Problem('CARD_BLOCKED', `The card waits for ${named(await dependencies.listOpenBlockers(db, card.id))}.`)
+  return new Problem(
+    'CARD_BLOCKED',
+    `The card is blocked by ${named(await dependencies.listOpenBlockers(db, card.id))}.`,
+  )
 }
 
 const maxNamed = 10
@@ -116,7 +119,7 @@ const named = (ids: readonly number[]): string =>
 export async function requireBlocksNone(db: Reader, { id, doneAt }: Pick<CardRow, 'id' | 'doneAt'>): Promise<void> {
   const waiting = doneAt === null ? await dependencies.listDependents(db, [id]) : []
   if (waiting.length > 0)
-    throw new Problem('CARD_BLOCKS_OTHERS', `The card blocks ${named(waiting)}, which would go on waiting for it.`)
+    throw new Problem('CARD_BLOCKS_OTHERS', `The card blocks ${named(waiting)}, which would stay blocked.`)
 }
 
 /** @throws Problem CARD_BLOCKED */

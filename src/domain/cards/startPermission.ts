@@ -34,10 +34,10 @@ export function mayStart(starter: Starter | undefined, kind: CardKind): boolean 
 export function refusal(starter: Starter | undefined, kind: CardKind): Problem | undefined {
   if (mayStart(starter, kind)) return undefined
   if (starter === undefined || starter === 'board' || !starter.key)
-    return new Problem('FORBIDDEN', 'Only people and API keys start agents.')
+    return new Problem('FORBIDDEN', 'Only people and API keys can start agents.')
   return new Problem(
     'INSUFFICIENT_PERMISSIONS',
-    `The API key lacks the permission ${permissionFor(kind)}, which ${kind === 'terminal' ? 'running a command' : 'starting an agent'} needs.`,
+    `The API key lacks the permission ${permissionFor(kind)}, which ${kind === 'terminal' ? 'running a command' : 'starting an agent'} requires.`,
   )
 }
 
@@ -85,15 +85,14 @@ export async function requireMayCheckAgents(
 ): Promise<void> {
   requireMayStart(caller, 'kanban')
   if (credentialId !== null && caller.key && caller.key.scope !== 'server')
-    throw new Problem('FORBIDDEN', 'Only an API key for the whole server checks an agent with a credential.')
+    throw new Problem('FORBIDDEN', 'Checking an agent with a credential requires an API key of server scope.')
   if (isAdmin(caller) && !caller.key) return
   const projects = await listProjects(db, caller.userId, isAdmin(caller))
   const worksInProject = projects.some(({ id, organizationId, ...grant }) => {
     const role = isInScope(caller, id, organizationId) ? roleBy(caller, grant) : undefined
     return role !== undefined && suffices(role, 'member')
   })
-  if (!worksInProject)
-    throw new Problem('FORBIDDEN', 'Only people who work in a project, and admins of the server, check agents.')
+  if (!worksInProject) throw new Problem('FORBIDDEN', 'Only project members and server admins can check agents.')
 }
 
 /**

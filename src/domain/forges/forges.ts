@@ -19,7 +19,7 @@ export async function changedForge(
   if (credentialId && credentialId !== project.forgeCredentialId) await findOwnCredential(tx, caller, credentialId)
   const { credentialId: _, ...settings } = { ...forgeOf(project), ...change }
   if (settings.kind === 'command' && settings.command === null)
-    throw invalid('forge.command', 'must be given where the kind is command')
+    throw invalid('forge.command', 'is required for the kind command')
   const forgeCredentialId = credentialId === undefined ? project.forgeCredentialId : credentialId
   const before = forgeOf(project)
   const isOther = (['kind', 'remote', 'command'] as const).some(name => settings[name] !== before[name])

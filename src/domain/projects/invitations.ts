@@ -32,7 +32,7 @@ export async function invite(
 ): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (present && present.expiresAt > tx.now)
-    throw new Problem('CONFLICT', `${present.email} is invited already. Its link can be renewed.`)
+    throw new Problem('CONFLICT', `${present.email} is already invited. To get a new link, renew the invitation.`)
   return put(tx, projectId, { email: present?.email ?? email, role })
 }
 
@@ -58,7 +58,7 @@ export async function accept(tx: Transaction, userId: number, token: string): Pr
   const project = (await readProject(tx, projectId))!
   if (project.ownerId === userId) throw new Problem('CONFLICT', `You own the project "${project.name}".`)
   if (await readMember(tx, projectId, userId))
-    throw new Problem('CONFLICT', `You are a member of the project "${project.name}" already.`)
+    throw new Problem('CONFLICT', `You are already a member of the project "${project.name}".`)
   await setMember(tx, projectId, userId, role)
   await acceptProject(tx, userId, projectId)
   await deleteInvitation(tx, projectId, email)
@@ -75,7 +75,7 @@ export async function requireOpen(
   if (!invitation)
     throw new Problem(
       'INVITATION_NOT_FOUND',
-      'This invitation is not known here: it was accepted, withdrawn or renewed. Ask for a new link.',
+      'The invitation was not found. It was accepted, withdrawn or renewed. Ask for a new link.',
     )
   if (invitation.expiresAt <= now.toISOString()) throw new Problem('INVITATION_EXPIRED')
   return invitation

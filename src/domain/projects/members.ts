@@ -33,7 +33,7 @@ export async function add(
   const user = await findUserByEmail(tx, email)
   if (user?.id === ownerId) throw new Problem('CONFLICT', `${user.email} owns the project.`)
   if (user && (await readMember(tx, projectId, user.id)))
-    throw new Problem('CONFLICT', `${user.email} is a member already.`)
+    throw new Problem('CONFLICT', `${user.email} is already a member.`)
   if (!user || user.selfRegistered === 1) return invite(tx, projectId, { email: user?.email ?? email, role })
   await setMember(tx, projectId, user.id, role)
   return find(tx, { projectId, userId: user.id })

@@ -260,7 +260,7 @@ export async function requireFolder(config: ServerConfig, caller: Caller, path: 
   if (!isAdmin(caller) && !isLocalOnly(config) && !(await isBelowRoots(config.projectRoots, folder)))
     throw new Problem('PATH_OUTSIDE_ROOTS')
   const found = await stat(folder).catch(() => undefined)
-  if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND', `There is no folder ${path}.`)
+  if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND', `The folder ${path} does not exist.`)
   await requireBoardApart(config, folder)
   return folder
 }

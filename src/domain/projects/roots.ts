@@ -90,7 +90,7 @@ function enter(roots: readonly Root[], path: string): { real: string; names: str
     for (const start of [root.real, root.path])
       if (isWithin(start, path)) return { real: root.real, names: relative(start, path).split(sep).filter(Boolean) }
   }
-  throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be below the folder of a project that you can see.')
+  throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be in the folder of a project that you can view.')
 }
 
 const statsOf = (path: string): Promise<Stats> =>

@@ -107,7 +107,7 @@ export async function update(
   if (known) await fetchLargeFiles(checkout.repository, known.commit, reach)
   const base: Base = known ?? (await findCardBase({ worktrees, db, checkout, reach, repository: name }, based))
   const onto = base.commit
-  if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")
+  if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commits.")
   const landed = place && (await worktrees.run('findLanded', { worktree: place, branch, base: onto }))
   if (landed) {
     const where = { base: known?.name ?? nameOfBase(based, checkout), repository: name }
@@ -158,8 +158,9 @@ const nameOfBase = ({ base, baseCardId }: CardRow, { branch }: IdleWork['checkou
 /** A user's own worktree might be on another branch now. */
 function branchOf(card: CardRow, place: Repository | undefined): string {
   const branch = place ? place.branch : card.gitBranch
-  if (branch === undefined || branch === null) throw new Problem('CONFLICT', "The card's worktree is on no branch.")
+  if (branch === undefined || branch === null)
+    throw new Problem('CONFLICT', "The card's worktree has a detached HEAD. Check out a branch first.")
   return branch
 }
 
-const gone = (branch: string) => new Problem('CONFLICT', `The branch ${branch} is not there any more.`)
+const gone = (branch: string) => new Problem('CONFLICT', `The branch ${branch} no longer exists.`)

@@ -79,7 +79,7 @@ export interface IdleWork {
 export async function requireIdleWork(worktrees: Worktrees, card: CardRow, project: Project): Promise<IdleWork> {
   const checkout = (await readCheckoutState(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (hasActiveAgent(card))
-    throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
+    throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is working on the card. Wait until it finishes, or cancel it.')
   if (card.gitBranch === null && card.worktreePath === null)
     refuse(
       'CONFLICT',
@@ -89,7 +89,7 @@ export async function requireIdleWork(worktrees: Worktrees, card: CardRow, proje
     )
   const place = await syncedWorktree(worktrees, checkout.repository, card.worktreePath)
   if (place === undefined && card.worktreePath !== null && (await kindOf(card.worktreePath)) !== 'nothing')
-    refuse('CONFLICT', "The card's worktree is not one of the project's repository any more.")
+    refuse('CONFLICT', "The card's worktree no longer belongs to the project's repository.")
   return { checkout, place }
 }
 

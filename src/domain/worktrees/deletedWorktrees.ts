@@ -63,7 +63,7 @@ export async function removeUnneeded(
   if (hasActiveAgent(card) || isAtWork(card.id))
     throw new Problem(
       'AGENT_ALREADY_RUNNING',
-      "An agent or a preview is at work in the card's worktree. Wait for its end, or end it.",
+      "An agent or a preview is using the card's worktree. Wait until it finishes, or stop it.",
     )
   // The agent might resume in that worktree and on that branch.
   if ((await listOpenOfCard(db, card.id)).length > 0)

@@ -43,7 +43,7 @@ export async function mergeCard(
   if (moveToDone && caller.key && !caller.key.permissions.includes('cards.move'))
     throw new Problem(
       'INSUFFICIENT_PERMISSIONS',
-      'The API key lacks the permission cards.move, which moveToDone needs.',
+      'The API key lacks the permission cards.move, which moveToDone requires.',
     )
   const [card, project] = [await cards.find(db, ref), await findProject(db, ref.projectId)]
   await dependencies.removal.endLate(card.id)

@@ -101,7 +101,7 @@ function halfDone(merged: readonly MergedRepository[], error: unknown): unknown 
   const names = merged.map(({ repository }) => repository || homeName).join(', ')
   return new Problem(
     'CONFLICT',
-    `It is merged in ${names}, and not in the others. ${error.message} Then merge once more.`,
+    `The card is merged in ${names}, but not in the others. ${error.message} Then merge once more.`,
     {
       cause: error,
     },

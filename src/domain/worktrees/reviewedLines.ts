@@ -32,7 +32,7 @@ export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMa
     )
   const all = placed as PlacedComment[]
   if (all.reduce((sum, { text, body }) => sum + text.length + body.length, 0) > reviewLimits.maxLength)
-    throw invalid('comments', 'are too long together; send them as several reviews')
+    throw invalid('comments', 'are too long in total. Send them as several reviews')
   return all
 }
 

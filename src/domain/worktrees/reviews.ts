@@ -164,7 +164,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
   if (checked.verdict === 'approve') await requireMayApprove(tx, ref.caller, card)
   if (checked.draftedAt !== undefined) await takeDraft(tx, ref, checked.draftedAt)
   if ((await readReviewsLength(tx, card.id)) > reviewLimits.maxLengthOfCard)
-    throw new Problem('CONFLICT', 'The reviews of this card are full. Go on in a new card.')
+    throw new Problem('CONFLICT', 'The card has the maximum number of review comments. Continue in a new card.')
   const { userId, displayName } = ref.caller
   const { verdict, body, comparison } = checked
   const reviewId = await insertReview(tx, {
@@ -198,7 +198,7 @@ const stateAfter = ({ reviewState, reviewRound }: CardRow, verdict: Verdict) =>
 
 async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promise<void> {
   if ((await findDraft(tx, ref)).updatedAt !== draftedAt)
-    throw new Problem('CONFLICT', 'The draft was sent or changed in the meantime.')
+    throw new Problem('CONFLICT', 'The draft was sent or changed by another request. Reload it.')
   deleteReviewDraft(tx, ref.caller.userId, ref.cardId)
 }
 

@@ -86,7 +86,7 @@ async function findNamedBase(name: string, { checkout, reach, repository }: Base
     }
   }
   if (commit === undefined)
-    throw new Problem('CONFLICT', `The repository has no branch, tag or commit ${name}, at which the card is to start.`)
+    throw new Problem('CONFLICT', `The repository has no branch, tag or commit ${name}, where the card should start.`)
   return { commit }
 }
 

@@ -78,7 +78,7 @@ export async function requireVersion(worktrees: Worktrees, project: ProjectFolde
   if (!file) throw new Problem('CONFLICT', "There is no board.json in the project's folder.")
   if (file.problem !== null) throw new Problem('CONFLICT', `board.json cannot be used: ${file.problem}.`)
   if (file.version !== version)
-    throw new Problem('CONFLICT', 'board.json has changed since that version. Read it again before you agree.')
+    throw new Problem('CONFLICT', 'board.json has changed since this version. Review it again before you agree.')
 }
 
 /** The caller has checked the version. */

@@ -166,7 +166,7 @@ async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project
 
 async function attachedPlace(card: CardRow, project: ProjectFolder, checkout: CheckoutState): Promise<Workplace> {
   const worktree = await requireWorktree(card.worktreePath!, project).catch(error => {
-    throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
+    throw new Problem('CONFLICT', 'The attached worktree no longer exists. Detach it, or attach another one.', {
       cause: error,
     })
   })
@@ -186,7 +186,7 @@ export async function requireSubfolder(cwd: string, subfolder: string): Promise<
   const [top, real] = await Promise.all([realpath(cwd), realpath(folder).catch(() => undefined)])
   const isThere = real !== undefined && isWithin(top, real) && (await stat(real)).isDirectory()
   if (!isThere)
-    throw new Problem('CONFLICT', `The project's agents work in its subfolder ${subfolder}, which is not there.`)
+    throw new Problem('CONFLICT', `The project's agents work in its subfolder ${subfolder}, which does not exist.`)
   return folder
 }
 
@@ -272,9 +272,9 @@ export async function requireWorktree(path: string, project: ProjectFolder): Pro
 export async function attach(tx: Transaction, ref: CardRef, path: string, branch: string | null): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.worktreeManaged === 1)
-    throw new Problem('CONFLICT', "The card has a worktree of the board's already. Remove it first.")
+    throw new Problem('CONFLICT', 'The card already has a worktree that the board created. Remove it first.')
   if (card.worktreePath !== null && card.worktreePath !== path)
-    throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
+    throw new Problem('CONFLICT', 'The card already has a worktree. Detach it first.')
   return changeCard(tx, card, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
 }
 

@@ -133,7 +133,7 @@ const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requir
 async function requireOwn(tx: Transaction, copyId: string): Promise<void> {
   const present = await tx.get<{ value: string }>(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)
   if (present?.value !== JSON.stringify(copyId))
-    throw new Problem('CONFLICT', 'This copy ends, because another copy into the target has started.')
+    throw new Problem('CONFLICT', 'The copy stopped, because another copy to the target has started.')
 }
 
 export const isUnfinished = async (db: Reader): Promise<boolean> =>
@@ -142,7 +142,7 @@ export const isUnfinished = async (db: Reader): Promise<boolean> =>
 /** @throws Problem CONFLICT if a copy into the database was started and not finished */
 export async function requireFinished(db: Reader): Promise<void> {
   if (await isUnfinished(db))
-    throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
+    throw new Problem('CONFLICT', 'The database contains an incomplete copy. Copy the board again: board database move')
 }
 
 async function requireEmpty(to: Database): Promise<void> {
@@ -150,7 +150,7 @@ async function requireEmpty(to: Database): Promise<void> {
     `SELECT EXISTS (SELECT 1 FROM projects) OR EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM events) AS board, EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy') AS unfinished`,
   )
   if (holds!.board === 1 && holds!.unfinished === 0)
-    throw new Problem('CONFLICT', 'The target holds a board already. To delete it: --replace')
+    throw new Problem('CONFLICT', 'The target already contains a board. To replace it, use --replace')
 }
 
 async function copyTable(

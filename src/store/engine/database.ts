@@ -155,7 +155,7 @@ export function translate(error: unknown): unknown {
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE')
     return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   if (code !== undefined && unreachable.test(code))
-    return new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
+    return new Problem('DATABASE_BUSY', 'The database server cannot be reached. Try again.', { cause: error })
   return error
 }
 

@@ -44,7 +44,9 @@ function takeLock(path: string): (() => void) | undefined {
     if (!(problem instanceof Problem)) throw problem
     if (problem.code === 'DATABASE_BUSY') return undefined
     throw problem.code === 'DATABASE_DAMAGED'
-      ? new Problem('CONFLICT', `${path} is damaged. It holds no data: remove it, and start again.`, { cause: error })
+      ? new Problem('CONFLICT', `${path} is damaged. The file contains no data. Delete it, and start again.`, {
+          cause: error,
+        })
       : problem
   }
   return () => {

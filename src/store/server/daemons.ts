@@ -69,7 +69,7 @@ export async function recordHeartbeat(
   ])
   const [last] = results.at(-1) as unknown as [{ nowMs: number; isCopied: number }]
   if (last.isCopied) throw new Problem('CONFLICT', 'A board is being copied into the database.')
-  if (until !== null && last.nowMs > until) throw new Problem('DATABASE_BUSY', 'The heartbeat came too late.')
+  if (until !== null && last.nowMs > until) throw new Problem('DATABASE_BUSY', 'The heartbeat was too late.')
   return { nowMs: last.nowMs, tokens: results.slice(3, -1).map(([row]) => row?.token as number | undefined) }
 }
 

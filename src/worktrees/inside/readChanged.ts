@@ -46,4 +46,4 @@ async function findBlob(
   return blob
 }
 
-const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or cannot be read.')
+const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to show, or cannot be read.')

@@ -35,7 +35,7 @@ export async function snapshotAll(
   const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
   try {
     const { head } = quarantine
-    if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
+    if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commits.')
     if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
       throw new Problem('CONFLICT', "The card's worktree has unresolved conflicts. Resolve them first.")
     const { tree, changed, nested } = await snapshotOf(quarantine, everything)

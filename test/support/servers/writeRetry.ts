@@ -4,7 +4,7 @@ import { ApiFailure } from '../../../src/client/failures.ts'
 
 /** Whether an overloaded libSQL server rejected a write before it started: such a write can be sent again. */
 const isRefusedWrite = (status: number, message = ''): boolean =>
-  status === 503 && message.startsWith('Too many writes wait')
+  status === 503 && message.startsWith('Too many writes are waiting')
 const retryMs = 200
 
 /** Repeats a request while its write is rejected before it has started. */

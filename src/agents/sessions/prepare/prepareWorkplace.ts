@@ -34,7 +34,7 @@ export interface PreparedWorkplace {
 }
 
 const withoutWorktree =
-  "The project is not in a Git repository, so the agent works in the project's folder itself, without a worktree."
+  "The project is not in a Git repository, so the agent works in the project's folder, without a worktree."
 
 /**
  * Prepares the folder of a session and stores it with the session.

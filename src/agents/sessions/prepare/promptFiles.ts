@@ -42,7 +42,7 @@ export async function findGiven(
   }
   const { maxBytes } = promptLimits
   if (bytesOf(found) > maxBytes)
-    throw invalid('attachmentIds', `must name attachments of at most ${maxBytes} bytes together`)
+    throw invalid('attachmentIds', `must refer to attachments of at most ${maxBytes} bytes in total`)
   return found.map(({ id, filename }) => ({ id, filename }))
 }
 

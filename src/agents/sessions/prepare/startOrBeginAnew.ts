@@ -29,4 +29,4 @@ const hasEnded = ({ exited }: AgentLink): Promise<boolean> =>
 
 /** The remark that an agent began a new conversation, and why. */
 export const beganAnew = ({ refusal }: StartedSession): string =>
-  `The agent began a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} It was given everything that people wrote.`
+  `The agent started a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} The agent received all messages of people again.`

@@ -46,14 +46,14 @@ export function findQuestion<T extends Asked>(open: readonly T[], id: string | u
   const found = id === undefined ? open[0] : open.find(each => each.id === id)
   if (found) return found
   throw open.length === 0
-    ? new Problem('NOTHING_TO_APPROVE', "The card's agent asks nothing.")
-    : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named(open)}.`)
+    ? new Problem('NOTHING_TO_APPROVE', "The card's agent has no open question.")
+    : new Problem('NOTHING_TO_APPROVE', `The question is no longer open. Open: ${named(open)}.`)
 }
 
 const named = (requests: readonly Asked[]): string => requests.map(({ id, title }) => `${id} (${title})`).join(', ')
 
 const ambiguous = (requests: readonly Asked[]): Problem =>
-  new Problem('CONFLICT', `Several questions are open; say which by requestId: ${named(requests)}.`, {
+  new Problem('CONFLICT', `Several questions are open. Specify requestId: ${named(requests)}.`, {
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
 
@@ -78,8 +78,8 @@ export interface ChosenAnswer {
 export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)
     throw notOffered('answer', 'is not possible: choose an option', request)
-  if (answer !== undefined && !approved) throw invalid('answer', 'is not possible with approved: false')
-  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'is not possible together with optionId')
+  if (answer !== undefined && !approved) throw invalid('answer', 'must not be combined with approved: false')
+  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'must not be combined with optionId')
   if (answer !== undefined) return { approved, optionId: null, text: answer }
   if (approved && request.takesText && request.options.length === 0)
     throw invalid('answer', 'is required, because the question has no options')

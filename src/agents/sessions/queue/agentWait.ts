@@ -66,7 +66,7 @@ export function failureNamedIn(retrying: string | null, stderr: string, quietFor
     new AgentFailure(
       reason,
       sentences(
-        `The agent has shown no sign of its model for ${shownLength(quietForMs)}, so its turn was ended.`,
+        `The agent has received nothing from its model for ${shownLength(quietForMs)}, so its turn was ended.`,
         retrying && `It said: ${retrying}`,
         ...detailsOf(lifelessAs(undefined, stderr)),
       ),
@@ -82,7 +82,7 @@ export const silentFailure = (
   new AgentFailure(
     'silent',
     sentences(
-      `The agent has said nothing since ${shownTime(silentSince)}, and its processes have done nothing for ${shownLength(lifelessForMs)}, so its turn was ended.`,
+      `The agent has sent no output since ${shownTime(silentSince)}, and its processes have been idle for ${shownLength(lifelessForMs)}, so its turn was ended.`,
       'Retry the card, or send its agent a message.',
       retrying && `It said: ${retrying}`,
       ...detailsOf(lifeless),

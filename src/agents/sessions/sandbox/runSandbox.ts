@@ -131,7 +131,7 @@ function requireFullNetwork({ network }: SandboxSettings, kind: string): void {
   if (network !== 'full')
     throw new AgentFailure(
       'launch_failed',
-      `The project restricts the network of its agents, which only bubblewrap can do; the server has ${kind}.`,
+      `The project restricts the network of its agents, which requires bubblewrap. The server has ${kind}.`,
     )
 }
 

@@ -99,7 +99,7 @@ function requireHomeOutside(account: string, folders: readonly string[]): void {
   if (folders.some(folder => isWithin(folder, account)))
     throw new AgentFailure(
       'launch_failed',
-      `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
+      `The project's folder contains the home folder of the server's account, so its agents cannot be sandboxed. Move the project, or turn off its sandbox.`,
     )
 }
 

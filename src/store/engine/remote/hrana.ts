@@ -70,6 +70,6 @@ export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<
   } catch (error) {
     throw error instanceof ServerError || error instanceof Problem
       ? error
-      : new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
+      : new Problem('DATABASE_BUSY', 'The database server cannot be reached. Try again.', { cause: error })
   }
 }

@@ -51,7 +51,7 @@ async function requireVersion(client: HttpClient): Promise<void> {
   const version = await client.getVersion()
   if (version < protocol)
     throw new Error(
-      `The database server speaks version ${version} of the Hrana protocol; the board needs version ${protocol}.`,
+      `The database server speaks version ${version} of the Hrana protocol, but the board requires version ${protocol}.`,
     )
 }
 

@@ -39,5 +39,8 @@ export async function requireAcceptedToken(url: string, token?: string): Promise
     () => undefined,
   )
   if (status === 401)
-    throw new Problem('UNAUTHENTICATED', 'The database server refuses the token in BOARD_DATABASE_TOKEN, or wants one.')
+    throw new Problem(
+      'UNAUTHENTICATED',
+      'The database server rejects the token in BOARD_DATABASE_TOKEN, or requires one.',
+    )
 }

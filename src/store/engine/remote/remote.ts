@@ -113,7 +113,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
       const late = new Promise<never>((_, reject) => {
         // After a stall of this process, pending answers must be handled before the timeout.
         timer = setTimeout(
-          () => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')),
+          () => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not respond. Try again.')),
           timeoutMs,
         )
       })
@@ -205,7 +205,7 @@ const leftMsOf = ({ queuedAtMs }: Job) => queuedAtMs + writeTimeoutMs - performa
 
 function isInTime(job: Job): boolean {
   if (leftMsOf(job) >= minCommitMs) return true
-  job.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
+  job.reject(new Problem('DATABASE_BUSY', 'Too many writes are waiting for the database server. Try again.'))
   return false
 }
 

@@ -216,8 +216,7 @@ export async function runBatchTransaction(stream: Stream, statements: readonly S
   const results = await begin(stream, [...steps, { statement: { sql: 'ROLLBACK', args: [] }, inside: true }])
   const rows = results.slice(0, all.length).map(result => {
     if ('error' in result) throw translate(result.error)
-    if (!('rows' in result))
-      throw new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.')
+    if (!('rows' in result)) throw new Problem('DATABASE_BUSY', 'The database server ended the transaction. Try again.')
     return result.rows
   })
   return rows.slice(1, -1)
@@ -267,7 +266,7 @@ function settle(
     const later = sent.slice(at)
     if (!('error' in result))
       return {
-        error: new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.'),
+        error: new Problem('DATABASE_BUSY', 'The database server ended the transaction. Try again.'),
         left: later,
       }
     const error = translate(result.error)
