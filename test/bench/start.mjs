@@ -12,22 +12,27 @@ const folder = mkdtempSync(join(tmpdir(), 'board-bench-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 
+const options = { bundle: true, platform: 'node', target: 'node20.19', legalComments: 'none', logLevel: 'warning' }
+
 const bundle = async (tree, into, names) => {
   symlinkSync(join(tree, 'node_modules'), join(into, 'node_modules'), 'junction')
+  // The server reads the program of its worktree processes from its own folder.
   await build({
+    ...options,
+    entryPoints: { worktree: join(tree, 'src', 'worktrees', 'worktreeProgram.ts') },
+    outdir: into,
+    outExtension: { '.js': '.cjs' },
+  })
+  await build({
+    ...options,
     entryPoints: names.map(name => join(tree, 'test', 'bench', `${name}.ts`)),
     outdir: into,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
     external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm', 'playwright-core'],
     define: { 'process.env.NODE_ENV': '"production"' },
     minifySyntax: true,
     minifyWhitespace: true,
-    legalComments: 'none',
-    logLevel: 'warning',
     banner: {
       js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
     },

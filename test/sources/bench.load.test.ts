@@ -65,7 +65,7 @@ test('writes its measurements to its part of a page, with the speed of the machi
     expect.stringMatching(/^[\d.]+ ms$/),
     expect.stringMatching(/^[\d.]+ ×$/),
     expect.any(String),
-    '≤ 1.30 ×',
+    '≤ 1.60 ×',
     expect.any(String),
   ])
   writeFileSync(document, 'no place for figures')
