@@ -87,7 +87,8 @@ export interface StartTimes extends AgentTimes {
   heard: number
   /** The session is completed. */
   completed: number
-  processes: Array<{ began: number; ended: number; name: string }>
+  /** `ended` is undefined for one that still runs: the server listens to an agent for some seconds after its session. */
+  processes: Array<{ began: number; ended: number | undefined; name: string }>
 }
 
 const now = () => performance.timeOrigin + performance.now()
@@ -131,18 +132,27 @@ function hear(listener: Listener, cardId: string): Promise<AgentTimes & Pick<Sta
   })
 }
 
-/** The processes that the server has started, after all except its watchdog have ended. */
+/** The processes that the server has started, once it starts and ends no more. */
 async function readTrace(trace: string): Promise<StartTimes['processes']> {
   for (let before = -1; ;) {
     const lines = readFileSync(trace, 'utf8').split('\n').slice(0, -1)
-    if (lines.length === before)
-      return lines
-        .map(line => JSON.parse(line) as { began: number; ended: number; argv: string[] })
-        .map(({ began, ended, argv }) => ({ began, ended, name: nameOf(argv) }))
-        .toSorted((a, b) => a.began - b.began)
+    if (lines.length === before) return processesIn(lines)
     before = lines.length
     await delay(settleMs)
   }
+}
+
+function processesIn(lines: readonly string[]): StartTimes['processes'] {
+  const entries = lines.map(
+    line => JSON.parse(line) as { pid: number; began?: number; ended?: number; argv?: string[] },
+  )
+  return entries
+    .flatMap(({ pid, began, argv }, at) =>
+      began === undefined || argv === undefined
+        ? []
+        : [{ began, ended: entries.slice(at).find(each => each.pid === pid && each.ended)?.ended, name: nameOf(argv) }],
+    )
+    .toSorted((a, b) => a.began - b.began)
 }
 
 /** `git update-ref`, `bwrap`. */
@@ -173,7 +183,11 @@ const parts: ReadonlyArray<[title: string, from: (times: StartTimes) => number, 
   ['a socket has the word', ({ said }) => said, ({ heard }) => heard],
 ]
 
-const agentIn = (processes: StartTimes['processes']) => processes.find(({ name }) => name === agentName)!
+function agentIn(processes: StartTimes['processes']): StartTimes['processes'][number] {
+  const agent = processes.find(({ name }) => name === agentName)
+  if (!agent) throw new Error(`No recorded process is the agent: ${processes.map(({ name }) => name).join(', ')}.`)
+  return agent
+}
 
 /** From the move to the first word at a socket. */
 export const firstWordMs = ({ asked, heard }: StartTimes): number => heard - asked
@@ -189,7 +203,7 @@ export function noteParts(figures: Figures, times: StartTimes): void {
     counts.set(name, count)
     const place = began < times.heard ? 'before' : 'after'
     note(figures, `${place}/${name}${count > 1 ? ` ${count}` : ''}/at`, began - times.asked)
-    note(figures, `${place}/${name}${count > 1 ? ` ${count}` : ''}/ms`, ended - began)
+    if (ended !== undefined) note(figures, `${place}/${name}${count > 1 ? ` ${count}` : ''}/ms`, ended - began)
   }
   note(figures, 'processes/before', times.processes.filter(({ began }) => began < times.heard).length)
   note(figures, 'processes/all', times.processes.length)

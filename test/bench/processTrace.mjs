@@ -1,10 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 
-// Preloaded into a server: records each process that it starts, with its start and end in milliseconds since 1970.
+// Preloaded into a server: records the start and the end of each process that it starts, in milliseconds since 1970.
 const file = process.env.BOARD_BENCH_TRACE
 const now = () => performance.timeOrigin + performance.now()
+const record = entry => appendFileSync(file, `${JSON.stringify(entry)}\n`)
 subscribe('child_process', ({ process: child }) => {
   const began = now()
-  child.once('exit', () => appendFileSync(file, `${JSON.stringify({ began, ended: now(), argv: child.spawnargs })}\n`))
+  child.once('spawn', () => record({ pid: child.pid, began, argv: child.spawnargs }))
+  child.once('exit', () => record({ pid: child.pid, ended: now() }))
 })
