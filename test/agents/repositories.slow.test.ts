@@ -190,6 +190,7 @@ describe('a card', () => {
         worktree: true,
         branch,
         mergesInto: 'main',
+        remote: null,
         baseCommit: gitIn(at!, 'rev-parse', 'main'),
         touched: false,
         additions: 0,

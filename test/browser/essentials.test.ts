@@ -56,6 +56,7 @@ describe.skipIf(noBrowser !== undefined)('the page', () => {
       await page.getByRole('button', { name: 'Add comment' }).click()
       await settled()
       expect(await axeViolations()).toEqual([])
+      await page.getByRole('button', { name: 'Request changes…' }).click()
       await page.getByRole('button', { name: 'Request changes and start the agent' }).click()
       await file.getByText('Done: Which notes?').waitFor()
       const [review] = await board.client.reviews.list({ projectId, cardId: id })

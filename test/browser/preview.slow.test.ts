@@ -12,7 +12,7 @@ require('http').createServer((q, r) => {
   r.end(q.url === '/' ? page : script)
 }).on('upgrade', (q, s) => {
   const accept = require('crypto').createHash('sha1').update(q.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64')
-  s.write(['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Accept: ' + accept, '', ''].join('\r\n'))
+  s.write(['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Accept: ' + accept, '', ''].join('\\r\\n'))
   s.write(Buffer.from([0x81, 6, ...Buffer.from('socket')]))
 }).listen(+process.env.BOARD_PORT, '127.0.0.1')`
 const encoded = Buffer.from(program).toString('base64')

@@ -82,7 +82,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     )
     const { page, axeViolations } = await visit(board, { at: at(id) })
     const panel = page.getByRole('region', { name: 'Pull request' })
-    await panel.getByText('Needs a person: It is not done.').waitFor()
+    await panel.getByText('Needs a person: The agent has worked on it 5 times without success.').waitFor()
     expect(await page.getByRole('link', { name: `Pull request #${row.number} open` }).getAttribute('href')).toBe(
       row.url,
     )

@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
 
   test('is configured by its admin, and a refused host can be allowed where it is reported', async () => {
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
-    await page.getByText('In the sandbox (bubblewrap)').waitFor()
+    await page.getByText('In the sandbox (bwrap)').waitFor()
     const { bounds } = await board.client.agents.sandbox()
     await page.getByText(bounds.reason ?? 'The kernel enforces the memory and processes of each session').waitFor()
     await page.getByLabel('Network').selectOption('Listed hosts only')

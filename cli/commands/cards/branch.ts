@@ -27,6 +27,7 @@ const repositoryColumns: Column<Repository>[] = [
   { name: 'baseCommit', header: 'Base', style: 'id', value: ({ baseCommit }) => baseCommit },
   { name: 'path', style: 'text', value: ({ path }) => path },
   { name: 'mergesInto', hidden: true, value: ({ mergesInto }) => mergesInto },
+  { name: 'remote', hidden: true, value: ({ remote }) => remote },
 ]
 const updatedFields: Column<Updated>[] = [
   { name: 'commit', style: 'id', value: updated => updated.commit },

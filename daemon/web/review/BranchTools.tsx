@@ -6,8 +6,14 @@ import { confirm } from '../ui/confirm.tsx'
 import { Conflicts } from './Conflicts.tsx'
 import type { CardPlace } from './reviewStore.ts'
 
-/** Brings the newest of its base into the card's branch, and pushes it. */
-export function BranchTools({ place }: { place: CardPlace & { repository: string } }) {
+interface BranchToolsProps {
+  place: CardPlace & { repository: string }
+  /** Whether the repository has a remote to push to. */
+  hasRemote: boolean
+}
+
+/** Updates the card's branch from its base, and pushes it. */
+export function BranchTools({ place, hasRemote }: BranchToolsProps) {
   const [conflicts, setConflicts] = useState<readonly string[]>([])
   const [done, setDone] = useState('')
   const update = async () => {
@@ -42,7 +48,7 @@ export function BranchTools({ place }: { place: CardPlace & { repository: string
       <p className="hint">Uncommitted changes first become a commit on the card’s branch.</p>
       <div className="tools">
         <Button onClick={update}>Update from base</Button>
-        <Button onClick={pushOrAsk}>Push</Button>
+        {hasRemote && <Button onClick={pushOrAsk}>Push</Button>}
       </div>
       {done !== '' && <p role="status">{done}</p>}
       {conflicts.length > 0 && (

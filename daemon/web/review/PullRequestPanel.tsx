@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { announce, showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
+import { useCard } from '../card/openedCard.ts'
 import { Away } from '../ui/Away.tsx'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
@@ -20,11 +21,18 @@ const methods = [
   ['rebase', 'rebased commits'],
 ] as const
 
+interface PullRequestPanelProps {
+  place: Place
+  mayWrite: boolean
+  /** Whether the repository has a remote for a new pull request. */
+  hasRemote: boolean
+}
+
 /** The card's pull request on the project's forge. */
-export function PullRequestPanel({ place, mayWrite }: { place: Place; mayWrite: boolean }) {
-  const { pull, put } = usePullRequest(place)
+export function PullRequestPanel({ place, mayWrite, hasRemote }: PullRequestPanelProps) {
+  const { pull, put } = usePullRequest(place, useCard().pullRequest !== null)
   const [draft, setDraft] = useState<PullDraft>()
-  if (pull === undefined || (pull === null && !mayWrite)) return null
+  if (pull === undefined || (pull === null && !(mayWrite && hasRemote))) return null
   const isOver = pull === null || pull.state === 'merged' || pull.state === 'closed'
   return (
     <section className="panel pull-request" aria-label="Pull request">

@@ -1,22 +1,22 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
-import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { useProject } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
 import { useOpened } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
 import { Failure } from '../ui/Page.tsx'
-import { Counts, FileSection, FileTree } from './FileSection.tsx'
+import { FileSection, FileTree } from './FileSection.tsx'
 import { BranchTools } from './BranchTools.tsx'
-import { MergeForm } from './MergeForm.tsx'
+import { ChangesBar } from './ChangesBar.tsx'
+import { Merged } from './Merged.tsx'
 import { DraftContext } from './NoteView.tsx'
 import { PullRequestPanel } from './PullRequestPanel.tsx'
 import { RepositoryChoice } from './RepositoryChoice.tsx'
 import type { FileLines } from './reviewDraft.ts'
-import { ReviewStore, type ReadDiff } from './reviewStore.ts'
+import { ReviewStore, type CardPlace, type ReadDiff } from './reviewStore.ts'
 import { notesOf, type Notes } from './rows.ts'
-import { Rounds, SinceChoice, stateWords, type Since } from './Rounds.tsx'
-import { SendForm } from './SendForm.tsx'
+import { OtherDraft } from './ReviewDialog.tsx'
+import { Rounds, SinceChoice, type Since } from './Rounds.tsx'
 import { useSplit, useViewed } from './viewedFiles.ts'
 
 interface ReviewViewProps extends Since {
@@ -29,18 +29,16 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
   const opened = useOpened()
   const card = useStore(opened.state, state => state.card)
   const isStale = useStore(opened.state, state => state.isDiffStale)
-  const role = useProject(projectId)?.role ?? 'viewer'
-  const mayWrite = role !== 'viewer'
-  const others = useProject(projectId)?.repositories.length ?? 0
+  const mayWrite = (useProject(projectId)?.role ?? 'viewer') !== 'viewer'
   const [repository, setRepository] = useState('')
   const review = useMemo(() => new ReviewStore({ projectId, cardId }), [projectId, cardId])
   const { diff, error, isReading, reviews = [], repositories = [] } = useStore(review.state)
   useEffect(() => review.start(mayWrite), [review, mayWrite])
-  const read = useCallback(() => {
+  const read = useCallback(async () => {
     opened.state.update(now => ({ ...now, isDiffStale: false }))
-    if (others > 0) void review.readRepositories()
-    return review.readDiff(since, repository)
-  }, [opened, review, since, repository, others])
+    await review.readDiff(since, repository)
+    await review.readRepositories()
+  }, [opened, review, since, repository])
   useEffect(() => void read(), [read])
   // Before the first content, there is no layout shift.
   const isEmpty = !isReading && (diff === undefined || diff.files.length === 0)
@@ -53,28 +51,32 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
   const root = useRef<HTMLDivElement>(null)
   const isWide = useWide(root, 820)
   const [wantsSplit, setSplit] = useSplit()
+  const [isViewed, toggleViewed] = useViewed(review.place, diff?.repository ?? '')
+  const [mergeResult, setMergeResult] = useMergeResult(cardId, card?.mergedAt)
   return (
     <DraftContext value={review.draft}>
       <div className={isWide ? 'review wide' : 'review'} ref={root}>
-        <header className="review-head">
-          {card && <strong>{mergedWords(card) ?? stateWords(card)}</strong>}
-          {diff && <Total {...diff} />}
-          {repositories.length > 1 && (
-            <RepositoryChoice all={repositories} repository={repository} onChoose={setRepository} />
-          )}
+        <ChangesBar
+          key={cardId}
+          review={review}
+          card={card}
+          diff={diff}
+          viewed={diff?.files.filter(isViewed).length ?? 0}
+          mayWrite={mayWrite}
+          hasWork={hasWork}
+          onMerged={setMergeResult}
+        >
+          <RepositoryChoice all={repositories} repository={repository} onChoose={setRepository} />
           <SinceChoice reviews={reviews} since={since} onSince={onSince} />
           {isWide && (
             <Button aria-pressed={wantsSplit} onClick={() => setSplit(!wantsSplit)}>
               Side by side
             </Button>
           )}
-        </header>
-        {isStale && !isEmpty && (
-          <div className="notice stale" role="status">
-            <p>The files might have changed.</p>
-            <Button onClick={read}>Reload</Button>
-          </div>
-        )}
+        </ChangesBar>
+        {mayWrite && <OtherDraft />}
+        {card && <Merged place={review.place} card={card} result={mergeResult} />}
+        {isStale && !isEmpty && <Stale onReload={read} />}
         {diff === undefined && error === undefined && <p className="loading">Loading…</p>}
         {error !== undefined && <Failure error={error} onRetry={read} />}
         {diff && (
@@ -85,30 +87,52 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
             isSplit={wantsSplit && isWide}
             isWide={isWide}
             mayWrite={mayWrite}
+            isViewed={isViewed}
+            onViewed={toggleViewed}
           />
         )}
         <Rounds reviews={reviews} repository={diff?.repository ?? ''} files={diff?.files ?? []} />
-        {mayWrite && card && <SendForm review={review} card={card} />}
-        {mayWrite && card && hasWork && <MergeForm place={review.place} card={card} />}
         {card?.gitBranch && diff && (
-          <PullRequestPanel
-            key={`request ${diff.repository}`}
+          <Branch
+            key={`branch ${diff.repository}`}
             place={{ ...review.place, repository: diff.repository }}
             mayWrite={mayWrite}
+            hasRemote={repositories.some(({ name, remote }) => name === diff.repository && remote !== null)}
           />
-        )}
-        {mayWrite && card?.gitBranch && diff && (
-          <BranchTools key={`branch ${diff.repository}`} place={{ ...review.place, repository: diff.repository }} />
         )}
       </div>
     </DraftContext>
   )
 }
 
-const Total = ({ files, insertions, deletions }: ReadDiff) => (
-  <span>
-    {files.length} {files.length === 1 ? 'file' : 'files'} <Counts insertions={insertions} deletions={deletions} />
-  </span>
+/** Returns the result of the last merge in words, until the branch loses the merge, or the card has new work. */
+function useMergeResult(cardId: string, mergedAt: string | null | undefined) {
+  const [result, setResult] = useState('')
+  useEffect(() => {
+    if (mergedAt === null) setResult('')
+  }, [cardId, mergedAt])
+  return [result, setResult] as const
+}
+
+const Stale = ({ onReload }: { onReload: () => Promise<void> }) => (
+  <div className="notice stale" role="status">
+    <p>The files might have changed.</p>
+    <Button onClick={onReload}>Reload</Button>
+  </div>
+)
+
+interface BranchProps {
+  place: CardPlace & { repository: string }
+  mayWrite: boolean
+  hasRemote: boolean
+}
+
+/** The card's branch in a repository: its pull request, its update and its push. */
+const Branch = ({ place, mayWrite, hasRemote }: BranchProps) => (
+  <>
+    <PullRequestPanel place={place} mayWrite={mayWrite} hasRemote={hasRemote} />
+    {mayWrite && <BranchTools place={place} hasRemote={hasRemote} />}
+  </>
 )
 
 interface FilesProps {
@@ -117,10 +141,11 @@ interface FilesProps {
   isSplit: boolean
   isWide: boolean
   mayWrite: boolean
+  isViewed: (file: DiffFile) => boolean
+  onViewed: (file: DiffFile) => void
 }
 
-function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
-  const [isViewed, toggleViewed] = useViewed(review.place, diff.repository)
+function Files({ diff, review, isSplit, isWide, mayWrite, isViewed, onViewed }: FilesProps) {
   const { reviews = [] } = useStore(review.state)
   const { repository } = diff
   const place = useMemo(() => ({ ...review.place, repository }), [review, repository])
@@ -165,7 +190,7 @@ function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
             isSplit={isSplit}
             notes={notes[at]!}
             isViewed={isViewed(file)}
-            onViewed={toggleViewed}
+            onViewed={onViewed}
             onComment={mayWrite ? openLines : undefined}
           />
         ))}

@@ -13,11 +13,14 @@ export type Place = CardPlace & { repository: string }
 export type Pull = Output<Contract['pullRequests']['get']>
 export type PullDraft = Output<Contract['pullRequests']['draft']>
 
-/** Returns a card's newest pull request in a repository, with updates. Null if there is none, undefined until it is loaded. */
-export function usePullRequest({ projectId, cardId, repository }: Place): {
-  pull: Pull | null | undefined
-  put: (pull: Pull) => void
-} {
+/**
+ * Returns a card's newest pull request in a repository, with updates. Null if there is none, undefined until it is loaded.
+ * @param hasAny whether the card has a pull request in any repository
+ */
+export function usePullRequest(
+  { projectId, cardId, repository }: Place,
+  hasAny: boolean,
+): { pull: Pull | null | undefined; put: (pull: Pull) => void } {
   const [pull, setPull] = useState<Pull | null>()
   const put = useCallback(
     (next: Pull) =>
@@ -33,7 +36,8 @@ export function usePullRequest({ projectId, cardId, repository }: Place): {
     [projectId, cardId, repository],
   )
   useEffect(() => {
-    void read()
+    if (hasAny) void read()
+    else setPull(null)
     return follow(
       projectId,
       events => {
@@ -41,12 +45,13 @@ export function usePullRequest({ projectId, cardId, repository }: Place): {
           const told = (data ?? {}) as Pull & { cardId?: string; id?: string; pullRequest?: unknown }
           if (type === 'pull_request.updated' && told.cardId === cardId && told.repository === repository) put(told)
           // A deleted pull request is reported only by its card.
-          if (type === 'resync' || (type === 'card.updated' && told.id === cardId && !told.pullRequest)) void read()
+          if (type === 'card.updated' && told.id === cardId && told.pullRequest === null) setPull(null)
+          if (type === 'resync' && hasAny) void read()
         }
       },
-      () => void read(),
+      () => void (hasAny && read()),
     )
-  }, [projectId, cardId, repository, read, put])
+  }, [projectId, cardId, repository, hasAny, read, put])
   useAnnounced(pull)
   return { pull, put }
 }

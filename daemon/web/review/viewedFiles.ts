@@ -1,30 +1,33 @@
-import { useCallback, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import type { CardPlace } from './reviewStore.ts'
 
-/** Which files one has looked at, in the contents that they had then. They are kept in this browser. */
+/** The files that the person has viewed, in the contents that they had then. This browser stores them. */
 export function useViewed(
   { projectId, cardId }: CardPlace,
   repository: string,
 ): [(file: DiffFile) => boolean, (file: DiffFile) => void] {
   const key = `board viewed ${new URL('.', location.href).pathname} ${[projectId, cardId, repository].filter(Boolean).join(' ')}`
-  const [marks, setMarks] = useState(() => JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, string>)
+  const [stored, setStored] = useState(() => ({ key, marks: readMarks(key) }))
+  const marks = useMemo(() => (stored.key === key ? stored.marks : readMarks(key)), [stored, key])
   const isViewed = useCallback(
     (file: DiffFile) => Object.hasOwn(marks, file.path) && marks[file.path] === file.contents,
     [marks],
   )
   const toggle = useCallback(
     (file: DiffFile) =>
-      setMarks(before => {
-        const { [file.path]: mark, ...others } = before
+      setStored(before => {
+        const { [file.path]: mark, ...others } = before.key === key ? before.marks : readMarks(key)
         const after = mark === file.contents ? others : { ...others, [file.path]: file.contents }
         localStorage.setItem(key, JSON.stringify(after))
-        return after
+        return { key, marks: after }
       }),
     [key],
   )
   return [isViewed, toggle]
 }
+
+const readMarks = (key: string) => JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, string>
 
 const splitKey = 'board diff side by side'
 

@@ -10,11 +10,13 @@ interface FormProps {
   onSubmit: () => Promise<unknown>
   children: ReactNode
   isDanger?: boolean
+  /** Whether a submit would do nothing. */
+  isDisabled?: boolean
   onCancel?: () => void
 }
 
 /** A form with a submit button that is busy during a submit, and with an error display. */
-export function Form({ submit, onSubmit, children, isDanger, onCancel }: FormProps) {
+export function Form({ submit, onSubmit, children, isDanger, isDisabled, onCancel }: FormProps) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const send = async (event: FormEvent) => {
@@ -44,6 +46,7 @@ export function Form({ submit, onSubmit, children, isDanger, onCancel }: FormPro
           type="submit"
           isMain={!isDanger}
           isDanger={isDanger}
+          disabled={isDisabled}
           aria-disabled={isBusy || undefined}
           aria-busy={isBusy || undefined}
         >

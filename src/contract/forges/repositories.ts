@@ -52,6 +52,8 @@ export const CardRepository = v.object({
   branch: v.nullable(v.string()),
   /** The checked-out branch of the repository's folder: the default target of a merge. Null if no branch is checked out. */
   mergesInto: v.nullable(v.string()),
+  /** The remote that a push uses by default. Null if there is none. */
+  remote: v.nullable(v.string()),
   baseCommit: v.nullable(v.string()),
   /** Whether the card has commits or changes there. */
   touched: v.boolean(),

@@ -3,6 +3,7 @@ import { invalid, Problem } from '../../contract/errors.ts'
 import { home, homeName, type CardRepository } from '../../contract/forges/repositories.ts'
 import { findProjectRepository } from '../../git/checkoutState.ts'
 import { kindOf } from '../../git/kindOf.ts'
+import { findRemote } from '../../git/remotes.ts'
 import type { Comparison } from '../../worktrees/comparison.ts'
 import {
   listCardRepositories,
@@ -175,7 +176,7 @@ export async function list(
       path,
       worktree: worktreePath !== null && (await kindOf(worktreePath)) === 'folder',
       branch: gitBranch,
-      mergesInto: await branchOfFolder(projectIn(project, name)),
+      ...(await readTargets(projectIn(project, name))),
       baseCommit,
       ...(work ? await measure(worktrees, work) : untouched),
     })
@@ -183,13 +184,19 @@ export async function list(
   return listed
 }
 
-async function branchOfFolder(project: ProjectPlaces): Promise<string | null> {
+/** The default targets of a merge and of a push. */
+async function readTargets(project: ProjectPlaces): Promise<{ mergesInto: string | null; remote: string | null }> {
   const repository = await findProjectRepository(project).catch((error: unknown) => {
     // The repository no longer exists, or was replaced by another one.
     if (error instanceof Problem) return undefined
     throw error
   })
-  return repository?.branch ?? null
+  if (!repository) return { mergesInto: null, remote: null }
+  const remote = await findRemote(repository).catch((error: unknown) => {
+    if (error instanceof Problem) return null
+    throw error
+  })
+  return { mergesInto: repository.branch ?? null, remote: remote?.name ?? null }
 }
 
 const untouched = { touched: false, additions: 0, deletions: 0 }

@@ -28,7 +28,7 @@ interface VisitOptions extends BrowserContextOptions {
 }
 
 /** The timeout of a page: on a busy machine one has taken more than a minute. */
-const waitMs = 300_000
+const waitMs = 120_000
 
 /** No name is resolved, so that no request of a page leaves the machine. */
 const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost']

@@ -50,7 +50,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
   await page.getByRole('dialog').waitFor()
   await tabTo(/^Merge$/)
   await page.keyboard.press('Enter')
-  await page.getByText('Merged into main').first().waitFor()
+  await page.getByRole('region', { name: 'Merge' }).getByText('Merged into main as').waitFor()
 }
 
 const idOf = (href: string): string => /\d+$/.exec(href)![0]

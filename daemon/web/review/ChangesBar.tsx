@@ -1,0 +1,93 @@
+import { useContext, useEffect, useRef, useState, type ReactNode } from 'react'
+import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { Counts } from './FileSection.tsx'
+import { MergeDialog } from './MergeDialog.tsx'
+import { DraftContext } from './NoteView.tsx'
+import { ReviewDialog } from './ReviewDialog.tsx'
+import type { ReadDiff, ReviewStore } from './reviewStore.ts'
+import { stateWords } from './Rounds.tsx'
+
+interface ChangesBarProps {
+  review: ReviewStore
+  card: CardDetail | undefined
+  diff: ReadDiff | undefined
+  viewed: number
+  /** Whether the person can review and merge. */
+  mayWrite: boolean
+  /** Whether there is something to merge. */
+  hasWork: boolean
+  onMerged: (result: string) => void
+  /** The choices of what is shown. */
+  children: ReactNode
+}
+
+/** The bar above the changes, which stays visible: their size, how many files are viewed, and what to do with them. */
+export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMerged, children }: ChangesBarProps) {
+  const [opened, setOpened] = useState<'request_changes' | 'approve' | 'merge'>()
+  const close = () => setOpened(undefined)
+  const bar = useRef<HTMLElement>(null)
+  useEffect(() => publishHeight(bar.current!), [])
+  return (
+    <header className="changes-bar" ref={bar}>
+      <div className="changes-state">
+        {card && <strong>{mergedWords(card) ?? stateWords(card)}</strong>}
+        {diff && <Total diff={diff} viewed={viewed} />}
+        {mayWrite && <DraftState />}
+      </div>
+      <div className="changes-choices">{children}</div>
+      {mayWrite && card && (
+        <div className="changes-actions">
+          <Button icon="message" onClick={() => setOpened('request_changes')}>
+            Request changes…
+          </Button>
+          <Button icon="check" onClick={() => setOpened('approve')}>
+            Approve…
+          </Button>
+          {hasWork && card.mergedAt === null && (
+            <Button icon="branch" isMain onClick={() => setOpened('merge')}>
+              Merge…
+            </Button>
+          )}
+        </div>
+      )}
+      {card && (opened === 'request_changes' || opened === 'approve') && (
+        <ReviewDialog review={review} card={card} verdict={opened} onClose={close} />
+      )}
+      {card && opened === 'merge' && <MergeDialog review={review} card={card} onMerged={onMerged} onClose={close} />}
+    </header>
+  )
+}
+
+/** Publishes the height of the bar as `--changes-bar` on its parent: what sticks below it needs to know. @returns a function that stops */
+function publishHeight(bar: HTMLElement): () => void {
+  const observer = new ResizeObserver(() =>
+    bar.parentElement?.style.setProperty('--changes-bar', `${bar.offsetHeight}px`),
+  )
+  observer.observe(bar)
+  return () => observer.disconnect()
+}
+
+function Total({ diff: { files, insertions, deletions }, viewed }: { diff: ReadDiff; viewed: number }) {
+  return (
+    <span>
+      {files.length} {files.length === 1 ? 'file' : 'files'} <Counts insertions={insertions} deletions={deletions} />
+      {viewed > 0 && ` · ${viewed} of ${files.length} viewed`}
+    </span>
+  )
+}
+
+/** How many comments the draft has, and whether it is saved. */
+function DraftState() {
+  const { body, comments, saveState, reason } = useStore(useContext(DraftContext)!.state)
+  if (comments.length === 0 && body === '' && saveState === 'saved') return null
+  const count = comments.length === 1 ? '1 draft comment' : `${comments.length} draft comments`
+  const state = saveState === 'saved' ? 'saved' : saveState === 'failed' ? `not saved: ${reason}` : 'saving…'
+  return (
+    <span className="dim" role="status">
+      {comments.length === 0 ? `Draft ${state}` : `${count}, ${state}`}
+    </span>
+  )
+}

@@ -1,0 +1,111 @@
+import { useState } from 'react'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import { defaultAfterMerge, type AfterMerge } from '../../../src/contract/forges/afterMerge.ts'
+import { homeName } from '../../../src/contract/forges/repositories.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useProject } from '../app/projects.ts'
+import { reasonOf } from '../app/reasons.ts'
+import { client } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Check } from '../ui/Inputs.tsx'
+import { Conflicts } from './Conflicts.tsx'
+import type { ReviewStore } from './reviewStore.ts'
+
+interface MergeDialogProps {
+  review: ReviewStore
+  card: CardDetail
+  /** Called with the result in words. */
+  onMerged: (result: string) => void
+  onClose: () => void
+}
+
+/** Merges the card's work into a branch, in each repository that it has changed. */
+export function MergeDialog({ review: { place, state }, card, onMerged, onClose }: MergeDialogProps) {
+  const [into, setInto] = useState('')
+  const [isSquash, setSquash] = useState(false)
+  const usual = useProject(place.projectId)?.afterMerge
+  const [given, setGiven] = useState<Partial<AfterMerge>>({})
+  const [conflicts, setConflicts] = useState<readonly string[]>([])
+  const { repositories: [home] = [] } = useStore(state)
+  const after: AfterMerge = { ...defaultAfterMerge, ...usual, ...given }
+  const target = into.trim()
+  const branch = target || (home?.mergesInto ?? 'the current branch of the project’s folder')
+  const finish = (result: string) => {
+    onMerged(result)
+    onClose()
+  }
+  const merge = async () => {
+    setConflicts([])
+    try {
+      const {
+        merged,
+        repositories,
+        into: where,
+        after: steps,
+      } = await client.agents.merge({
+        ...place,
+        into: target || undefined,
+        squash: isSquash,
+        ...after,
+      })
+      const words = merged ? `Merged ${branchesOf(repositories)}.` : `${where} already contains the work of this card.`
+      finish([words, steps.problem].filter(Boolean).join(' '))
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
+      setConflicts(conflictsOf(error))
+    }
+  }
+  const resolve = async () => {
+    await client.branches.update({ ...place, resolve: true })
+    finish('The card’s agent resolves the conflicts. Merge again when the agent has finished.')
+  }
+  return (
+    <FormDialog
+      title="Merge the card’s work"
+      submit={isSquash ? 'Squash and merge' : 'Merge'}
+      onSubmit={merge}
+      onClose={onClose}
+    >
+      <p>
+        {card.gitBranch ?? 'The card’s work'} is merged into {branch}
+        {isSquash && ' as one commit'}. Uncommitted changes first become a commit on the card’s branch. If a folder has{' '}
+        {branch} checked out, its files change.
+      </p>
+      <Field label="Target branch" hint="Empty: the current branch of the project’s folder.">
+        {props => <input {...props} value={into} maxLength={250} onChange={event => setInto(event.target.value)} />}
+      </Field>
+      <Check label="As one commit (squash)" value={isSquash} onChange={setSquash} />
+      <Check
+        label="Move the card to its done column"
+        value={after.moveToDone}
+        onChange={moveToDone => setGiven({ ...given, moveToDone })}
+      />
+      <Check
+        label="Remove the worktree"
+        value={after.removeWorktree}
+        onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
+      />
+      {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={target === '' ? resolve : undefined} />}
+    </FormDialog>
+  )
+}
+
+const conflictsOf = (error: ApiFailure): string[] =>
+  error.details.length === 0
+    ? [reasonOf(error)]
+    : error.details.map(({ path, message }) => (message === 'has a conflict' ? path : `${path} (${message})`))
+
+type Merged = Output<Contract['agents']['merge']>['repositories']
+/** Describes a merge: the target branch, the commit, and the repository if there are several. */
+const branchesOf = (all: Merged): string =>
+  all
+    .filter(({ merged }) => merged)
+    .map(
+      ({ repository, into, commit }) =>
+        `into ${into} as ${commit.slice(0, 10)}${all.length > 1 || repository !== '' ? ` in ${repository || homeName}` : ''}`,
+    )
+    .join(', ')
