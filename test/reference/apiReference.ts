@@ -13,7 +13,7 @@ export function apiReference(): string {
   const resources = tags.flatMap(({ name }) => [
     `### ${name}`,
     table(
-      ['Route', 'What it does', 'Who can call it'],
+      ['Route', 'Purpose', 'Callers'],
       routes
         .filter(({ operation }) => operation.tags[0] === name)
         .map(({ method, path, operation }) => [
