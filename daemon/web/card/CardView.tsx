@@ -67,34 +67,35 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
   return (
     <header className="opened-head">
       <div className="opened-bar">
-        {isPage && (
-          <a className="button plain" href={hrefOf({ name: 'board', projectId, boardId: card.boardId })}>
-            <Icon name="back" /> Board
-          </a>
-        )}
-        <span className="dim">
-          #{cardId} · {card.columnName}
-        </span>
-        <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
-        {merged && (
-          <span className="merged" title={`${card.mergedCommit}`}>
-            <Icon name="check" />
-            {merged}
+        <div className="opened-facts">
+          {isPage && (
+            <a className="button plain" href={hrefOf({ name: 'board', projectId, boardId: card.boardId })}>
+              <Icon name="back" /> Board
+            </a>
+          )}
+          <span className="dim">
+            #{cardId} · {card.columnName}
           </span>
-        )}
-        {card.issue && (
-          <Away className="dim" url={card.issue.url}>
-            Issue {card.issue.number}
-            {card.issue.state === 'open' ? '' : `, ${card.issue.state}`}
-          </Away>
-        )}
-        {card.pullRequest && (
-          <Away className="dim" url={card.pullRequest.url}>
-            Pull request {pullRequestWords(card.pullRequest)}
-          </Away>
-        )}
-        {card.archivedAt !== null && <span className="label">archived</span>}
-        <span className="grow" />
+          <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
+          {merged && (
+            <span className="merged" title={`${card.mergedCommit}`}>
+              <Icon name="check" />
+              {merged}
+            </span>
+          )}
+          {card.issue && (
+            <Away className="dim" url={card.issue.url}>
+              Issue {card.issue.number}
+              {card.issue.state === 'open' ? '' : `, ${card.issue.state}`}
+            </Away>
+          )}
+          {card.pullRequest && (
+            <Away className="dim" url={card.pullRequest.url}>
+              Pull request {pullRequestWords(card.pullRequest)}
+            </Away>
+          )}
+          {card.archivedAt !== null && <span className="label">archived</span>}
+        </div>
         <CardActions onGone={onClose} />
         {!isPage && (
           <>

@@ -177,8 +177,10 @@ function Files({ diff, review, isSplit, isWide, mayWrite, isViewed, onViewed }: 
         {diff.truncated && <p className="notice">The diff is too large. Only the first part is shown.</p>}
         {mayWrite && (
           <p className="hint">
-            To comment, click a line number, or drag to select several lines. Keys: arrows move, Shift selects, c
-            comments, n and p jump between changes, v marks the file as viewed.
+            To comment, click a line number, or drag to select several lines.{' '}
+            <span className="keys-hint">
+              Keys: arrows move, Shift selects, c comments, n and p jump between changes, v marks the file as viewed.
+            </span>
           </p>
         )}
         {diff.files.map((file, at) => (
