@@ -101,7 +101,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       const isKnown = real.model.asked.slice(before).some(({ body }) => JSON.stringify(body).includes(word))
       const [first, ...others] = await real.board.client.agents.sessions(ref)
       const told = await real.board.client.agents.messages(ref)
-      const isNew = others.length > 0 || told.some(({ content }) => content.includes('began a new conversation'))
+      const isNew = others.length > 0 || told.some(({ content }) => content.includes('started a new conversation'))
       cell('resume', isKnown ? (isNew ? 'by the board' : 'native') : 'no')
       expect(told.filter(({ role, content }) => role === 'agent' && content.includes('I know the word.'))).toHaveLength(
         1,

@@ -91,7 +91,7 @@ test('a file can be read in its old, current and reviewed version, and a missing
   // Files that the card has not changed cannot be read here.
   writeFileSync(join(folder, 'README'), 'A repository.\n')
   for (const path of ['README', 'none', '../README', '/etc/passwd', '.git/config', ''])
-    await expect(read({ path }), path).rejects.toThrow(/no such file|path/)
+    await expect(read({ path }), path).rejects.toThrow(/not found|path/)
 })
 
 test('a file that is too large is marked as such, in its old and new version', async () => {
@@ -101,7 +101,7 @@ test('a file that is too large is marked as such, in its old and new version', a
   git(folder, 'add', '.')
   git(folder, 'commit', '-q', '-m', 'Large')
   await expect(read('new')).rejects.toThrow(/too large/)
-  await expect(read('old')).rejects.toThrow(/no such file/)
+  await expect(read('old')).rejects.toThrow(/not found/)
 })
 
 test("the list of a card's reviews is limited", async () => {

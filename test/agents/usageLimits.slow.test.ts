@@ -105,7 +105,7 @@ test('if the end is unknown it retries after a pause that doubles', async () => 
   await say({ onLimit: 'wait' })
   const { id } = await board.start('silent')
   await board.untilStatus(id, 'completed')
-  expect((await words(id, 'system')).filter(text => text.includes('is not known'))).toHaveLength(2)
+  expect((await words(id, 'system')).filter(text => text.includes('Its end is unknown'))).toHaveLength(2)
 })
 
 test('a user can retry immediately or cancel, and a project without a setting stops', async () => {

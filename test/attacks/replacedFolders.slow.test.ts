@@ -83,7 +83,7 @@ describe.skipIf(!hasBubblewrap)('a card stops with a reason if an agent of anoth
   test('replaced the folder by another one', async () => {
     await addInner()
     await attack('mv inner was; mkdir inner; echo "echo planted" > inner/run.sh')
-    expect((await run(innerId, inner, 'true', false)).said).toContain('is not the folder that was chosen')
+    expect((await run(innerId, inner, 'true', false)).said).toContain('is not the folder that was selected')
   })
 
   test.each([

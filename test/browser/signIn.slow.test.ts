@@ -48,7 +48,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await first.page.getByRole('button', { name: 'Account of Ada' }).waitFor()
     await expect.poll(() => first.page.url()).toBe(`${board.url}/#/me`)
     const second = await visit(board, { isStranger: true, at: `#/ticket/${ticket}` })
-    await second.page.getByRole('alert').getByText('The link was used already').waitFor()
+    await second.page.getByRole('alert').getByText('The link was already used').waitFor()
   })
 
   test('a link for another account asks first, and keeps the current account', async () => {

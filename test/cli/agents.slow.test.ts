@@ -406,6 +406,6 @@ describe('steering', () => {
     await cli.ok(['agents', 'approve', id])
     await board.untilStatus(id, 'completed')
     const { code, stderr } = await cli.board(['agents', 'approve', id])
-    expect({ code, said: stderr.includes('asks nothing') }).toEqual({ code: 5, said: true })
+    expect({ code, said: stderr.includes('no open question') }).toEqual({ code: 5, said: true })
   })
 })

@@ -105,7 +105,7 @@ describe.skipIf(!isSharable)('an interrupted move', () => {
   async function isNoBoard(): Promise<void> {
     await expect(startBoard({ secretKey, database: { url: server.url, host: 'two' } })).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('not finished'),
+      message: expect.stringContaining('incomplete copy'),
     })
     const back = await cli.board([
       'database',
@@ -118,7 +118,7 @@ describe.skipIf(!isSharable)('an interrupted move', () => {
       'one',
       '--yes',
     ])
-    expect([back.code, back.stderr]).toEqual([5, expect.stringContaining('not finished')])
+    expect([back.code, back.stderr]).toEqual([5, expect.stringContaining('incomplete copy')])
     expect(existsSync(join(cli.home, 'back', 'board.db'))).toBe(false)
   }
 

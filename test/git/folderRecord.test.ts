@@ -31,7 +31,7 @@ test.each<[what: string, before: () => void, change: () => void, problem: string
     'a removed repository',
     () => init(path),
     () => rmSync(join(path, '.git'), { recursive: true }),
-    'any more',
+    'is no longer in a Git repository',
     'NOT_A_GIT_REPOSITORY',
   ],
   [

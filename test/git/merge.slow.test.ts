@@ -150,7 +150,7 @@ test('with a detached HEAD the project must name the target branch', async () =>
   git(project.path, 'checkout', '-q', '--detach')
   await expect(card.merge()).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('on no branch'),
+    message: expect.stringContaining('detached HEAD'),
   })
   expect((await card.merge({ into: 'main' })).commit).toBe(tip('main'))
   expect(existsSync(join(project.path, 'work'))).toBe(false)
@@ -173,7 +173,7 @@ test('a card that cannot be merged returns the reason', async () => {
   await expect(inPlace.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
   await expect(card.merge({ into: (await card.row()).gitBranch! })).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('itself'),
+    message: expect.stringContaining('own branch'),
   })
   git(project.path, 'checkout', '-q', '--orphan', 'apart')
   git(project.path, 'commit', '-q', '-m', 'Apart')
@@ -190,7 +190,7 @@ test('the lock of a killed server is taken over, and that of a running one is no
   const lock = git(worktree, 'rev-parse', '--git-path', 'index.lock')
   write(worktree, 'work', 'work\n')
   writeFileSync(lock, `board ${process.ppid} ${processMark(process.ppid)}\n`)
-  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('at work') })
+  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is busy') })
   // This process has the pid, and started at another time.
   writeFileSync(lock, `board ${process.pid} another-boot/1\n`)
   await card.merge()
@@ -201,7 +201,7 @@ test('the lock of a killed server is taken over, and that of a running one is no
 
 test('a worktree with its own conflict, or with a running Git operation, is not touched', async () => {
   writeFileSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'), '')
-  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('at work') })
+  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is busy') })
   expect(existsSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'))).toBe(true)
   rmSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'))
   commit(project.path, 'README', 'Main.\n')

@@ -213,7 +213,7 @@ test('a project with a detached HEAD can start like any other; one without a com
   git(project.path, 'checkout', '-q', '--detach')
   expect((await (await project.card()).start()).baseCommit).toBe(git(project.path, 'rev-parse', 'HEAD'))
   git(project.path, 'checkout', '-q', '--orphan', 'fresh')
-  await expect((await project.card()).start()).rejects.toMatchObject(conflict(/no commit yet/))
+  await expect((await project.card()).start()).rejects.toMatchObject(conflict(/no commits yet/))
   expect((await (await project.card({ useWorktree: false })).start()).cwd).toBe(project.path)
 })
 

@@ -113,7 +113,7 @@ describe('a response of the provider is rejected', () => {
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     await sso.configure()
     const ended = await browser.open(shown.url, { stopAt: isLoopback })
-    expect(new URL(ended.url).searchParams.get('message')).toContain('changed in the meantime')
+    expect(new URL(ended.url).searchParams.get('message')).toContain('changed during the sign-in')
   })
 
   it('if the user declines, without text of the response', async () => {

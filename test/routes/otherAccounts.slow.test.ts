@@ -54,7 +54,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
       [101, undefined],
     ])
     expect(other[3]!.rest).toMatch(closedWith4001)
-    expect(other[0]!.body.error.message).toContain('the account that the server runs under')
+    expect(other[0]!.body.error.message).toContain('the account that runs the server')
   })
 
   it('gets access with a token, and to public routes', async () => {

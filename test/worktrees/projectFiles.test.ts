@@ -16,7 +16,7 @@ it('reads a file as soon as a user has confirmed the folder, even if the file is
   const otherFolder = { folder: { path, device: null, inode: '0' }, repository: null }
   expect(await read({ [path]: otherFolder })).toMatchObject({
     content: null,
-    problem: expect.stringContaining('chosen'),
+    problem: expect.stringContaining('selected'),
   })
   expect(await read({})).toMatchObject({ problem: null })
   expect([...worktrees.keptFiles.keys()]).toEqual([`${path}/${name}`])

@@ -46,7 +46,7 @@ export async function continueAfterLimit(
   if (!next || isSameChoice(next, session)) {
     const detail = limitEndsAt
       ? `Waits for the usage limit to end at ${shownTime(notBefore)}.`
-      : `Waits for the usage limit to end. When that is, is not known: it tries again at ${shownTime(notBefore)}.`
+      : `Waits for the usage limit to end. Its end is unknown. The next try is at ${shownTime(notBefore)}.`
     if (!(await requeueUntil(tx, agents, session, { detail, notBefore, limitEndsAt, limitWaits }))) return false
     await addMessage(tx, transcriptOf(session), 'system', detail)
   } else if (!(await goOnWith(tx, agents, session, next, { card, limitEndsAt, limitWaits }))) return false
