@@ -141,10 +141,16 @@ test('a branch that exists only at the remote is fetched, and planted hooks do n
   }
 })
 
-test('a card is merged, and a conflict names the files and exits with 5', async () => {
+test('a merge can be tried, and a conflict names the files and exits with 5', async () => {
   const [first, second] = [await done('good', 'Wins'), await done('good', 'Loses')]
   const { worktreePath } = await cli.json(['cards', 'worktree', second])
   writeFileSync(join(worktreePath!, 'hello.txt'), 'something else\n')
+  const start = git(board.path, 'rev-parse', 'main')
+  expect(await cli.board(['cards', 'merge', first, '--dry-run', '-q'])).toMatchObject({ code: 0 })
+  expect((await cli.board(['cards', 'merge', first, '--dry-run'])).stderr).toBe(
+    `Card ${first} can be merged into main.\n`,
+  )
+  expect(git(board.path, 'rev-parse', 'main')).toBe(start)
   expect(await cli.json(['cards', 'merge', first, '--squash'])).toMatchObject({
     merged: true,
     into: 'main',
@@ -152,9 +158,11 @@ test('a card is merged, and a conflict names the files and exits with 5', async 
   })
   expect(readFileSync(join(board.path, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
   const before = git(board.path, 'rev-parse', 'main')
-  const { code, stderr } = await cli.board(['cards', 'merge', second])
-  expect({ code, named: stderr.includes('hello.txt') }).toEqual({ code: 5, named: true })
-  expect(stderr).toContain(`board cards update ${second} --resolve`)
+  for (const options of [['--dry-run'], []]) {
+    const { code, stderr } = await cli.board(['cards', 'merge', second, ...options])
+    expect({ code, named: stderr.includes('hello.txt') }).toEqual({ code: 5, named: true })
+    expect(stderr).toContain(`board cards update ${second} --resolve`)
+  }
   expect(git(board.path, 'rev-parse', 'main')).toBe(before)
 })
 
@@ -172,7 +180,7 @@ test('a merged card reads "Merged into main" until main loses the merge', async 
   expect(viewed).toContain('mergedInto\tMerged into main\n')
   expect(viewed).toContain(`mergedCommit\t${git(board.path, 'rev-parse', 'main')}`)
   expect(await cli.json(['cards', 'view', id])).toMatchObject({ mergedInto: 'main' })
-  expect((await cli.board(['cards', 'merge', id])).stderr).toBe(`main has everything of card ${id} already.\n`)
+  expect((await cli.board(['cards', 'merge', id])).stderr).toBe(`main already contains the work of card ${id}.\n`)
   git(board.path, 'reset', '-q', '--hard', 'HEAD~1')
   expect(await row()).not.toContain('Merged')
   expect(await cli.ok(['cards', 'view', id])).not.toContain('merged')

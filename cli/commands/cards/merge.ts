@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
@@ -11,6 +11,7 @@ import { agrees } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 
 type Merged = Output<Contract['agents']['merge']>
+type Checked = Output<Contract['branches']['checkMerge']>[number]
 
 const mergedFields: Column<Merged>[] = [
   { name: 'commit', style: 'id', value: merged => merged.commit },
@@ -18,6 +19,12 @@ const mergedFields: Column<Merged>[] = [
   { name: 'merged', value: merged => merged.merged },
   { name: 'repositories', hidden: true, value: merged => merged.repositories },
   { name: 'after', hidden: true, value: merged => merged.after },
+]
+
+const checkedColumns: Column<Checked>[] = [
+  { name: 'repository', value: ({ repository }) => repositoryWords(repository) },
+  { name: 'into', value: ({ into }) => into },
+  { name: 'hasWork', header: 'Work', value: ({ hasWork }) => hasWork },
 ]
 
 interface MergeOptions {
@@ -29,6 +36,10 @@ interface MergeOptions {
 interface Steps {
   done?: boolean
   removeWorktree?: boolean
+}
+
+interface DryRun {
+  dryRun?: boolean
 }
 
 export function registerVerbs(cards: Command): void {
@@ -45,9 +56,18 @@ export function registerVerbs(cards: Command): void {
     .option('--no-done', 'keep the card in its column, without a prompt')
     .option('--remove-worktree', "remove the card's worktree afterwards")
     .option('--no-remove-worktree', 'keep the worktree, without a prompt')
-    .action(async (id: string, { done, removeWorktree, ...options }: MergeOptions & Steps) => {
+    .addOption(
+      new Option('--dry-run', 'check whether the merge is possible, without changing anything').conflicts([
+        'squash',
+        'done',
+        'removeWorktree',
+      ]),
+    )
+    .action(async (id: string, { done, removeWorktree, dryRun, ...options }: MergeOptions & Steps & DryRun) => {
       const context = await openContext(merge)
-      await inItsProject(context, id, place => mergeCard(context, place, options, { done, removeWorktree }))
+      await inItsProject(context, id, place =>
+        dryRun ? checkMerge(context, place, options) : mergeCard(context, place, options, { done, removeWorktree }),
+      )
     })
   example(
     merge,
@@ -55,7 +75,21 @@ export function registerVerbs(cards: Command): void {
     'board cards merge 12 --into release --squash',
     'board cards merge 12 --done --remove-worktree',
     'board cards merge 12 --repository lib',
+    'board cards merge 12 --dry-run',
   )
+}
+
+async function checkMerge(context: Context, place: CardPlace, { into, repository }: MergeOptions): Promise<void> {
+  const checked = await context.client.branches.checkMerge({ ...place, into, repository })
+  for (const each of checked) {
+    const branch = checked.length > 1 ? `${each.into} in ${repositoryWords(each.repository)}` : each.into
+    context.out.done(
+      each.hasWork
+        ? `Card ${place.cardId} can be merged into ${branch}.`
+        : `${branch} already contains the work of card ${place.cardId}.`,
+    )
+  }
+  await context.out.list(checked, checkedColumns, { empty: 'Nothing to merge.' })
 }
 
 async function mergeCard(context: Context, place: CardPlace, options: MergeOptions, asked: Steps): Promise<void> {
@@ -100,5 +134,5 @@ async function offerSteps(context: Context, place: CardPlace, { after }: Merged,
 
 function mergedWords(id: string, { repository, merged, into }: Merged['repositories'][number], isOneOfMany: boolean) {
   const branch = isOneOfMany || repository !== '' ? `${into} in ${repositoryWords(repository)}` : into
-  return merged ? `Merged card ${id} into ${branch}.` : `${branch} has everything of card ${id} already.`
+  return merged ? `Merged card ${id} into ${branch}.` : `${branch} already contains the work of card ${id}.`
 }

@@ -6,6 +6,7 @@ import * as branches from '../../../src/domain/worktrees/branches.ts'
 import type { Caller } from '../../../src/domain/accounts/caller.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
+import { checkMerge } from '../../../src/domain/worktrees/mergeRepositories.ts'
 import { branchWords, list, withResolution, workIn } from '../../../src/domain/worktrees/repositoryWork.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { gitCredentialOf } from '../../../src/forge/forgeAccess.ts'
@@ -26,6 +27,11 @@ export function branchesRoutes(app: App): Handlers<Contract['branches']> {
   return {
     repositories: async ref =>
       list(app.worktrees, db, await cards.find(db, ref), await projects.find(db, ref.projectId)),
+    checkMerge: async ({ into, repository, ...ref }) => {
+      const [card, project] = [await cards.find(db, ref), await projects.find(db, ref.projectId)]
+      const checked = await checkMerge(app.worktrees, db, card, project, { into, repository })
+      return checked.map(each => ({ repository: each.repository, into: each.into, hasWork: each.merged }))
+    },
     push: async ({ force, repository, ...ref }, { caller }) => {
       const { card, project } = await find(ref, repository)
       const credential = await gitCredentialOf(app, project)

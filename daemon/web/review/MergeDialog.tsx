@@ -1,18 +1,17 @@
 import { useState } from 'react'
-import { ApiFailure } from '../../../src/client/failures.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { defaultAfterMerge, type AfterMerge } from '../../../src/contract/forges/afterMerge.ts'
 import { homeName } from '../../../src/contract/forges/repositories.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useProject } from '../app/projects.ts'
-import { reasonOf } from '../app/reasons.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Check } from '../ui/Inputs.tsx'
 import { Conflicts } from './Conflicts.tsx'
+import { conflictsOf, useMergeCheck, type MergeCheck } from './mergeCheck.ts'
 import type { ReviewStore } from './reviewStore.ts'
 
 interface MergeDialogProps {
@@ -29,17 +28,19 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
   const [isSquash, setSquash] = useState(false)
   const usual = useProject(place.projectId)?.afterMerge
   const [given, setGiven] = useState<Partial<AfterMerge>>({})
-  const [conflicts, setConflicts] = useState<readonly string[]>([])
   const { repositories: [home] = [] } = useStore(state)
   const after: AfterMerge = { ...defaultAfterMerge, ...usual, ...given }
   const target = into.trim()
+  const check = useMergeCheck(place, target)
+  const [found, setFound] = useState<readonly string[]>([])
+  const conflicts = check && check.conflicts.length > 0 ? check.conflicts : found
   const branch = target || (home?.mergesInto ?? 'the current branch of the project’s folder')
   const finish = (result: string) => {
     onMerged(result)
     onClose()
   }
   const merge = async () => {
-    setConflicts([])
+    setFound([])
     try {
       const {
         merged,
@@ -55,8 +56,9 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
       const words = merged ? `Merged ${branchesOf(repositories)}.` : `${where} already contains the work of this card.`
       finish([words, steps.problem].filter(Boolean).join(' '))
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
-      setConflicts(conflictsOf(error))
+      const paths = conflictsOf(error)
+      if (paths.length === 0) throw error
+      setFound(paths)
     }
   }
   const resolve = async () => {
@@ -67,6 +69,7 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
     <FormDialog
       title="Merge the card’s work"
       submit={isSquash ? 'Squash and merge' : 'Merge'}
+      isDisabled={check && (check.conflicts.length > 0 || check.problem !== null)}
       onSubmit={merge}
       onClose={onClose}
     >
@@ -89,15 +92,17 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
         value={after.removeWorktree}
         onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
       />
+      {conflicts.length === 0 && <CheckResult check={check} branch={branch} />}
       {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={target === '' ? resolve : undefined} />}
     </FormDialog>
   )
 }
 
-const conflictsOf = (error: ApiFailure): string[] =>
-  error.details.length === 0
-    ? [reasonOf(error)]
-    : error.details.map(({ path, message }) => (message === 'has a conflict' ? path : `${path} (${message})`))
+function CheckResult({ check, branch }: { check: MergeCheck | undefined; branch: string }) {
+  if (!check) return <p className="hint">Checking for conflicts…</p>
+  if (check.problem !== null) return <p className="error">{check.problem}</p>
+  return <p className="hint">{check.hasWork ? 'No conflicts.' : `${branch} already contains the work of this card.`}</p>
+}
 
 type Merged = Output<Contract['agents']['merge']>['repositories']
 /** Describes a merge: the target branch, the commit, and the repository if there are several. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { ofCard } from '../notFound.ts'
-import { CardRepository, RepositoryRef } from './repositories.ts'
+import { CardRepository, CheckedMerge, CheckMerge, RepositoryRef } from './repositories.ts'
 import { get, member, post, viewer } from '../route.ts'
 
 const Pushed = v.object({
@@ -34,6 +34,16 @@ export const branches = {
     tool: { name: 'list_repositories', title: 'List repositories of a card', group: 'find', does: 'reads' },
     summary: "List what a card has in each of its project's repositories, the home first",
     output: v.array(CardRepository),
+  }),
+  checkMerge: get('/api/projects/{projectId}/cards/{cardId}/merge', {
+    notFound: ofCard,
+    at: 'machine',
+    takesLong: true,
+    who: viewer('agents.read'),
+    fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
+    summary: "Try the merge of a card's branches, without changing anything",
+    input: CheckMerge,
+    output: v.array(CheckedMerge),
   }),
   push: post('/api/projects/{projectId}/cards/{cardId}/push', {
     notFound: ofCard,

@@ -71,6 +71,10 @@ export const MergeWork = v.strictObject({
   squash: v.optional(v.boolean(), false),
   repository: v.optional(GivenRepository),
 })
+/** Without `repository`, all repositories with changes are tried. */
+export const CheckMerge = v.strictObject({ into: v.optional(text(1, 250)), repository: v.optional(GivenRepository) })
+/** A merge that is possible. `hasWork` is false if `into` already contains the work of the card. */
+export const CheckedMerge = v.object({ repository: v.string(), into: v.string(), hasWork: v.boolean() })
 const merged = { merged: v.boolean(), into: v.string(), commit: v.string() }
 /**
  * `repositories` contains each checked repository. The other fields describe the first one, or whether there was any work at all.

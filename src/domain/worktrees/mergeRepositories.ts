@@ -33,10 +33,7 @@ export async function mergeRepositories(
   project: ProjectRow,
   { repository, ...options }: MergeOptions,
 ): Promise<MergedRepository[]> {
-  const works =
-    repository === undefined
-      ? await worksToMerge(worktrees, db, card, project)
-      : [await workIn(db, card, project, repository)]
+  const works = await worksToMerge(worktrees, db, card, project, repository)
   if (works.length > 1) for (const work of works) await mergeIn(worktrees, work, { ...options, isTrial: true })
   const merged: MergedRepository[] = []
   for (const work of works)
@@ -48,13 +45,29 @@ export async function mergeRepositories(
   return merged
 }
 
+/** Tries the merges of `mergeRepositories`, and changes nothing. @throws Problem as `mergeRepositories` does */
+export async function checkMerge(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+  { repository, into }: Pick<MergeOptions, 'repository' | 'into'>,
+): Promise<MergedRepository[]> {
+  const checked: MergedRepository[] = []
+  for (const work of await worksToMerge(worktrees, db, card, project, repository))
+    checked.push(await mergeIn(worktrees, work, { into, squash: false, isTrial: true }))
+  return checked
+}
+
 /** A single repository is not checked in advance, because the merge itself reports its state. */
 async function worksToMerge(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectRow,
+  repository: string | undefined,
 ): Promise<RepositoryWork[]> {
+  if (repository !== undefined) return [await workIn(db, card, project, repository)]
   const works = await listWork(db, card, project)
   if (works.length === 1) return works
   const touched = await listTouched(worktrees, db, card, project)

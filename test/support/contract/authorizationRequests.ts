@@ -223,6 +223,7 @@ export const landings: Record<string, string> = {
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
   'agents.approveAuto': 'NOTHING_TO_APPROVE',
   'agents.merge': 'CONFLICT',
+  'branches.checkMerge': 'CONFLICT',
   'branches.push': 'CONFLICT',
   // The project has no label for issues.
   'issues.sync': 'FORGE_NOT_CONFIGURED',

@@ -175,7 +175,7 @@ export const sections: Section[] = [
       'comments.write': 'comments.create, comments.update, comments.delete',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, previews.get, previews.createTicket, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, branches.checkMerge, previews.get, previews.createTicket, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },

@@ -392,6 +392,7 @@ export const examples = (seed: Seed): Examples => {
     issues: { list: { projectId, limit: 10 }, sync: { projectId } },
     branches: {
       repositories: card,
+      checkMerge: { ...card, into: 'main', repository: '' },
       push: { ...card, force: true, repository: '' },
       update: { ...card, strategy: 'rebase', resolve: true, repository: '' },
     },

@@ -56,6 +56,7 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
     await attachWorktree(on, fresh)
     writeFileSync(join(fresh.worktree, `work-${fresh.cardId}`), 'Work.\n')
   },
+  'branches.checkMerge': attachWorktree,
   'branches.push': pushable,
   'branches.update': attachWorktree,
   'pullRequests.draft': pushable,
