@@ -27,7 +27,7 @@ test('a blocked card cannot be started by any user or route, unless it is forced
   const { client } = board
   const { id: blocker } = await add('first')
   const blockedBy = [blocker]
-  const why = `The card waits for card ${blocker}.`
+  const why = `The card is blocked by card ${blocker}.`
   const { id } = await add('waits', { blockedBy, columnId: board.columns.active })
   expect(await board.card(id)).toMatchObject({
     blocked: true,

@@ -224,7 +224,7 @@ describe('a card that several reasons hold back', () => {
     expect(await board.card(id)).toMatchObject({ status: 'waiting', statusReason: 'budget' })
     await board.client.cards.update({ ...at(id), blockedBy: [blocker], startAt: timeIn(1) })
     await limit(1000)
-    await states(id, `waits for card ${blocker}`)
+    await states(id, `is blocked by card ${blocker}`)
     await board.client.cards.complete(at(blocker))
     await states(id, 'The card starts at')
     expect(await runs(id)).toBe(0)
@@ -272,7 +272,7 @@ describe('a card that several reasons hold back', () => {
       async (change, end) => {
         const [blocker, id] = [await add(), await addQueued()]
         await changes[change]!(id, blocker)
-        await states(id, `waits for card ${blocker}`)
+        await states(id, `is blocked by card ${blocker}`)
         await slots.free()
         await requireStarted(await addActive())
         expect(await board.card(id)).toMatchObject({ status: 'queued', statusReason: 'blocked', startedAt: null })

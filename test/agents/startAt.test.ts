@@ -98,7 +98,7 @@ test('a card that is blocked at its start time reports it, and starts when its b
   expect(await board.card(id)).toMatchObject({
     blocked: true,
     ready: false,
-    lastAgentAction: { detail: `The card waits for card ${blocker.id}.` },
+    lastAgentAction: { detail: `The card is blocked by card ${blocker.id}.` },
   })
   await board.client.cards.complete(at(blocker.id))
   await board.untilStatus(id, 'completed')

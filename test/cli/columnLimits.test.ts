@@ -47,7 +47,7 @@ test('a full column rejects a card with the next steps, and accepts it with forc
   const refused = {
     code: 5,
     stderr:
-      'board: the column Done is full: its limit is 1, and it has 1. Take a card out of it, raise its limit, or force\nto add it anyway: --force\nsee: board columns list\n',
+      'board: the column Done is full: its limit is 1, and it has 1. Move a card out of it, raise its limit, or use force\nto add it anyway: --force\nsee: board columns list\n',
   }
   const ways = [
     ['cards', 'add', 'e', '--column', 'Done'],

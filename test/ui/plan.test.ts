@@ -154,7 +154,7 @@ describe('a rejected action that can be forced', () => {
     terminal.press('/')
     terminal.press('second')
     terminal.press('enter', 'r')
-    await terminal.shows(new RegExp(`waits for card ${first}`))
+    await terminal.shows(new RegExp(`is blocked by card ${first}`))
     await terminal.shows('Start it anyway?')
     expect((await read(id)).columnId).toBe(world.columns.backlog)
     terminal.press('y')
