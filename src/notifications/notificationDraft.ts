@@ -98,7 +98,7 @@ function sessionMessage({ status, statusReason, summary, silentSince }: Session,
   if (status === 'completed')
     return `${who} has completed its work${row.purpose !== 'terminal' && summary ? `: ${summary}` : '.'}`
   if (status === 'waiting' && statusReason === 'silent')
-    return `${who} has said nothing${silentSince ? ` since ${shownTime(silentSince)}` : ''}, and its processes do nothing.`
+    return `${who} has sent no output${silentSince ? ` since ${shownTime(silentSince)}` : ''}, and its processes are idle.`
   const more = row.status !== status ? null : status === 'failed' ? row.detail : titleOf(row)
   return status === 'failed'
     ? `${who} has failed: ${more ?? statusReason ?? 'its messages contain the reason.'}`

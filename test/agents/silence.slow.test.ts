@@ -131,9 +131,7 @@ test('a silent agent gets the status waiting and one notification, and continues
   await eventually('the notification', () => told(id).length > 0)
   expect(told(id)[0]!.data).toMatchObject({
     kind: 'agentWaiting',
-    message: expect.stringMatching(
-      /^No output since 20.* UTC, and the agent's processes are idle\. Cancel the agent, or let it continue\.$/,
-    ),
+    message: expect.stringMatching(/^The agent has sent no output since 20.* UTC, and its processes are idle\.$/),
   })
   // A second card notifies later: a repeated notification of the first card would have come before.
   const later = await board.start('silent')
