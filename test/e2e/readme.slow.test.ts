@@ -32,7 +32,7 @@ const pages = [
   'CONTRIBUTING.md',
 ]
 /** Other pages whose links are checked. */
-const linking = ['SECURITY.md', 'CHANGELOG.md', 'test/attacks/README.md']
+const linking = ['SECURITY.md', 'CHANGELOG.md', 'test/attacks/README.md', 'docs/commands.md']
 /** Commands that no test can run here, with the reason. */
 const notRun: Record<string, string> = {
   'npm run': 'a measurement takes minutes',
@@ -69,10 +69,10 @@ case "\${1-}" in
 esac
 `
 
-/** Pages about a single topic: their commands are parsed, but not run. */
+/** Pages about a single topic: their commands are parsed, but not run. The test of the help parses the examples of the commands. */
 const subjects = readdirSync('docs')
   .map(name => `docs/${name}`)
-  .filter(page => page.endsWith('.md') && !pages.includes(page))
+  .filter(page => page.endsWith('.md') && ![...pages, ...linking].includes(page))
 const read = (page: string) => [page, readFileSync(page, 'utf8')] as const
 const texts = pages.map(read)
 const whole = texts.map(([, text]) => text).join('\n')
@@ -261,9 +261,13 @@ describe('the documentation pages', () => {
     const exists = (path: string, anchor: string | undefined) =>
       existsSync(path) && (anchor === undefined || anchorsOf(path).includes(anchor))
     const missing = [...texts, ...subjectTexts, ...linking.map(read)].flatMap(([page, text]) =>
-      [...text.replace(/`[^`]+`/g, '').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].flatMap(
-        ([link, path, anchor]) =>
-          exists(path === '' ? page : join(page, '..', path!), anchor) ? [] : `${page}: ${link}`,
+      [
+        ...text
+          .replace(/^```[\s\S]*?^```$/gm, '')
+          .replace(/`[^`]+`/g, '')
+          .matchAll(/(?<!\\)\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g),
+      ].flatMap(([link, path, anchor]) =>
+        exists(path === '' ? page : join(page, '..', path!), anchor) ? [] : `${page}: ${link}`,
       ),
     )
     expect(missing).toEqual([])

@@ -21,7 +21,7 @@ export function commandReference(program: Command): string {
     ...Object.entries(topics).flatMap(([name, { summary, text }]) => [
       `## ${name[0]!.toUpperCase()}${name.slice(1).replace('-', ' ')}`,
       `${summary}. In the terminal: \`board help ${name}\`.`,
-      `\`\`\`text\n${text().trim()}\n\`\`\``,
+      `\`\`\`\n${text().trim()}\n\`\`\``,
     ]),
     '',
   ].join('\n\n')
@@ -47,7 +47,8 @@ function leafSections(level: string, leaf: Command): string[] {
   return [
     `${level} ${lineOf(leaf)}`,
     leaf.description(),
-    ['```sh', `# ${`${lineOf(leaf)} ${argumentsOf(leaf)}`.trim()} [options]`, ...examplesOf(leaf), '```'].join('\n'),
+    ['```', `${lineOf(leaf)} ${argumentsOf(leaf)}`.trim() + ' [options]', '```'].join('\n'),
+    ...(examplesOf(leaf).length === 0 ? [] : [['```sh', ...examplesOf(leaf), '```'].join('\n')]),
     ...(described.length === 0
       ? []
       : [

@@ -48,7 +48,7 @@ export function configurationReference(program: Command): string {
       ]),
     ),
     '## Command line',
-    `\`\`\`text\n${topics.environment!.text().trim()}\n\`\`\``,
+    `\`\`\`\n${topics.environment!.text().trim()}\n\`\`\``,
     '',
   ].join('\n\n')
 }
