@@ -26,6 +26,7 @@ const pages = [
   'README.md',
   'docs/recipes.md',
   'docs/operations.md',
+  'docs/backups.md',
   'docs/several-machines.md',
   'docs/figures.md',
   'docs/sandbox.md',
