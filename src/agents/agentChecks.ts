@@ -69,7 +69,7 @@ export function createAgentChecks(dependencies: Dependencies): AgentChecks {
     isRunning: (agent, profile) => running.has(keyOf(agent, profile)),
     async start(caller, request) {
       await requireMayCheckAgents(dependencies.db, caller, request)
-      const chosen = await readRequest(dependencies, caller, request)
+      const chosen = await readContext(dependencies, caller, request)
       const key = keyOf(request.agent, request.profile)
       if (running.has(key)) throw new Problem('CONFLICT', 'A check of this agent is already in progress.')
       if (running.size >= maxChecks)
@@ -144,7 +144,7 @@ interface Chosen {
   greet: boolean
 }
 
-async function readRequest(
+async function readContext(
   { db, catalogue }: Dependencies,
   caller: Caller,
   { agent, profile: profileName, credentialId, greet }: CheckRequest,

@@ -9,7 +9,7 @@ import {
   type SealedHeaders,
 } from '../store/accounts/credentials.ts'
 import type { Transaction } from '../store/engine/database.ts'
-import { askForgeAnew } from '../store/forges/requestLoop.ts'
+import { retryForge } from '../store/forges/pullRequestReads.ts'
 import { baseUrlOf } from './providers.ts'
 import type { Seal } from './seal.ts'
 
@@ -89,7 +89,7 @@ export async function update(
     models: change.models ? JSON.stringify(change.models) : before.models,
     agentSlots: change.agentSlots === undefined ? before.agentSlots : change.agentSlots,
   })
-  if (secret !== before || server !== originOf(before)) askForgeAnew(tx, { credentialId: id })
+  if (secret !== before || server !== originOf(before)) retryForge(tx, { credentialId: id })
   return find(tx, caller, id)
 }
 

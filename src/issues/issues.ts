@@ -1,12 +1,11 @@
 import { createKeyedQueue } from '../async/serialQueue.ts'
 import { createSemaphore } from '../async/semaphore.ts'
-import { logFailure, type Log } from '../config/log.ts'
+import type { Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { ForgeFailed } from '../forge/forge.ts'
 import { asProblem } from '../forge/openForge.ts'
-import { withinStop } from '../process/reconciler.ts'
-import { createTimer } from '../daemons/timer.ts'
+import { createDueRowsRunner, type DueRowsRunner } from '../daemons/dueRows.ts'
 import {
   hastenIssue,
   listDueSyncs,
@@ -18,14 +17,11 @@ import type { Tally, IssueDependencies } from './issueDependencies.ts'
 import { syncIssues, type SyncResult } from './syncIssues.ts'
 
 /** The number of projects that are synchronized concurrently. */
-const maxVisits = 8
+const maxConcurrent = 8
+const failureMessage = 'The issues of a project could not be synchronized.'
 
 /** Synchronizes cards with the issues of forges: periodically, after changes of cards, and when a forge reports a change. */
-export interface Issues {
-  start(log: Log): void
-  /** Checks the projects that are due now. */
-  wake(): void
-  stop(): Promise<void>
+export interface Issues extends DueRowsRunner {
   /** Synchronizes a project's issues now. @throws Problem FORGE_NOT_CONFIGURED, FORGE_REFUSED, FORGE_UNAVAILABLE */
   syncNow(projectId: number): Promise<Tally>
   /**
@@ -38,50 +34,33 @@ export interface Issues {
 export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox: Outbox }): Issues {
   const { db, config } = parts
   const inTurn = createKeyedQueue()
-  const withSlot = createSemaphore(maxVisits)
-  const visits = new Map<number, Promise<void>>()
-  let log: Log | undefined
-  let stopped = false
-  const go = (projectId: number, asked: boolean): Promise<SyncResult | undefined> =>
-    inTurn(String(projectId), () => withSlot(() => syncIssues(parts, projectId, asked)))
-  const begin = (projectId: number) => {
-    const ended = go(projectId, false)
-      .then(visited => report(log!, projectId, visited))
-      .catch((error: unknown) =>
-        logFailure(log!, 'The issues of a project could not be looked at.', error, { projectId }),
-      )
-      .then(() => {
-        visits.delete(projectId)
-        if (!stopped) void timer.reconcile()
-      })
-    visits.set(projectId, ended)
-  }
-  // A separate timer, so that a slow forge does not delay other work.
-  const timer = createTimer({ config, outbox }, [
-    {
-      duty: 'machine',
-      nextAt: () => readNextSyncTime(db, [...visits.keys()]),
-      runDue: async () => {
-        for (const id of await listDueSyncs(db, config.clock().toISOString())) if (!visits.has(id)) begin(id)
-      },
+  const withSlot = createSemaphore(maxConcurrent)
+  let log: Log = () => {}
+  const sync = (projectId: number, isAsked: boolean): Promise<SyncResult | undefined> =>
+    inTurn(String(projectId), () => syncIssues(parts, projectId, isAsked))
+  const runner = createDueRowsRunner({ config, outbox }, withSlot, {
+    duty: 'machine',
+    nextAt: without => readNextSyncTime(db, without),
+    listDue: (now, without) => listDueSyncs(db, now, without),
+    run: async projectId => {
+      const failure = (await sync(projectId, false))?.failure
+      if (failure instanceof ForgeFailed || failure instanceof Problem)
+        log('warn', failureMessage, { projectId, cause: failure.message })
+      else if (failure !== undefined) throw failure
     },
-  ])
+    failure: { message: failureMessage, idField: 'projectId' },
+  })
   return {
+    ...runner,
     start: to => {
       log = to
-      timer.take('machine', to)
-    },
-    wake: () => void timer.reconcile(),
-    stop: async () => {
-      stopped = true
-      await timer.stop()
-      await withinStop(Promise.all(visits.values()))
+      runner.start(to)
     },
     syncNow: async projectId => {
-      const visited = await go(projectId, true)
-      if (!visited) throw new Problem('FORGE_NOT_CONFIGURED', untied)
-      if (visited.failure !== undefined) throw asProblem(visited.failure)
-      return visited.tally
+      const result = await withSlot(() => sync(projectId, true))
+      if (!result) throw new Problem('FORGE_NOT_CONFIGURED', noLabel)
+      if (result.failure !== undefined) throw asProblem(result.failure)
+      return result.tally
     },
     noteDelivery: async (projectId, number) => {
       await db.transaction(async tx => {
@@ -90,17 +69,9 @@ export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox:
         if (((await readSyncState(tx, projectId))?.failures ?? 0) === 0)
           await writeSyncState(tx, projectId, { nextAt: null })
       })
-      if (log) void timer.reconcile()
+      runner.wake()
     },
   }
 }
 
-const untied = 'The project does not create cards from issues. Set a label with board projects forge --issue-label.'
-
-function report(log: Log, projectId: number, visited: SyncResult | undefined): void {
-  const failure = visited?.failure
-  if (failure === undefined) return
-  const isTheirs = failure instanceof ForgeFailed || failure instanceof Problem
-  if (isTheirs) log('warn', 'The issues of a project could not be looked at.', { projectId, cause: failure.message })
-  else logFailure(log, 'The issues of a project could not be looked at.', failure, { projectId })
-}
+const noLabel = 'The project does not create cards from issues. Set a label with board projects forge --issue-label.'

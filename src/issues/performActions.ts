@@ -85,7 +85,7 @@ const unlessGone = (asked: Promise<unknown>): Promise<unknown> =>
 
 async function recordState(tx: Transaction, issue: CardIssueRow, state: 'open' | 'closed'): Promise<void> {
   const { id, cardId, projectId, number, url } = issue
-  updateCardIssue(tx, id, { state, wants: null, closedByBoard: state === 'closed' })
+  updateCardIssue(tx, id, { phase: state === 'closed' ? 'closedByBoard' : 'open' })
   const card = cardId === null ? undefined : await readCard(tx, projectId, cardId)
   if (card) await showIssue(tx, card, { number, url, state })
   const action = state === 'closed' ? 'issues.close' : 'issues.reopen'

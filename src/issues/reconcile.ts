@@ -13,7 +13,7 @@ import { readCard, type CardRow } from '../store/cards/cards.ts'
 import { listColumns } from '../store/boards/columns.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { exchangeComments, isOwn, newToken, type Listed } from './comments.ts'
-import { decideIssueState, type Decision } from './decideIssueState.ts'
+import { decideIssuePhase, type Decision } from './decideIssuePhase.ts'
 import { performActions, type Action } from './performActions.ts'
 import { showIssue } from './showIssue.ts'
 import { cardTexts, closingBody, digestOf, isLabel, tokenIn } from './texts.ts'
@@ -24,7 +24,7 @@ const maxRounds = 3
 /**
  * How often an open issue is checked without a trigger, because its comments might have changed, or it might have been deleted.
  */
-const lookAgainMs = 6 * 3_600_000
+const recheckMs = 6 * 3_600_000
 /** Forges report times in whole seconds, so a later check detects two changes within one second. */
 const [sameTimeMs, secondLookMs] = [3000, 5000]
 
@@ -71,23 +71,16 @@ async function read(parts: IssueDependencies, sync: IssueSync, before: CardIssue
 async function markMissing(tx: Transaction, sync: IssueSync, id: number): Promise<void> {
   const issue = await readCardIssueById(tx, id)
   if (!issue) return
-  updateCardIssue(tx, id, {
-    state: 'missing',
-    wants: null,
-    closedByBoard: false,
-    dueAt: null,
-    failures: 0,
-    problem: null,
-  })
+  updateCardIssue(tx, id, { phase: 'missing', dueAt: null, failures: 0, problem: null })
   const card = issue.cardId === null ? undefined : await readCard(tx, issue.projectId, issue.cardId)
   if (card && (await showIssue(tx, card, { ...issue, state: 'missing' }))) sync.tally.updated++
 }
 
 async function listComments(
   { forge, settings }: IssueSync,
-  { number, wants }: CardIssueRow,
+  { number, phase }: CardIssueRow,
 ): Promise<Listed | undefined> {
-  if (!settings.issueComments && wants !== 'closed') return undefined
+  if (!settings.issueComments && phase !== 'closing') return undefined
   const comments = await forge.listIssueComments(number)
   const isMarked = comments.some(({ body }) => tokenIn(body) !== undefined)
   return { comments, account: isMarked ? await forge.account() : undefined }
@@ -108,13 +101,10 @@ async function compare(
   const card = seen.cardId === null ? undefined : await readCard(tx, seen.projectId, seen.cardId)
   // Without its label, an issue is not synchronized: neither side follows the other until it has the label again.
   if (!card || !issue.labels.some(each => isLabel(each, sync.settings.issueLabel))) {
-    updateCardIssue(tx, id, syncedFields(tx, { ...seen, state: 'closed' }))
+    updateCardIssue(tx, id, syncedFields(tx, { ...seen, phase: 'closedElsewhere' }))
     return { issue: seen, actions: [] }
   }
-  const decision = decideIssueState(
-    { ...seen, state: seen.state === 'missing' ? issue.state : seen.state, ...flagsOf(seen) },
-    { state: issue.state, ...stateOf(card) },
-  )
+  const decision = decideIssuePhase({ ...seen, done: seen.done === 1 }, { state: issue.state, ...stateOf(card) })
   const texts = await followTexts(tx, parts, sync, { card, seen, issue })
   const isMoved = await moveCard(tx, parts, card, decision)
   const shown = { number: seen.number, url: issue.url, state: issue.state }
@@ -123,17 +113,15 @@ async function compare(
   const comments =
     sync.settings.issueComments && listed ? await exchangeComments(tx, sync, { issue: seen, card, listed }) : []
   const after = await find(tx, { projectId: card.projectId, cardId: card.id })
-  const token = decision.wants === 'closed' ? (seen.wants === 'closed' ? seen.token : newToken()) : seen.token
+  const token = decision.phase === 'closing' && seen.phase !== 'closing' ? newToken() : seen.token
   updateCardIssue(tx, id, {
     title: texts.title,
     promptDigest: texts.promptDigest,
     url: issue.url,
     changedAt: issue.updatedAt,
     seenAt: issue.updatedAt === seen.changedAt ? seen.seenAt : tx.now,
-    state: issue.state,
+    phase: decision.phase,
     ...(({ done, merged }) => ({ done, merged }))(stateOf(after)),
-    wants: decision.wants,
-    closedByBoard: decision.closedByBoard,
     token,
     passesComments: seen.passesComments === 1 && !listed,
   })
@@ -142,8 +130,6 @@ async function compare(
   if (actions.length === 0) updateCardIssue(tx, id, syncedFields(tx, row))
   return { issue: row, actions }
 }
-
-const flagsOf = ({ done, closedByBoard }: CardIssueRow) => ({ done: done === 1, closedByBoard: closedByBoard === 1 })
 
 const pullRequestOf = ({ pullRequest }: CardRow): PullRequestSummary | null =>
   pullRequest === null ? null : (JSON.parse(pullRequest) as PullRequestSummary)
@@ -203,7 +189,7 @@ async function moveCard(
 }
 
 function stateActions(
-  { wants }: Decision,
+  { phase }: Decision,
   {
     card,
     token,
@@ -211,17 +197,17 @@ function stateActions(
     listed,
   }: { card: CardRow; token: string | null; seen: CardIssueRow; listed: Listed | undefined },
 ): Action[] {
-  if (wants === 'open') return [{ kind: 'reopen' }]
-  if (wants === null) return []
-  const isSaid = seen.wants === 'closed' && listed?.comments.some(each => isOwn(each, token, listed.account))
+  if (phase === 'reopening') return [{ kind: 'reopen' }]
+  if (phase !== 'closing') return []
+  const isSaid = seen.phase === 'closing' && listed?.comments.some(each => isOwn(each, token, listed.account))
   const body = closingBody({ pullRequest: pullRequestOf(card), gitBranch: card.gitBranch }, token!)
   return [...(isSaid ? [] : [{ kind: 'explain', body } as const]), { kind: 'close' }]
 }
 
 /** The recorded fields of an issue that matches its card. */
-function syncedFields(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueChange {
+function syncedFields(tx: Transaction, { phase, seenAt }: CardIssueRow): CardIssueChange {
   const isRecent = Math.abs(Date.parse(tx.now) - Date.parse(seenAt)) < sameTimeMs
-  const lookMs = isRecent ? secondLookMs : state === 'open' ? lookAgainMs : null
+  const lookMs = isRecent ? secondLookMs : phase === 'open' ? recheckMs : null
   const dueAt = lookMs === null ? null : new Date(Date.parse(tx.now) + lookMs).toISOString()
   return { dueAt, failures: 0, problem: null }
 }

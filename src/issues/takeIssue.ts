@@ -46,7 +46,7 @@ export async function takeIssue(
     url,
     title: card.title,
     promptDigest: digestOf(card.prompt),
-    state,
+    phase: 'open',
     changedAt: issue.updatedAt,
     done: card.doneAt !== null,
     commentsFrom: settings.issueComments ? tx.now : null,

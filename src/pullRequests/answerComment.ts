@@ -2,8 +2,8 @@ import { invalid } from '../contract/errors.ts'
 import { find, type CardRef } from '../domain/cards/cards.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
 import type { Transaction } from '../store/engine/database.ts'
-import { readPullRequestById, type RequestAnswer } from '../store/forges/pullRequests.ts'
-import { listOpenOfCard } from '../store/forges/requestLoop.ts'
+import { readPullRequestById, type CommentAnswer } from '../store/forges/pullRequests.ts'
+import { listOpenOfCard } from '../store/forges/pullRequestReads.ts'
 
 /**
  * Keeps what a card's agent answers to a comment on its request, which is posted with its work. A later answer replaces it.
@@ -13,11 +13,11 @@ export async function answerComment(
   tx: Transaction,
   ref: CardRef,
   { commentId, answer }: { commentId: string; answer: string },
-): Promise<RequestAnswer> {
+): Promise<CommentAnswer> {
   const card = await find(tx, ref)
   for (const { id } of await listOpenOfCard(tx, card.id)) {
     const row = (await readPullRequestById(tx, id))!
-    const answers = JSON.parse(row.answers) as RequestAnswer[]
+    const answers = JSON.parse(row.answers) as CommentAnswer[]
     if (!answers.some(each => each.commentId === commentId)) continue
     const changed = answers.map(each => (each.commentId === commentId ? { commentId, answer } : each))
     await pulls.change(tx, row, { answers: JSON.stringify(changed) })

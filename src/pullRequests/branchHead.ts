@@ -3,30 +3,32 @@ import { commitOf, isAncestor } from '../git/commits.ts'
 import { Problem } from '../contract/errors.ts'
 import { inOneLine } from '../domain/worktrees/changes.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
+import { resume } from '../domain/forges/pullRequestPhases.ts'
 import { workIn } from '../domain/worktrees/repositoryWork.ts'
 import { fetchUpstream, type Fetched } from '../git/fetchUpstream.ts'
 import { findRemote } from '../git/remotes.ts'
-import { updateBranch } from '../worktrees/updateBranch.ts'
+import { updateBranch, type BranchUpdate } from '../worktrees/updateBranch.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import { forgeOf, type ProjectRow } from '../store/projects/projects.ts'
-import type { PullRequestChange } from '../store/forges/pullRequests.ts'
+import type { PullRequestRow } from '../store/forges/pullRequests.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
-import { stop } from './stopLoop.ts'
+import { decideHead, type HeadRelation } from './decidePullRequest.ts'
+import { readContext, reportedKeys, type LoopDependencies, type PullRequestContext } from './loopDependencies.ts'
+import { handToUsers } from './stopLoop.ts'
 
 /** The prefix of a recorded conflict: the head on the forge and the branch's commit follow. */
 const conflictPrefix = 'conflict:'
 
 /** Fetches a branch of the project's remote, and updates its remote-tracking ref. */
 export async function fetchBranch(
-  parts: Pick<LoopDependencies, 'reachOf'>,
+  dependencies: Pick<LoopDependencies, 'reachOf'>,
   project: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>,
   { repository }: CheckoutState,
   branch: string,
 ): Promise<Fetched> {
   const { name, url } = await findRemote(repository, forgeOf(project).remote)
   const ref = { remote: name, url, ref: `refs/heads/${branch}`, tracking: `refs/remotes/${name}/${branch}` }
-  return fetchUpstream(repository, ref, await parts.reachOf(project))
+  return fetchUpstream(repository, ref, await dependencies.reachOf(project))
 }
 
 /**
@@ -35,77 +37,115 @@ export async function fetchBranch(
  * notified.
  * @returns whether the board can push on top of it
  */
-export async function followHead(parts: LoopDependencies, request: RequestOf): Promise<boolean> {
-  const { row } = request
-  const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
+export async function followHead(dependencies: LoopDependencies, context: PullRequestContext): Promise<boolean> {
+  const { row } = context
   const head = row.headCommit
   if (head === null || head === row.pushedCommit) return true
+  const { card, project } = await workIn(dependencies.db, context.card, context.project, row.repository)
   const checkout = await readCheckoutState(project)
   if (!checkout) return false
-  const place = await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath)
-  const { commonDir } = checkout.repository
-  const tip = await commitOf(commonDir, `refs/heads/${row.branch}`)
-  const holds = async (one: string, other: string) =>
-    (await commitOf(commonDir, one)) !== undefined && isAncestor(commonDir, one, other)
-  if (tip !== undefined && (await holds(head, tip))) return accept(parts, request, head)
+  const place = await syncedWorktree(dependencies.worktrees, checkout.repository, card.worktreePath)
+  const tip = await commitOf(checkout.repository.commonDir, `refs/heads/${row.branch}`)
   const conflict = `${conflictPrefix}${head}:${tip}`
-  if (row.stopped !== null && reportedKeys(row).includes(conflict)) return false
+  const relation = await findRelation(dependencies, { project, checkout, row, head, tip, conflict })
+  switch (decideHead(relation, hasActiveAgent(card))) {
+    case 'accept':
+      return accept(dependencies, context, head)
+    case 'wait':
+      return false
+    case 'handOver':
+      return leave(
+        dependencies,
+        context,
+        `The branch ${row.branch} was replaced on the forge, and no longer contains the commits that the card has pushed. Nothing was overwritten. Merge the two branches, then push.`,
+      )
+    case 'merge': {
+      const work = { repository: checkout.repository, place, isManaged: card.worktreeManaged === 1, branch: row.branch }
+      const refused = await mergeHead(dependencies, work, head, inOneLine(card.title))
+      if (refused === undefined) return accept(dependencies, context, head)
+      return leave(dependencies, context, refused.reason, refused.isConflict ? conflict : undefined)
+    }
+  }
+}
+
+async function findRelation(
+  dependencies: LoopDependencies,
+  {
+    project,
+    checkout,
+    row,
+    head,
+    tip,
+    conflict,
+  }: {
+    project: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>
+    checkout: CheckoutState
+    row: PullRequestRow
+    head: string
+    tip: string | undefined
+    conflict: string
+  },
+): Promise<HeadRelation> {
+  const { commonDir } = checkout.repository
+  const contains = async (commit: string, ancestor: string) =>
+    (await commitOf(commonDir, ancestor)) !== undefined && isAncestor(commonDir, ancestor, commit)
+  if (tip !== undefined && (await contains(tip, head))) return 'known'
+  if (row.phase === 'handedOver' && reportedKeys(row).includes(conflict)) return 'conflicting'
   // A known commit is not fetched again at each check, such as for a pull request that was handed to a person.
   if ((await commitOf(commonDir, head)) === undefined) {
-    const fetched = await fetchBranch(parts, project, checkout, row.branch)
-    if ('reason' in fetched || fetched.commit !== head) return false
+    const fetched = await fetchBranch(dependencies, project, checkout, row.branch)
+    if ('reason' in fetched || fetched.commit !== head) return 'unavailable'
   }
-  if (row.pushedCommit !== null && !(await holds(row.pushedCommit, head)))
-    return leave(
-      parts,
-      request,
-      `The branch ${row.branch} was replaced on the forge, and no longer contains the commits that the card has pushed. Nothing was overwritten. Merge the two branches, then push.`,
-    )
-  if (hasActiveAgent(card)) return false
-  const title = inOneLine(card.title)
+  return row.pushedCommit === null || (await contains(head, row.pushedCommit)) ? 'ahead' : 'replaced'
+}
+
+/** Merges commits that others have pushed into the card's branch. @returns why it was impossible */
+async function mergeHead(
+  { worktrees }: LoopDependencies,
+  work: Pick<BranchUpdate, 'repository' | 'place' | 'isManaged' | 'branch'>,
+  onto: string,
+  title: string,
+): Promise<{ reason: string; isConflict: boolean } | undefined> {
   const message = `Merge: what others have pushed to "${title}"`
-  const { repository } = checkout
-  const isManaged = card.worktreeManaged === 1
-  const work = { repository, place, isManaged, branch: row.branch }
-  const update = { ...work, onto: head, title, message }
   try {
-    await updateBranch(parts.worktrees, { ...update, strategy: 'merge' })
+    await updateBranch(worktrees, { ...work, onto, title, message, strategy: 'merge' })
+    return undefined
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500) throw error
     const files = (error.details ?? []).map(({ path }) => path).join(', ')
-    const reason = files === '' ? error.message : `it conflicts in ${files}.`
-    const words = `The commits that others have pushed could not be merged into the card's branch: ${reason}`
-    return leave(parts, request, words, error.code === 'MERGE_CONFLICT' ? conflict : undefined)
+    const cause = files === '' ? error.message : `it conflicts in ${files}.`
+    return {
+      reason: `The commits that others have pushed could not be merged into the card's branch: ${cause}`,
+      isConflict: error.code === 'MERGE_CONFLICT',
+    }
   }
-  return accept(parts, request, head)
 }
 
 /** Accepts a known head. If the board did not push it, a user did, which resumes the agent. */
-async function accept({ db }: LoopDependencies, { row: { id } }: RequestOf, head: string): Promise<true> {
+async function accept({ db }: LoopDependencies, { row: { id } }: PullRequestContext, head: string): Promise<true> {
   await db.transaction(async tx => {
-    const present = (await readRequest(tx, id))?.row
+    const present = (await readContext(tx, id))?.row
     if (!present) return
-    const isByPerson = present.pushedCommit !== null && present.step === 'idle'
-    const again: PullRequestChange = isByPerson ? { stopped: null, rounds: 0 } : {}
-    await pulls.change(tx, present, { ...again, pushedCommit: head })
+    const isByUser = present.pushedCommit !== null && (present.phase === 'watching' || present.phase === 'handedOver')
+    await pulls.change(tx, present, { ...(isByUser && resume(present)), pushedCommit: head })
   })
   return true
 }
 
 /** @param conflict identifies the conflict of these two commits: only a change of either requires another check */
 async function leave(
-  parts: LoopDependencies,
-  { row: { id } }: RequestOf,
+  dependencies: LoopDependencies,
+  { row: { id } }: PullRequestContext,
   reason: string,
   conflict?: string,
 ): Promise<false> {
-  await parts.db.transaction(async tx => {
-    const request = await readRequest(tx, id)
+  await dependencies.db.transaction(async tx => {
+    const request = await readContext(tx, id)
     if (!request) return
-    const row = await stop(tx, parts, request, reason)
+    const row = await handToUsers(tx, dependencies, request, reason)
     if (conflict === undefined) return
     const others = reportedKeys(row).filter(key => !key.startsWith(conflictPrefix))
-    await pulls.change(tx, row, { told: JSON.stringify([...others, conflict]) })
+    await pulls.change(tx, row, { reported: JSON.stringify([...others, conflict]) })
   })
   return false
 }

@@ -38,7 +38,7 @@ export function requireOpen(row: PullRequestRow): Open {
  * @throws Problem VALIDATION_FAILED if a name is both added and removed; ForgeFailed
  */
 export async function changePullRequest(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   forge: Forge | undefined,
   row: Open,
   change: Omit<PullChange, 'base'>,
@@ -47,10 +47,10 @@ export async function changePullRequest(
 ): Promise<Changed> {
   requireApart('removeReviewers', change.addReviewers, change.removeReviewers)
   requireApart('removeLabels', change.addLabels, change.removeLabels)
-  await store(parts, row.id, own, actor)
-  if (!forge) return { row: (await readPullRequestById(parts.db, row.id)) ?? row, notTaken: [] }
+  await store(dependencies, row.id, own, actor)
+  if (!forge) return { row: (await readPullRequestById(dependencies.db, row.id)) ?? row, notTaken: [] }
   const { notTaken } = await forge.updatePull(row.number, change)
-  return { row: await readRefreshed(parts, row), notTaken }
+  return { row: await readRefreshed(dependencies, row), notTaken }
 }
 
 function requireApart(field: string, added: readonly string[] = [], removed: readonly string[] = []): void {
@@ -63,14 +63,14 @@ function requireApart(field: string, added: readonly string[] = [], removed: rea
  * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT if new commits were pushed since; ForgeFailed
  */
 export async function mergePullRequest(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   forge: Forge,
   seen: Open,
   { method = seen.mergeMethod, force, headCommit = seen.headCommit ?? '' }: Merge,
   actor: Actor,
 ): Promise<PullRequestRow> {
   await requireMethod(forge, method)
-  const { row, failure } = (await refreshPullRequest(parts, seen.id, { anew: true })) ?? { row: seen }
+  const { row, failure } = (await refreshPullRequest(dependencies, seen.id, { anew: true })) ?? { row: seen }
   if (failure) throw failure
   if (row.state === 'merged') return row
   const { number, headCommit: present } = requireOpen(row)
@@ -81,8 +81,8 @@ export async function mergePullRequest(
     )
   const missing = force ? [] : missingOf(row)
   if (missing.length > 0) throw new Problem('PULL_REQUEST_NOT_READY', `#${number} is not ready: ${missing.join('; ')}.`)
-  await merge(parts, forge, row as Open, { method, headCommit: present }, actor)
-  return readRefreshed(parts, row)
+  await merge(dependencies, forge, row as Open, { method, headCommit: present }, actor)
+  return readRefreshed(dependencies, row)
 }
 
 /**
@@ -90,16 +90,16 @@ export async function mergePullRequest(
  * @throws Problem VALIDATION_FAILED; ForgeFailed
  */
 export async function mergeLater(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   forge: Forge,
   row: Open,
   method: MergeMethod,
   actor: Actor,
 ): Promise<PullRequestRow> {
   await requireMethod(forge, method)
-  const now = parts.clock().toISOString()
-  await store(parts, row.id, { autoMerge: true, mergeMethod: method, nextReadAt: now }, actor)
-  return (await readPullRequestById(parts.db, row.id)) ?? row
+  const now = dependencies.clock().toISOString()
+  await store(dependencies, row.id, { autoMerge: true, mergeMethod: method, nextReadAt: now }, actor)
+  return (await readPullRequestById(dependencies.db, row.id)) ?? row
 }
 
 async function requireMethod(forge: Forge, method: MergeMethod): Promise<void> {
@@ -110,7 +110,7 @@ async function requireMethod(forge: Forge, method: MergeMethod): Promise<void> {
 
 /** If a merge took effect without a response, a later read of the forge detects it. */
 async function merge(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   forge: Forge,
   { id, number }: Open,
   how: { method: MergeMethod; headCommit: string },
@@ -118,11 +118,11 @@ async function merge(
 ): Promise<void> {
   const mergeCommit = await forge.mergePull(number, how).catch(async (error: unknown) => {
     if (!(error instanceof ForgeFailed)) throw error
-    const looked = await refreshPullRequest(parts, id, { anew: true })
+    const looked = await refreshPullRequest(dependencies, id, { anew: true })
     if (looked?.row.state !== 'merged') throw error
     return looked.row.mergeCommit
   })
-  await storeEnd(parts, id, { state: 'merged', mergeCommit, nextReadAt: null }, actor)
+  await storeEnd(dependencies, id, { state: 'merged', mergeCommit, nextReadAt: null }, actor)
 }
 
 /** The missing requirements of a merge, as text for users. */
@@ -147,19 +147,29 @@ const joinNames = (names: readonly string[]): string =>
 
 /** Closes a pull request on the forge. The branch stays. @throws ForgeFailed */
 export async function closePullRequest(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   forge: Forge,
   row: Open,
   actor: Actor,
 ): Promise<PullRequestRow> {
   await forge.closePull(row.number)
-  await storeEnd(parts, row.id, { state: 'closed' }, actor)
-  return readRefreshed(parts, row)
+  await storeEnd(dependencies, row.id, { state: 'closed' }, actor)
+  return readRefreshed(dependencies, row)
 }
 
 /** A read that started before the end counts as older, even if it arrives later. */
-const storeEnd = (parts: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
-  store(parts, id, { ...fields, autoMerge: false, problem: null, readAt: parts.clock().toISOString() }, actor)
+const storeEnd = (
+  dependencies: RefreshDependencies,
+  id: number,
+  fields: PullRequestChange,
+  actor: Actor,
+): Promise<void> =>
+  store(
+    dependencies,
+    id,
+    { ...fields, autoMerge: false, problem: null, readAt: dependencies.clock().toISOString() },
+    actor,
+  )
 
 const store = ({ db }: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   db.transaction(async tx => {
@@ -167,5 +177,5 @@ const store = ({ db }: RefreshDependencies, id: number, fields: PullRequestChang
     if (before) await pulls.change(tx, before, fields)
   }, actor)
 
-const readRefreshed = async (parts: RefreshDependencies, row: PullRequestRow): Promise<PullRequestRow> =>
-  (await refreshPullRequest(parts, row.id, { anew: true }))?.row ?? row
+const readRefreshed = async (dependencies: RefreshDependencies, row: PullRequestRow): Promise<PullRequestRow> =>
+  (await refreshPullRequest(dependencies, row.id, { anew: true }))?.row ?? row

@@ -9,11 +9,11 @@ import { ForgeFailed, type ForgePull, type NewPull } from '../forge/forge.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { readPullRequest, readPullRequestById, type PullRequestRow } from '../store/forges/pullRequests.ts'
 import type { Changed } from './changePullRequest.ts'
-import { draft, withCard, type DraftParts, type Work } from './draftPullRequest.ts'
+import { draft, withCard, type DraftDependencies, type Work } from './draftPullRequest.ts'
 import { findCreated, pullFields, refreshPullRequest, type RefreshDependencies } from './refreshPullRequest.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-export interface CreateParts extends RefreshDependencies, Omit<DraftParts, 'db'> {
+export interface CreateDependencies extends RefreshDependencies, Omit<DraftDependencies, 'db'> {
   worktrees: Worktrees
   reach: RemoteReach
   /** Serializes work of one key, because two concurrent calls would both check before either has created one. */
@@ -35,14 +35,19 @@ export interface Wanted {
  * request is found by its branch and is not created twice. An open pull request for the branch is used unchanged.
  * @throws Problem PULL_REQUEST_EXISTS, and as a push does; ForgeFailed
  */
-export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted, caller: Caller): Promise<Changed> =>
-  parts.inTurn(`${work.card.id}/${work.repository}`, async () => {
+export const createPullRequest = (
+  dependencies: CreateDependencies,
+  work: Work,
+  wanted: Wanted,
+  caller: Caller,
+): Promise<Changed> =>
+  dependencies.inTurn(`${work.card.id}/${work.repository}`, async () => {
     const { card, project, repository, open } = work
-    const known = await readPullRequest(parts.db, card.id, repository)
+    const known = await readPullRequest(dependencies.db, card.id, repository)
     if (known?.state === 'open')
       throw new Problem('PULL_REQUEST_EXISTS', `The card already has the open pull request #${known.number}.`)
-    const pushed = await branches.push(parts.worktrees, card, project, { force: false }, parts.reach)
-    const drafted = await draft(parts, work, pushed.branch)
+    const pushed = await branches.push(dependencies.worktrees, card, project, { force: false }, dependencies.reach)
+    const drafted = await draft(dependencies, work, pushed.branch)
     const request = {
       title: wanted.title ?? drafted.title,
       base: wanted.base ?? drafted.base,
@@ -55,7 +60,7 @@ export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted
         `The card's branch is ${request.base}, which is also the target of the pull request.`,
       )
     const actor = actorOf(caller)
-    const row = await parts.db.transaction(async tx => {
+    const row = await dependencies.db.transaction(async tx => {
       const fields = {
         ...(await makerFor(tx, caller)),
         ...request,
@@ -70,17 +75,17 @@ export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted
         : pulls.add(tx, { ...fields, cardId: card.id, repository, state: 'creating' })
     }, actor)
     const { reviewers, labels } = wanted
-    const body = withCard(parts, card, wanted.body ?? drafted.body)
-    const { pull, notTaken } = await findOrMake(parts, work, row, { ...request, body, reviewers, labels })
-    await parts.db.transaction(async tx => {
+    const body = withCard(dependencies, card, wanted.body ?? drafted.body)
+    const { pull, notTaken } = await findOrMake(dependencies, work, row, { ...request, body, reviewers, labels })
+    await dependencies.db.transaction(async tx => {
       const present = await readPullRequestById(tx, row.id)
       if (present) await pulls.change(tx, present, { ...pullFields(present, pull), problem: null })
     }, actor)
-    return { row: (await refreshPullRequest(parts, row.id))?.row ?? row, notTaken }
+    return { row: (await refreshPullRequest(dependencies, row.id))?.row ?? row, notTaken }
   })
 
 async function findOrMake(
-  { db }: CreateParts,
+  { db }: CreateDependencies,
   { open: { forge } }: Work,
   row: PullRequestRow,
   request: NewPull,

@@ -5,7 +5,7 @@ import type { ForgeAddress } from '../forge/forge.ts'
 import type { Seal } from '../identity/seal.ts'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { insertForgeDelivery, readForgeSecret, setForgeSecret } from '../store/forges/forgeWebhooks.ts'
-import { wakeRequests } from '../store/forges/requestLoop.ts'
+import { wakePullRequests } from '../store/forges/pullRequestReads.ts'
 
 const secretBytes = 32
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -39,7 +39,7 @@ export async function takeDelivery(
     if (!(await insertForgeDelivery(tx, projectId, delivery.id))) return false
     const { kind, number, branch, commit, issue } = delivery
     if (kind !== 'ping' && kind !== 'other' && issue === undefined)
-      await wakeRequests(tx, projectId, { number, branch, commit })
+      await wakePullRequests(tx, projectId, { number, branch, commit })
     return true
   })
   return isNew ? delivery : undefined

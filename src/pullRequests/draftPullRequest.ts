@@ -12,7 +12,7 @@ import type { Reader } from '../store/engine/database.ts'
 import { readPullRequest } from '../store/forges/pullRequests.ts'
 import { readLatestSession } from '../store/agents/sessions.ts'
 
-export interface DraftParts {
+export interface DraftDependencies {
   db: Reader
   /** The public address of the board, if it is known. */
   publicUrl: string | undefined
@@ -27,19 +27,19 @@ export type Draft = PullRequestDraft
  * The draft of a card's pull request: the agent's summary and the repository's template, with a reference to the card at the end.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT; ForgeFailed
  */
-export async function draft(parts: DraftParts, work: Work, branch = work.card.gitBranch): Promise<Draft> {
+export async function draft(dependencies: DraftDependencies, work: Work, branch = work.card.gitBranch): Promise<Draft> {
   const { card, repository, open, project } = work
   if (branch === null) throw new Problem('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
-  const known = await readPullRequest(parts.db, card.id, repository)
+  const known = await readPullRequest(dependencies.db, card.id, repository)
   const base = await baseOf(work)
   const { commonDir } = await requireGitRepository(project.path)
   const commit = await remoteCommit(commonDir, open.remote.name, base)
   const template = commit === undefined ? '' : await readRequestTemplate(commonDir, commit, open.address?.kind)
-  const session = await readLatestSession(parts.db, card.id)
+  const session = await readLatestSession(dependencies.db, card.id)
   const body = [session?.summary?.trim(), template].filter(Boolean).join('\n\n')
   return {
     title: titleOf(card),
-    body: withCard(parts, card, body),
+    body: withCard(dependencies, card, body),
     base,
     branch,
     reviewers: [],
@@ -49,9 +49,9 @@ export async function draft(parts: DraftParts, work: Work, branch = work.card.gi
 }
 
 /** The content of a card's open pull request on its forge, or the draft of a new one. @throws as `draft` does */
-export async function draftOrPresent(parts: DraftParts, work: Work): Promise<Draft> {
-  const known = await readPullRequest(parts.db, work.card.id, work.repository)
-  if (known?.state !== 'open' || known.number === null) return draft(parts, work)
+export async function draftOrPresent(dependencies: DraftDependencies, work: Work): Promise<Draft> {
+  const known = await readPullRequest(dependencies.db, work.card.id, work.repository)
+  if (known?.state !== 'open' || known.number === null) return draft(dependencies, work)
   const pull = await work.open.forge.readPull(known.number)
   if (pull === 'unchanged') throw new ForgeFailed('odd', 'The forge did not answer what the pull request says.')
   const { title, body, base, branch, reviewers, labels } = pull

@@ -1,4 +1,4 @@
-import type { Forge, ForgeCheck, ForgeComment, ForgePull, ForgeReview } from '../forge/forge.ts'
+import type { Forge, ForgeCheck, ForgeComment, ForgeReview } from '../forge/forge.ts'
 import type { PullRequest } from '../contract/forges/pullRequestRecords.ts'
 import type { PullRequestRow } from '../store/forges/pullRequests.ts'
 import { reportedKeys } from './loopDependencies.ts'
@@ -18,7 +18,7 @@ export interface Feedback {
   /** The comments that require an answer. */
   commentIds: string[]
 }
-interface News {
+interface ForgeFeedback {
   checks: readonly ForgeCheck[]
   reviews: readonly ForgeReview[]
 }
@@ -34,18 +34,19 @@ const commentKey = ({ id }: ForgeComment) => `comment:${id}`
  */
 export async function gatherFeedback(
   forge: Forge,
-  row: PullRequestRow & { number: number; headCommit: string },
-  { checks, reviews }: News,
+  row: PullRequestRow,
+  { checks, reviews }: ForgeFeedback,
 ): Promise<Feedback | undefined> {
-  if (checks.some(({ state }) => state === 'pending')) return undefined
-  const told = new Set(reportedKeys(row))
-  const failed = checks.filter(check => check.state === 'failure' && !told.has(checkKey(check, row.headCommit)))
+  const { number, headCommit } = row
+  if (number === null || headCommit === null || checks.some(({ state }) => state === 'pending')) return undefined
+  const reported = new Set(reportedKeys(row))
+  const failed = checks.filter(check => check.state === 'failure' && !reported.has(checkKey(check, headCommit)))
   const standing = askingReviews(row, reviews)
   if (failed.length === 0 && standing.length === 0) return undefined
   const account = await forge.account()
   const asking = standing.filter(({ author }) => author !== account)
-  const asked = asking.filter(review => !told.has(reviewKey(review))).slice(-maxReviews)
-  const comments = asking.length === 0 ? [] : await newComments(forge, row.number, told, account)
+  const asked = asking.filter(review => !reported.has(reviewKey(review))).slice(-maxReviews)
+  const comments = asking.length === 0 ? [] : await listNewComments(forge, number, reported, account)
   if (failed.length === 0 && asked.length === 0 && comments.length === 0) return undefined
   const logs = await readLogs(forge, failed.slice(0, maxLogs))
   const parts = [
@@ -54,11 +55,7 @@ export async function gatherFeedback(
     ...comments.map(commentText),
   ]
   return {
-    keys: [
-      ...failed.map(check => checkKey(check, row.headCommit)),
-      ...asked.map(reviewKey),
-      ...comments.map(commentKey),
-    ],
+    keys: [...failed.map(check => checkKey(check, headCommit)), ...asked.map(reviewKey), ...comments.map(commentKey)],
     text: parts.join('\n\n'),
     commentIds: comments.map(({ id }) => id),
   }
@@ -75,17 +72,17 @@ function askingReviews(row: PullRequestRow, reviews: readonly ForgeReview[]): Fo
 }
 
 /** Unresolved comments on lines, including answers to them. */
-async function newComments(
+async function listNewComments(
   forge: Forge,
   number: number,
-  told: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   account: string,
 ): Promise<ForgeComment[]> {
   const comments = await forge.listPullComments(number)
   return comments
     .filter(
       comment =>
-        comment.path !== null && !comment.resolved && comment.author !== account && !told.has(commentKey(comment)),
+        comment.path !== null && !comment.resolved && comment.author !== account && !reported.has(commentKey(comment)),
     )
     .slice(-maxComments)
 }
@@ -96,7 +93,7 @@ const readLogs = (forge: Forge, checks: readonly ForgeCheck[]): Promise<Array<st
 
 const checkText = ({ name, url }: ForgeCheck, log: string | undefined): string =>
   log === undefined || log.trim() === ''
-    ? `The check ${JSON.stringify(name)} fails. Its log could not be had${url === null ? '.' : `: ${url}`}`
+    ? `The check ${JSON.stringify(name)} fails. Its log is not available${url === null ? '.' : `: ${url}`}`
     : `The check ${JSON.stringify(name)} fails. Its log, around errors and at its end:\n${quoteText(log)}`
 
 const reviewText = ({ author, body }: ForgeReview): string =>
@@ -118,7 +115,7 @@ const quoteText = (text: string): string =>
 
 /** The message with which an agent resumes its work. */
 export const feedbackMessage = (
-  { number, url, repository }: Pick<ForgePull, 'number'> & Pick<PullRequestRow, 'url' | 'repository'>,
+  { number, url, repository }: Pick<PullRequestRow, 'number' | 'url' | 'repository'>,
   { text, commentIds }: Pick<Feedback, 'text' | 'commentIds'>,
   round: { at: number; of: number },
 ): string =>

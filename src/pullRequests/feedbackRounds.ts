@@ -4,19 +4,21 @@ import { projectRole } from '../domain/accounts/access.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
 import { findOpen } from '../domain/agents/sessions.ts'
+import { isHeld } from '../domain/forges/pullRequestPhases.ts'
 import { mayStart } from '../domain/cards/startPermission.ts'
 import { presentMaker } from '../identity/makers.ts'
 import { bySystem, insertAuditRow } from '../store/server/audit.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { forgeOf } from '../store/projects/projects.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/forges/pullRequests.ts'
-import { listOpenOfCard } from '../store/forges/requestLoop.ts'
+import { listOpenOfCard } from '../store/forges/pullRequestReads.ts'
 import { readLatestSession } from '../store/agents/sessions.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
-import { stop } from './stopLoop.ts'
+import { canResume, decideTurnEnd } from './decidePullRequest.ts'
+import { readContext, reportedKeys, type LoopDependencies, type PullRequestContext } from './loopDependencies.ts'
+import { handToUsers } from './stopLoop.ts'
 
-const maxTold = 500
+const maxReported = 500
 
 /** The input of an agent's round: its keys, its message, and the comments to answer. */
 export interface Round {
@@ -32,43 +34,48 @@ const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_A
  * Resumes a card's agent on its pull request, with the rights of the user who opened it, and records the sent feedback in the
  * same transaction. If that is impossible, it is left to users or postponed, with the reason.
  */
-export async function beginRound(parts: LoopDependencies, id: number, round: Round): Promise<void> {
-  const { db, agents } = parts
+export async function beginRound(dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
+  const { db, agents } = dependencies
   await agents.refresh()
   try {
-    await db.transaction(tx => begin(tx, parts, id, round))
+    await db.transaction(tx => begin(tx, dependencies, id, round))
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500) throw error
     await db.transaction(async tx => {
-      const request = await readRequest(tx, id)
+      const request = await readContext(tx, id)
       if (!request) return
       if (passing.includes(error.code)) await pulls.change(tx, request.row, { problem: error.message })
-      else await stop(tx, parts, request, `The agent could not continue with it: ${error.message}`)
+      else await handToUsers(tx, dependencies, request, `The agent could not continue with it: ${error.message}`)
     })
   }
 }
 
-async function begin(tx: Transaction, parts: LoopDependencies, id: number, round: Round): Promise<void> {
-  const request = await readRequest(tx, id)
-  if (!request || !isReady(request) || round.keys.every(key => reportedKeys(request.row).includes(key))) return
+async function begin(tx: Transaction, dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
+  const request = await readContext(tx, id)
+  if (
+    !request ||
+    !canResume(request.row, hasActiveAgent(request.card)) ||
+    round.keys.every(key => reportedKeys(request.row).includes(key))
+  )
+    return
   const { row, card, project } = request
   const { maxRounds } = forgeOf(project)
   if (row.rounds >= maxRounds)
-    return void (await stop(
+    return void (await handToUsers(
       tx,
-      parts,
+      dependencies,
       request,
       `The agent has worked on it ${maxRounds === 1 ? 'once' : `${maxRounds} times`} without success.`,
     ))
   const maker = await findMaker(tx, request)
-  if (typeof maker === 'string') return void (await stop(tx, parts, request, maker))
+  if (typeof maker === 'string') return void (await handToUsers(tx, dependencies, request, maker))
   const at = { at: row.rounds + 1, of: maxRounds }
   const ref = { projectId: card.projectId, cardId: card.id, caller: maker }
-  await send(tx, parts.agents, ref, { content: round.message(at), attachmentIds: [] })
+  await send(tx, dependencies.agents, ref, { content: round.message(at), attachmentIds: [] })
   await pulls.change(tx, row, {
-    step: 'asked',
+    phase: 'working',
     rounds: at.at,
-    told: JSON.stringify([...reportedKeys(row), ...round.keys].slice(-maxTold)),
+    reported: JSON.stringify([...reportedKeys(row), ...round.keys].slice(-maxReported)),
     answers: JSON.stringify(round.commentIds.map(commentId => ({ commentId, answer: null }))),
     problem: null,
   })
@@ -76,50 +83,39 @@ async function begin(tx: Transaction, parts: LoopDependencies, id: number, round
   insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))
 }
 
-/** Whether the agent can resume work on a pull request now. */
-export const isReady = ({ row, card }: RequestOf): boolean =>
-  row.state === 'open' && row.step === 'idle' && row.stopped === null && !hasActiveAgent(card)
-
-/** The result of the resumed agent: its turn ended well, or a user must decide. */
-export async function endTurn(parts: LoopDependencies, id: number): Promise<PullRequestRow | undefined> {
-  await parts.agents.refresh()
-  return parts.db.transaction(async tx => {
-    const request = await readRequest(tx, id)
+/** Applies the end of the resumed agent's turn: pushes its work, resumes the agent, or leaves a decision to users. */
+export async function endTurn(dependencies: LoopDependencies, id: number): Promise<PullRequestRow | undefined> {
+  await dependencies.agents.refresh()
+  return dependencies.db.transaction(async tx => {
+    const request = await readContext(tx, id)
     if (!request) return undefined
     const { row, card } = request
-    if (row.step !== 'asked' || (await findOpen(tx, card.id))) return row
-    const session = await readLatestSession(tx, card.id)
-    if (session?.status === 'completed') {
-      await pushBeside(tx, row)
-      return pulls.change(tx, row, { step: 'pushing' })
+    if (row.phase !== 'working' || (await findOpen(tx, card.id))) return row
+    const end = decideTurnEnd(await readLatestSession(tx, card.id))
+    if (end.next === 'push') {
+      await pushOtherRepositories(tx, row)
+      return pulls.change(tx, row, { phase: 'pushing' })
     }
-    if (session?.status !== 'interrupted' || session.statusReason !== 'server_restart')
-      return stop(tx, parts, request, endOf(session))
-    const maker = await findMaker(tx, request)
-    if (typeof maker === 'string') return stop(tx, parts, request, maker)
-    await retry(tx, parts.agents, { projectId: card.projectId, cardId: card.id, caller: maker })
+    const maker = end.next === 'retry' ? await findMaker(tx, request) : end.reason
+    if (typeof maker === 'string') return handToUsers(tx, dependencies, request, maker)
+    await retry(tx, dependencies.agents, { projectId: card.projectId, cardId: card.id, caller: maker })
     return row
   })
 }
 
 /** An agent can fix feedback about one repository in another repository that is also under review. */
-async function pushBeside(tx: Transaction, { id, cardId }: PullRequestRow): Promise<void> {
+async function pushOtherRepositories(tx: Transaction, { id, cardId }: PullRequestRow): Promise<void> {
   for (const other of await listOpenOfCard(tx, cardId)) {
     const row = other.id === id ? undefined : await readPullRequestById(tx, other.id)
-    if (row?.state === 'open' && row.step === 'idle' && row.stopped === null)
-      await pulls.change(tx, row, { step: 'pushing', nextReadAt: row.failures < 0 ? row.nextReadAt : tx.now })
+    if (row?.state === 'open' && row.phase === 'watching')
+      await pulls.change(tx, row, { phase: 'pushing', nextReadAt: isHeld(row, tx.now) ? row.nextReadAt : tx.now })
   }
 }
-
-const endOf = (session: { status: string; detail: string | null } | undefined): string =>
-  session?.status === 'failed'
-    ? `Its agent failed${session.detail ? `: ${session.detail}` : '.'}`
-    : `Its agent was ${session?.status === 'cancelled' ? 'cancelled' : 'interrupted'}.`
 
 /** The user who opened a pull request as a caller, or why its agent cannot continue with their rights. */
 export async function findMaker(
   tx: Transaction,
-  { row: { makerUserId, makerKeyId }, card }: Pick<RequestOf, 'row' | 'card'>,
+  { row: { makerUserId, makerKeyId }, card }: Pick<PullRequestContext, 'row' | 'card'>,
 ): Promise<Caller | string> {
   if (makerUserId === null) return 'No user opened the pull request, so its agent has no rights to continue.'
   const maker = { makerUserId, makerKeyId }

@@ -16,9 +16,9 @@ import { readColumn, readFirstColumn, type ColumnRow } from '../store/boards/col
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
 import { readPullRequest, type PullRequestRow } from '../store/forges/pullRequests.ts'
-import { hasOtherOpen } from '../store/forges/requestLoop.ts'
+import { hasOtherOpen } from '../store/forges/pullRequestReads.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, type LoopDependencies } from './loopDependencies.ts'
+import { readContext, type LoopDependencies } from './loopDependencies.ts'
 
 const merged: Ending = { status: 'completed', detail: 'Its pull request was merged.' }
 const closed: Ending = { ...cancelled, detail: 'Its pull request was closed.' }
@@ -30,16 +30,17 @@ export const retryMs = 2000
  * merged pull request is removed if no work is lost.
  * @returns whether all is done
  */
-export async function finishPullRequest(parts: LoopDependencies, id: number): Promise<boolean> {
-  const row = await settleCard(parts, id)
-  if (row === undefined || row.settled === 0) return row === undefined
-  return row.settled === 2 || settleWorktree(parts, id)
+export async function finishPullRequest(dependencies: LoopDependencies, id: number): Promise<boolean> {
+  const row = await moveCard(dependencies, id)
+  if (row?.phase === 'removingWorktree') return removeOrKeepWorktree(dependencies, id)
+  return row?.phase !== 'movingCard'
 }
 
-const settleCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullRequestRow | undefined> =>
+/** Ends the card's agent and moves the card, unless the target column is full. */
+const moveCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullRequestRow | undefined> =>
   db.transaction(async tx => {
-    const request = await readRequest(tx, id)
-    if (!request || request.row.settled > 0) return request?.row
+    const request = await readContext(tx, id)
+    if (request?.row.phase !== 'movingCard') return request?.row
     const { row, card } = request
     const isMerged = row.state === 'merged'
     // With pull requests in several repositories, the last one decides.
@@ -48,9 +49,7 @@ const settleCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullR
     const ends = isMerged ? !(await hasOtherOpen(tx, row)) : column !== undefined
     if (isMerged) await noteRequestMerged(tx, card, row, ends)
     const isThere = !ends || (await moveAfterRequest(tx, agents, card, column, isMerged ? merged : closed))
-    return isThere
-      ? pulls.change(tx, row, { settled: isMerged ? 1 : 2, step: 'idle', answers: '[]', stopped: null })
-      : row
+    return isThere ? pulls.change(tx, row, { phase: isMerged ? 'removingWorktree' : 'finished' }) : row
   })
 
 /** Records the forge's merge. With pull requests in several repositories, the card is merged once the last one is. */
@@ -101,40 +100,40 @@ async function losesNothing(
 }
 
 /** The work of a closed pull request might have been merged into its base manually, which users are notified of. */
-export async function noteWhereItIs(parts: LoopDependencies, id: number): Promise<void> {
-  const request = await readRequest(parts.db, id)
-  if (request?.row.state !== 'closed' || request.row.settled > 0) return
-  const { card, project } = await workIn(parts.db, request.card, request.project, request.row.repository)
+export async function recordWorkInBase(dependencies: LoopDependencies, id: number): Promise<void> {
+  const request = await readContext(dependencies.db, id)
+  if (request?.row.state !== 'closed' || request.row.phase !== 'movingCard') return
+  const { card, project } = await workIn(dependencies.db, request.card, request.project, request.row.repository)
   const checkout = await readCheckoutState(project)
-  const place = checkout && (await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath))
-  const base = checkout && place && (await fetchBranch(parts, project, checkout, request.row.base))
+  const place = checkout && (await syncedWorktree(dependencies.worktrees, checkout.repository, card.worktreePath))
+  const base = checkout && place && (await fetchBranch(dependencies, project, checkout, request.row.base))
   if (!base || 'reason' in base) return
   const { branch, base: name, repository } = request.row
-  if (await parts.worktrees.run('findLanded', { worktree: place, branch, base: base.commit }))
-    await noteLanded(parts.db, card, { base: name, repository })
+  if (await dependencies.worktrees.run('findLanded', { worktree: place, branch, base: base.commit }))
+    await noteLanded(dependencies.db, card, { base: name, repository })
 }
 
 /**
  * Removes the worktree of a merged pull request. Uncommitted changes, or work outside of the pull request, prevent the removal.
  */
-async function settleWorktree(parts: LoopDependencies, id: number): Promise<boolean> {
-  const { db, worktrees, dataDir, isAtWork, runCleanup } = parts
-  const request = await readRequest(db, id)
+async function removeOrKeepWorktree(dependencies: LoopDependencies, id: number): Promise<boolean> {
+  const { db, worktrees, dataDir, isAtWork, runCleanup } = dependencies
+  const request = await readContext(db, id)
   if (!request) return true
   const { row, card, project } = request
   if (hasActiveAgent(card) || isAtWork(card.id)) return false
   const isOwn = card.worktreePath !== null && card.worktreeManaged === 1 && !(await hasOtherOpen(db, row))
-  const isLossless = isOwn && (await losesNothing(parts, card, project))
+  const isLossless = isOwn && (await losesNothing(dependencies, card, project))
   if (isLossless) await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(async tx => {
-    const present = await readRequest(tx, id)
+    const present = await readContext(tx, id)
     if (!present) return
     if (isOwn && !isLossless) {
       const message =
         "The card's pull request was merged. The worktree remains, because it has work that was not part of the pull request."
       await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message }), unread: true })
     }
-    await pulls.change(tx, present.row, { settled: 2 })
+    if (present.row.phase === 'removingWorktree') await pulls.change(tx, present.row, { phase: 'finished' })
   })
   return true
 }

@@ -24,14 +24,14 @@ export interface LoopDependencies extends RefreshDependencies {
 }
 
 /** A pull request with its card and project. */
-export interface RequestOf {
+export interface PullRequestContext {
   row: PullRequestRow
   card: CardRow
   project: ProjectRow
 }
 
 /** The current state of a pull request. Undefined if it or its card was deleted. */
-export async function readRequest(db: Reader, id: number): Promise<RequestOf | undefined> {
+export async function readContext(db: Reader, id: number): Promise<PullRequestContext | undefined> {
   const row = await readPullRequestById(db, id)
   const projectId = row && (await projectOfCard(db, row.cardId))
   const project = projectId === undefined ? undefined : await readProject(db, projectId)
@@ -40,4 +40,5 @@ export async function readRequest(db: Reader, id: number): Promise<RequestOf | u
 }
 
 /** The keys of the feedback that an agent has received, newest last. */
-export const reportedKeys = ({ told }: Pick<PullRequestRow, 'told'>): string[] => JSON.parse(told) as string[]
+export const reportedKeys = ({ reported }: Pick<PullRequestRow, 'reported'>): string[] =>
+  JSON.parse(reported) as string[]

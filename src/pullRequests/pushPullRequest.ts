@@ -6,10 +6,10 @@ import * as branches from '../domain/worktrees/branches.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
 import { workIn } from '../domain/worktrees/repositoryWork.ts'
 import type { Forge } from '../forge/forge.ts'
-import type { RequestAnswer } from '../store/forges/pullRequests.ts'
+import type { CommentAnswer } from '../store/forges/pullRequests.ts'
 import { readLatestSession } from '../store/agents/sessions.ts'
-import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
-import { stop } from './stopLoop.ts'
+import { readContext, reportedKeys, type LoopDependencies, type PullRequestContext } from './loopDependencies.ts'
+import { handToUsers } from './stopLoop.ts'
 
 const maxAnswerLength = 10_000
 const pushTimeoutMs = 5 * 60_000
@@ -18,36 +18,43 @@ const pushTimeoutMs = 5 * 60_000
  * Sends the results of a resumed agent to the forge: its work, then its answers. Each step checks the current state first, so
  * that it can be repeated at any point.
  */
-export async function bringToForge(parts: LoopDependencies, forge: Forge, request: RequestOf): Promise<void> {
+export async function bringToForge(
+  dependencies: LoopDependencies,
+  forge: Forge,
+  request: PullRequestContext,
+): Promise<void> {
   const { row } = request
-  const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
-  const reach = { ...(await parts.reachOf(project)), timeoutMs: pushTimeoutMs }
+  const { card, project } = await workIn(dependencies.db, request.card, request.project, row.repository)
+  const reach = { ...(await dependencies.reachOf(project)), timeoutMs: pushTimeoutMs }
   const pushed = await branches
-    .push(parts.worktrees, card, project, { force: true, expected: row.headCommit ?? undefined }, reach)
+    .push(dependencies.worktrees, card, project, { force: true, expected: row.headCommit ?? undefined }, reach)
     .catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'PUSH_REJECTED') return undefined
       throw error
     })
-  if (pushed) await answerAll(parts, forge, request)
-  await parts.db.transaction(async tx => {
-    const present = await readRequest(tx, row.id)
+  if (pushed) await answerAll(dependencies, forge, request)
+  await dependencies.db.transaction(async tx => {
+    const present = await readContext(tx, row.id)
     if (!present) return
     if (!pushed)
-      return void (await stop(
+      return void (await handToUsers(
         tx,
-        parts,
+        dependencies,
         present,
         `The branch ${row.branch} was deleted or replaced on the forge since the board last read it. Nothing was overwritten.`,
       ))
     const { commit, branch, remote } = pushed
     if (pushed.pushed)
       recordActivity(tx, card.id, 'branch.pushed', [{ field: 'branch', from: null, to: `${remote}/${branch}` }])
-    const after = await pulls.change(tx, present.row, { step: 'idle', answers: '[]', pushedCommit: commit })
+    const after = await pulls.change(tx, present.row, {
+      ...(present.row.phase === 'pushing' && { phase: 'watching', answers: '[]' }),
+      pushedCommit: commit,
+    })
     const isAsBefore = commit === row.headCommit && reportedKeys(row).some(key => key.endsWith(`@${commit}`))
     if (isAsBefore)
-      await stop(
+      await handToUsers(
         tx,
-        parts,
+        dependencies,
         { ...present, row: after },
         'The agent has changed nothing, and the reported problems remain.',
       )
@@ -55,8 +62,8 @@ export async function bringToForge(parts: LoopDependencies, forge: Forge, reques
 }
 
 /** Posts the agent's answers to comments. If some are missing, posts the agent's last message as one comment. */
-async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: RequestOf): Promise<void> {
-  const answers = JSON.parse(row.answers) as RequestAnswer[]
+async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: PullRequestContext): Promise<void> {
+  const answers = JSON.parse(row.answers) as CommentAnswer[]
   if (answers.length === 0 || row.number === null) return
   const account = await forge.account()
   const posted = (await forge.listPullComments(row.number)).filter(({ author }) => author === account)

@@ -37,17 +37,17 @@ type Answer = Pick<Refreshed, 'pull' | 'checks' | 'reviews' | 'failure'>
  * @returns undefined if it was deleted with its card
  */
 export async function refreshPullRequest(
-  parts: RefreshDependencies,
+  dependencies: RefreshDependencies,
   id: number,
   { anew = false }: { anew?: boolean } = {},
 ): Promise<Refreshed | undefined> {
-  const { db, clock } = parts
+  const { db, clock } = dependencies
   const before = await readPullRequestById(db, id)
   const projectId = before && (await projectOfCard(db, before.cardId))
   const project = projectId === undefined ? undefined : await readProject(db, projectId)
   if (!before || !project) return undefined
   const readAt = clock().toISOString()
-  const answer = await ask(parts, project, anew ? { ...before, etag: null } : before)
+  const answer = await ask(dependencies, project, anew ? { ...before, etag: null } : before)
   return db.transaction(async tx => {
     const present = await readPullRequestById(tx, id)
     if (!present) return undefined
@@ -59,10 +59,10 @@ export async function refreshPullRequest(
   })
 }
 
-async function ask(parts: RefreshDependencies, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
+async function ask(dependencies: RefreshDependencies, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
   const answer: Answer = {}
   try {
-    const { forge } = await parts.openForge(project, row.repository)
+    const { forge } = await dependencies.openForge(project, row.repository)
     answer.pull = row.number === null ? await findCreated(forge, row) : await readPull(forge, row.number, row.etag)
     const { number, headCommit, state } = answer.pull ?? row
     const wasOver = row.state === 'merged' || row.state === 'closed'
@@ -100,6 +100,7 @@ function changeOf(row: PullRequestRow, { pull, checks, reviews, failure }: Answe
     problem: failure?.message ?? null,
     // Forges report a merge late in some responses, but never revert it.
     ...(pull && (row.state !== 'merged' || pull.state === 'merged') && pullFields(row, pull)),
+    ...(checks?.length && { hadChecks: true }),
     ...(checks && { checks: JSON.stringify(checks.map(({ name, state, url }) => ({ name, state, url }))) }),
     ...(reviews && { reviews: JSON.stringify(newestReviews(reviews)) }),
   }

@@ -3,26 +3,27 @@ import { makerFor } from '../domain/accounts/makers.ts'
 import { requireMayStart } from '../domain/cards/startPermission.ts'
 import { changeCardIfThere } from '../domain/cards/cardChanges.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
+import { handOver, hasEnded, isHeld, resume } from '../domain/forges/pullRequestPhases.ts'
 import { deliver } from '../notifications/deliver.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/forges/pullRequests.ts'
-import { listOpenOfCard } from '../store/forges/requestLoop.ts'
+import { listOpenOfCard } from '../store/forges/pullRequestReads.ts'
 import { watchingOf } from '../views/cards.ts'
 import { requireOpen } from './changePullRequest.ts'
-import type { LoopDependencies, RequestOf } from './loopDependencies.ts'
+import type { LoopDependencies, PullRequestContext } from './loopDependencies.ts'
 
 const maxLength = 500
 
 /** Hands a pull request to users with the reason. Its agent no longer resumes automatically. */
-export async function stop(
+export async function handToUsers(
   tx: Transaction,
   { webhooks }: Pick<LoopDependencies, 'webhooks'>,
-  { row, card }: Pick<RequestOf, 'row' | 'card'>,
+  { row, card }: Pick<PullRequestContext, 'row' | 'card'>,
   reason: string,
 ): Promise<PullRequestRow> {
   const stopped = reason.slice(0, maxLength)
-  if (row.stopped === stopped && row.step === 'idle') return row
-  const after = await pulls.change(tx, row, { stopped, step: 'idle' })
+  if (hasEnded(row) || row.stopped === stopped) return row
+  const after = await pulls.change(tx, row, handOver(stopped))
   await changeCardIfThere(tx, card, { unread: true })
   const news = {
     kind: 'agentWaiting',
@@ -45,16 +46,15 @@ export async function resumeLoop(tx: Transaction, row: PullRequestRow, caller: C
   requireMayStart(caller, 'kanban')
   requireOpen(row)
   const maker = await makerFor(tx, caller)
-  const anew = { stopped: null, rounds: 0, told: '[]' }
   // A forge with an exhausted rate limit is not queried before its time.
-  const soon = row.failures < 0 ? {} : { nextReadAt: tx.now, failures: 0 }
-  return pulls.change(tx, row, { ...maker, ...anew, ...soon })
+  const soon = isHeld(row, tx.now) ? {} : { nextReadAt: tx.now, failures: 0 }
+  return pulls.change(tx, row, { ...maker, ...resume(row), reported: '[]', ...soon })
 }
 
 /** A user's message to a card's agent resumes a pull request that was handed to a person, so that the result is pushed. */
 export async function resumeAfterMessage(tx: Transaction, cardId: number): Promise<void> {
   for (const { id } of await listOpenOfCard(tx, cardId)) {
     const row = (await readPullRequestById(tx, id))!
-    if (row.stopped !== null) await pulls.change(tx, row, { stopped: null, rounds: 0, step: 'asked' })
+    if (row.phase === 'handedOver') await pulls.change(tx, row, resume(row, 'working'))
   }
 }

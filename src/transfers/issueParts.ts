@@ -35,7 +35,7 @@ export const issues = part({
     known.find('cards', cardId, 'cardId')
     if (known.count(`issues of ${cardId}`) === 2) known.addError('cardId', 'names a card that has an issue')
   },
-  write: async (tx, { cardId, ...issue }, made) => {
+  write: async (tx, { cardId, state, closedByBoard, ...issue }, made) => {
     const place = made.rows.cards.get(cardId)
     const card = place && (await readCard(tx, place.projectId, place.id))
     // In an existing project, the issue might already be a card.
@@ -43,12 +43,13 @@ export const issues = part({
     // Imported changes are not sent to the forge: the imported state counts as synchronized, and only later changes are sent.
     await insertCardIssue(tx, {
       ...issue,
+      phase: state !== 'closed' ? state : closedByBoard ? 'closedByBoard' : 'closedElsewhere',
       projectId: card.projectId,
       cardId: card.id,
       done: card.doneAt !== null,
       commentsFrom: tx.now,
       passesComments: true,
     })
-    showCardIssue(tx, card.id, issue)
+    showCardIssue(tx, card.id, { ...issue, state })
   },
 })

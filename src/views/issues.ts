@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { ForgeSettings } from '../contract/forges/forge.ts'
 import { CardIssue, type issues } from '../contract/forges/issues.ts'
-import { cardIssueFields, type CardIssueRow, type SyncRow } from '../store/cards/cardIssues.ts'
+import { cardIssueFields, issueStateOf, type CardIssueRow, type SyncRow } from '../store/cards/cardIssues.ts'
 import { viewOf } from './view.ts'
 
 /** An issue that is a card; the row is of one that has its card. */
@@ -9,7 +9,7 @@ export const cardIssue: (row: CardIssueRow) => InferOutput<typeof CardIssue> = v
   cardIssueFields,
   CardIssue,
   'text',
-  ({ cardId }: CardIssueRow) => ({ cardId: String(cardId) }),
+  (row: CardIssueRow) => ({ cardId: String(row.cardId), state: issueStateOf(row) }),
 )
 
 /** How a project's issues and cards follow each other. */

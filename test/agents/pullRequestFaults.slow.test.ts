@@ -166,7 +166,7 @@ describe('a forge', () => {
     const card = await board.opened()
     const head = await headOf(card)
     board.forge.fail({ match: /\/pulls\//, limit: { kind: 'secondary', seconds: 4 } })
-    const { nextReadAt } = await board.untilPull(card, 'the limit', ({ failures }) => failures < 0)
+    const { nextReadAt } = await board.untilPull(card, 'the limit', ({ heldUntil }) => heldUntil !== null)
     const api = () => board.forge.requests.filter(({ path }) => path.startsWith('/api/'))
     const before = api().length
     board.forge.setCheck(head, 'build', 'failure', 'error\n')

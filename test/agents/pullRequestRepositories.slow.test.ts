@@ -59,7 +59,7 @@ test('a card has a pull request in each repository it changes: its agent fixes b
   worktrees.push(join(`${worktrees[0]!}.repositories`, 'lib'))
   expect(worktrees.map(existsSync)).toEqual([true, true])
   forge.squashByHand(forge.pull().number)
-  await board.untilPull(card, 'its merge', ({ state, settled }) => state === 'merged' && settled === 2)
+  await board.untilPull(card, 'its merge', ({ state, phase }) => state === 'merged' && phase === 'finished')
   expect((await board.card(card.id)).columnName).toBe('In Progress')
   expect(worktrees.map(existsSync)).toEqual([true, true])
   lib.squashByHand(lib.pull().number)

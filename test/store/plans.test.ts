@@ -6,7 +6,7 @@ import { listDueSyncs, readNextSyncTime } from '../../src/store/cards/cardIssues
 import type { Database, Reader, Value } from '../../src/store/engine/database.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
-import { listDueRequests, readNextRequestTime } from '../../src/store/forges/requestLoop.ts'
+import { listDuePullRequests, readNextReadTime } from '../../src/store/forges/pullRequestReads.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-plans-'))
 let db: Database
@@ -55,9 +55,9 @@ async function planOf(read: (reader: Reader) => Promise<unknown>): Promise<strin
 
 /** Statements that run after each change of the board: a scan of all cards takes 25 ms and more with 100,000 of them, and delays all requests. */
 const polled: Record<string, (reader: Reader) => Promise<unknown>> = {
-  'the pull requests that are due': reader => listDueRequests(reader, '2026-01-01', [], 10),
-  'when the next of them is': reader => readNextRequestTime(reader, []),
-  'the projects whose issues are due': reader => listDueSyncs(reader, '2026-01-01'),
+  'the pull requests that are due': reader => listDuePullRequests(reader, '2026-01-01', [], 10),
+  'when the next of them is': reader => readNextReadTime(reader, []),
+  'the projects whose issues are due': reader => listDueSyncs(reader, '2026-01-01', []),
   'when the next of those is': reader => readNextSyncTime(reader, []),
 }
 test.each(Object.entries(polled))('%s are found without a scan of cards', async (_, read) => {

@@ -2,7 +2,7 @@ import { invalid } from '../../contract/errors.ts'
 import type { ChangedForge } from '../../contract/forges/forge.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { forgeOf, type ProjectRow } from '../../store/projects/projects.ts'
-import { askForgeAnew } from '../../store/forges/requestLoop.ts'
+import { retryForge } from '../../store/forges/pullRequestReads.ts'
 import type { Caller } from '../accounts/caller.ts'
 import { findOwnCredential } from '../accounts/ownCredential.ts'
 
@@ -24,6 +24,6 @@ export async function changedForge(
   const before = forgeOf(project)
   const isOther = (['kind', 'remote', 'command'] as const).some(name => settings[name] !== before[name])
   // Postponed requests might have failed because of the previous settings.
-  if (isOther || forgeCredentialId !== project.forgeCredentialId) askForgeAnew(tx, { projectId: project.id })
+  if (isOther || forgeCredentialId !== project.forgeCredentialId) retryForge(tx, { projectId: project.id })
   return { forge: JSON.stringify(settings), forgeCredentialId }
 }

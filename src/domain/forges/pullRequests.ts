@@ -18,6 +18,7 @@ import {
 import { projectOfCard } from '../../store/cards/cards.ts'
 import { pullRequestOfCard } from '../../views/pullRequests.ts'
 import { recordActivity } from '../cards/activity.ts'
+import { followState } from './pullRequestPhases.ts'
 import { changeCardIfThere } from '../cards/cardChanges.ts'
 
 type Listing = 'open' | 'merged' | 'closed' | 'all'
@@ -56,15 +57,16 @@ export async function forget(tx: Transaction, pull: PullRequestRow): Promise<voi
 }
 
 /**
- * Stores the changes of a pull request, announces them and the changes of its card, and records its outcome. Fields with equal
- * values are not changes.
+ * Stores the changes of a pull request and what follows from its state, announces them and the changes of its card, and records
+ * its outcome. Fields with equal values are not changes.
  */
 export async function change(
   tx: Transaction,
   before: PullRequestRow,
   fields: PullRequestChange,
 ): Promise<PullRequestRow> {
-  const changed = Object.entries(fields).filter(([name, value]) => !isSame(before[name as keyof PullRequestRow], value))
+  const given = { ...(fields.state && followState(before, fields.state)), ...fields }
+  const changed = Object.entries(given).filter(([name, value]) => !isSame(before[name as keyof PullRequestRow], value))
   if (changed.length === 0) return before
   updatePullRequest(tx, before.id, Object.fromEntries(changed))
   const after = (await readPullRequestById(tx, before.id))!

@@ -5,6 +5,13 @@ import { defineRecord, flag, id, number, text, type Change, type NewRow, type Ro
 /** A time at which any issue is due. */
 const atOnce = '1970-01-01T00:00:00.000Z'
 
+/** See issues/decideIssuePhase.ts. */
+export type IssuePhase = 'open' | 'closing' | 'closedByBoard' | 'reopening' | 'closedElsewhere' | 'missing'
+
+/** The issue's state on the forge, as far as the board knows. */
+export const issueStateOf = ({ phase }: { phase: IssuePhase }): IssueState =>
+  phase === 'missing' ? phase : phase === 'open' || phase === 'closing' ? 'open' : 'closed'
+
 /** An issue that became a card. The row stays when its card is purged, so that the issue does not become another card. */
 export const cardIssueFields = {
   id: id(),
@@ -17,7 +24,7 @@ export const cardIssueFields = {
   /** The title and prompt that the board last wrote from the issue, to detect later changes on the board. */
   title: text(),
   promptDigest: text(),
-  state: text<IssueState>(),
+  phase: text<IssuePhase>(),
   /** By the forge's clock, as of the last import. */
   changedAt: text(),
   /** When the board first saw that change, by the board's clock. */
@@ -25,11 +32,8 @@ export const cardIssueFields = {
   /** Whether the card was done, and the number of its merged pull request, at the last comparison. */
   done: flag().initially(false),
   merged: number().orNull(),
-  /** The state that is still to be sent to the forge. */
-  wants: text<'open' | 'closed'>().orNull(),
   /** Included in the comment that explains why the board closes the issue. */
   token: text().orNull(),
-  closedByBoard: flag().initially(false),
   /** Comments on the card after this time are copied to the issue. */
   commentsFrom: text().orNull(),
   /** Whether the current comments on the issue are known on the card, because the card was imported with them. */
@@ -106,7 +110,9 @@ export const showCardIssue = (tx: Transaction, cardId: number, { number, url, st
 /** The issues of cards for an export, as JSON. */
 export const exportIssues = (db: Reader, cardIds: readonly number[]): Promise<Array<{ json: string }>> =>
   db.all(
-    `SELECT ${record.jsonOf(['cardId', 'forge', 'number', 'url', 'title', 'promptDigest', 'state', 'changedAt', 'closedByBoard'], 'integer')} AS json
+    `SELECT json_set(${record.jsonOf(['cardId', 'forge', 'number', 'url', 'title', 'promptDigest', 'changedAt'], 'integer')},
+       '$.state', CASE i.phase WHEN 'missing' THEN 'missing' WHEN 'open' THEN 'open' WHEN 'closing' THEN 'open' ELSE 'closed' END,
+       '$.closedByBoard', json(iif(i.phase IN ('closedByBoard', 'reopening'), 'true', 'false'))) AS json
      FROM json_each(?) j JOIN card_issues i ON i.card_id = j.value ORDER BY j.key`,
     [JSON.stringify(cardIds)],
   )
@@ -177,14 +183,17 @@ const tied = `FROM projects p LEFT JOIN issue_syncs y ON y.project_id = p.id
 const dueAt = `iif(y.failures > 0, coalesce(y.next_at, '${atOnce}'), min(coalesce(y.next_at, '${atOnce}'), coalesce(d.due_at, '9')))`
 
 /** When the next project of this machine is due, except for the projects in progress. Null if no project has issues to sync. */
-export const readNextSyncTime = async (db: Reader, visited: readonly number[]): Promise<string | null> =>
+export const readNextSyncTime = async (db: Reader, without: readonly number[]): Promise<string | null> =>
   (await db.get<{ at: string | null }>(
     `SELECT min(${dueAt}) AS at ${tied} AND p.id NOT IN (SELECT value FROM json_each(?))`,
-    [db.host, JSON.stringify(visited)],
+    [db.host, JSON.stringify(without)],
   ))!.at
 
-/** The projects of this machine whose issues are due. */
-export const listDueSyncs = async (db: Reader, now: string): Promise<number[]> =>
-  (await db.all<{ id: number }>(`SELECT p.id ${tied} AND ${dueAt} <= ? ORDER BY p.id`, [db.host, now])).map(
-    ({ id }) => id,
-  )
+/** The projects of this machine whose issues are due, except for the projects in progress. */
+export const listDueSyncs = async (db: Reader, now: string, without: readonly number[]): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      `SELECT p.id ${tied} AND ${dueAt} <= ? AND p.id NOT IN (SELECT value FROM json_each(?)) ORDER BY p.id`,
+      [db.host, now, JSON.stringify(without)],
+    )
+  ).map(({ id }) => id)

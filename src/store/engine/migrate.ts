@@ -51,6 +51,7 @@ import cardSources from '../migrations/0047-card-sources.ts'
 import remarks from '../migrations/0048-remarks.ts'
 import blockedSessions from '../migrations/0049-blocked-sessions.ts'
 import sandboxNames from '../migrations/0050-sandbox-names.ts'
+import pullRequestPhases from '../migrations/0051-pull-request-phases.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -104,6 +105,7 @@ const migrations = [
   remarks,
   blockedSessions,
   sandboxNames,
+  pullRequestPhases,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -4,9 +4,16 @@ import { checksOfAll, reviewOfAll } from '../../contract/forges/pullRequestSumma
 import type { Reader, Transaction } from '../engine/database.ts'
 import { defineRecord, flag, id, json, number, text, type Change, type NewRow, type Row } from '../engine/record.ts'
 
-/** asked: the agent works on it. pushing: the agent is done, and its work and answers are to be sent to the forge. */
-export type RequestStep = 'idle' | 'asked' | 'pushing'
-export interface RequestAnswer {
+/** See domain/forges/pullRequestPhases.ts. */
+export type PullRequestPhase =
+  | 'watching'
+  | 'working'
+  | 'pushing'
+  | 'handedOver'
+  | 'movingCard'
+  | 'removingWorktree'
+  | 'finished'
+export interface CommentAnswer {
   commentId: string
   answer: string | null
 }
@@ -29,10 +36,14 @@ export const pullRequestFields = {
   reviews: json<PullRequest['reviews']>().initially('[]'),
   autoMerge: flag(),
   mergeMethod: text<MergeMethod>(),
+  /** Whether the forge has reported checks for any of its commits. */
+  hadChecks: flag().initially(false),
   rounds: number().initially(0),
+  phase: text<PullRequestPhase>().initially('watching'),
+  /** The decision that a user must make, in the phase handedOver. */
   stopped: text().orNull(),
-  /** The failures and reviews that its agent was already notified of, by the forge's names. */
-  told: json<string[]>().initially('[]'),
+  /** The failures, reviews and conflicts that its agent or a user was already notified of, by the forge's names. */
+  reported: json<string[]>().initially('[]'),
   etag: text().orNull(),
   readAt: text().orNull(),
   nextReadAt: text().orNull(),
@@ -40,15 +51,14 @@ export const pullRequestFields = {
   /** The account whose rights apply when the agent resumes: the author of the pull request. */
   makerUserId: number().orNull(),
   makerKeyId: number().orNull(),
-  step: text<RequestStep>().initially('idle'),
   /** The commit that the board pushed, or recognized as part of the card's branch. */
   pushedCommit: text().orNull(),
   /** The comments that the agent must answer, and its answers. */
-  answers: json<RequestAnswer[]>().initially('[]'),
-  /** The number of consecutive failed requests to the forge. -1: the forge's rate limit is exhausted until the next read. */
+  answers: json<CommentAnswer[]>().initially('[]'),
+  /** The number of consecutive failed requests to the forge. */
   failures: number().initially(0),
-  /** The progress after the pull request ended: 0 until its card has moved, 1 until its worktree is removed or kept. */
-  settled: number().initially(0),
+  /** The end of the forge's exhausted rate limit. Later than it, the time has no meaning. */
+  heldUntil: text().orNull(),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
 }
