@@ -61,7 +61,7 @@ function preloadArgon2(): void {
   import('@node-rs/argon2').catch(() => undefined)
 }
 
-function tellSetupCode({ config, identity }: App): void {
+function tellSetupCode({ config, identity }: Pick<App, 'config' | 'identity'>): void {
   const setupCode = identity.setupCode()
   if (!setupCode) return
   // On this machine "board auth setup" sends the local token; other ways need the code.

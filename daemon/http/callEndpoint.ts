@@ -90,7 +90,7 @@ export async function callEndpoint(
 
 /** Explains a write that failed because a row was deleted concurrently, as if the row had been deleted before. */
 export const explain = async (
-  { db }: App,
+  { db }: Pick<App, 'db'>,
   { caller, route, input }: { caller?: Caller; route?: Route; input: Fields },
   error: unknown,
 ): Promise<unknown> =>

@@ -18,7 +18,13 @@ export interface Claim {
  * Looks a key up (24 hours, same key and body, same answer).
  * @throws Problem IDEMPOTENCY_KEY_REUSED when the key came with another request
  */
-export async function claimOf(app: App, route: Route, caller: Caller, key: string, input: unknown): Promise<Claim> {
+export async function claimOf(
+  app: Pick<App, 'db'>,
+  route: Route,
+  caller: Caller,
+  key: string,
+  input: unknown,
+): Promise<Claim> {
   if (key.length < 1 || key.length > 255)
     throw new Problem('VALIDATION_FAILED', 'Idempotency-Key must have 1 to 255 characters.', {
       details: [{ path: 'Idempotency-Key', message: 'must have 1 to 255 characters' }],

@@ -26,7 +26,7 @@ const readers: { readonly [Body in Route['body']]?: typeof readJson } = { json: 
  * @throws Problem VALIDATION_FAILED, IDEMPOTENCY_KEY_REUSED, or what reading the body throws
  */
 export async function readInput(
-  app: App,
+  app: Pick<App, 'db'>,
   bodies: BodyBudgets,
   route: Route,
   call: Call,

@@ -77,7 +77,7 @@ const refuser =
     }
   }
 
-function createNote({ config, logs, metrics }: App): Note {
+function createNote({ config, logs, metrics }: Pick<App, 'config' | 'logs' | 'metrics'>): Note {
   const logged = createRequestLog(logs, config.logLevel === 'info')
   const timing = metrics.timing({ name: 'board_request_seconds', help: 'Duration of requests, by route and status.' }, [
     'method',

@@ -206,7 +206,7 @@ const brief = (card: CardRow) => ({
 })
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 
-async function attach(app: App, ref: cards.StartRef, filename: string, bytes: Buffer) {
+async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: cards.StartRef, filename: string, bytes: Buffer) {
   await attachments.requireRoom(app.db, ref)
   const file = await saveFile(app.attachmentFiles.folder, one(bytes), filename)
   try {

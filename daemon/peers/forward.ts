@@ -140,7 +140,7 @@ const hasBody = ({ headers }: IncomingMessage) =>
 
 /** Forwards a token, which every daemon can check; without one, this daemon signs the request. */
 function headersFor(
-  app: App,
+  app: Pick<App, 'membership' | 'seal'>,
   caller: Caller,
   req: IncomingMessage,
   { daemonId, address }: { daemonId: string; address: string },

@@ -11,7 +11,7 @@ import {
 
 /** Makes a check whether another daemon on the same database has signed a forwarded request. */
 export const forwardCheckOf = (
-  { db, seal, membership }: App,
+  { db, seal, membership }: Pick<App, 'db' | 'seal' | 'membership'>,
   { headers, method, url }: IncomingMessage,
 ): ForwardCheck => {
   const token = headers[forwardTokenHeader]
@@ -22,7 +22,7 @@ export const forwardCheckOf = (
 
 /** The address of the original client, also for a forwarded request. */
 export function clientAddress(
-  { db, seal, membership }: App,
+  { db, seal, membership }: Pick<App, 'db' | 'seal' | 'membership'>,
   { headers, method, url }: IncomingMessage,
   peer: Peer,
 ): string {

@@ -20,7 +20,7 @@ const [fileHeadersTimeoutMs, fileBodyTimeoutMs, tokenMs] = [10_000, 60_000, 10_0
  * or for its successor.
  */
 export async function findLeaseHolder(
-  { db, membership }: App,
+  { db, membership }: Pick<App, 'db' | 'membership'>,
   projectId: number,
   waits: boolean,
 ): Promise<LeaseHolder | undefined> {
@@ -43,7 +43,10 @@ export const machineUnavailable = (host: string, cause?: unknown): Problem =>
   })
 
 /** The header that signs a forwarded request of the operator. */
-export const signForwarded = ({ seal }: App, pass: Omit<ForwardToken, 'expiresAtMs'>): Record<string, string> => ({
+export const signForwarded = (
+  { seal }: Pick<App, 'seal'>,
+  pass: Omit<ForwardToken, 'expiresAtMs'>,
+): Record<string, string> => ({
   [forwardTokenHeader]: signForwardToken(seal, { ...pass, expiresAtMs: Date.now() + tokenMs }),
 })
 

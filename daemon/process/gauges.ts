@@ -66,7 +66,7 @@ export function registerGauges(app: App, sockets: () => number): void {
 }
 
 /** Registers the metrics of agents and their limits. */
-function registerAgentGauges({ metrics, config, db }: App): void {
+function registerAgentGauges({ metrics, config, db }: Pick<App, 'metrics' | 'config' | 'db'>): void {
   metrics.gauge({
     name: 'board_agent_sessions',
     help: 'Agent sessions that have not ended, by status.',
@@ -87,7 +87,7 @@ function registerAgentGauges({ metrics, config, db }: App): void {
 }
 
 /** Registers the metrics of the daemons that share the database. */
-function registerDaemonGauges({ metrics, db, membership }: App): void {
+function registerDaemonGauges({ metrics, db, membership }: Pick<App, 'metrics' | 'db' | 'membership'>): void {
   metrics.gauge({
     name: 'board_daemons',
     help: 'Daemons on the database: active ones, and those that disappeared without a shutdown in the last day.',

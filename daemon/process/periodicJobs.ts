@@ -50,7 +50,7 @@ export const jobs = (app: App): Job[] => {
 }
 
 /** The jobs that one daemon runs for the whole board. */
-const boardJobs = (app: App, board: Database): Job[] => [
+const boardJobs = (app: Pick<App, 'audit' | 'backups' | 'config' | 'outbox' | 'webhooks'>, board: Database): Job[] => [
   {
     name: 'delete events that need not be kept',
     everySecs: 600,
@@ -87,7 +87,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
 ]
 
 /** Jobs that delete expired records. */
-const expiryJobs = (app: App, board: Database): Job[] => [
+const expiryJobs = (app: Pick<App, 'config' | 'supervisor'>, board: Database): Job[] => [
   {
     name: 'forget webhook deliveries 30 days after their end',
     everySecs: hourSecs,
@@ -145,7 +145,13 @@ const expiryJobs = (app: App, board: Database): Job[] => [
 ]
 
 /** The jobs that one daemon runs for its machine. */
-const machineJobs = (app: App, machine: Database): Job[] => [
+const machineJobs = (
+  app: Pick<
+    App,
+    'cleanup' | 'config' | 'membership' | 'merges' | 'monitors' | 'previews' | 'scripts' | 'supervisor' | 'worktrees'
+  >,
+  machine: Database,
+): Job[] => [
   {
     name: 'reconcile monitors with their processes',
     everySecs: 1,
@@ -196,7 +202,7 @@ const machineJobs = (app: App, machine: Database): Job[] => [
 ]
 
 /** The jobs that each daemon runs for itself. */
-const ownJobs = (app: App): Job[] => [
+const ownJobs = (app: Pick<App, 'attachmentFiles' | 'config' | 'db' | 'logs'>): Job[] => [
   ...(app.db.isShared
     ? []
     : [
@@ -242,7 +248,7 @@ const forgetAudit = (board: Database): Job => ({
 })
 
 /** Refuses writes from now on if the database file is damaged. */
-async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<void> {
+async function lookForDamage({ db, config }: Pick<App, 'db' | 'config'>, signal: AbortSignal): Promise<void> {
   const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })

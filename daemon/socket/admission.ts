@@ -23,7 +23,10 @@ const { path } = contract.server.socket
  * it. A missing or invalid token is reported after the upgrade: browsers hide a refused one.
  * @throws Problem NOT_FOUND, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
-export async function admit(app: App, request: IncomingMessage): Promise<Admission> {
+export async function admit(
+  app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'peerOf'>,
+  request: IncomingMessage,
+): Promise<Admission> {
   const [requestPath, query = ''] = splitOnce(request.url ?? '', '?')
   if (requestPath !== path) throw new Problem('NOT_FOUND')
   hostOriginGuard(app, request)

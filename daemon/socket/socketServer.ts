@@ -39,7 +39,10 @@ export interface SocketServer {
   count(): number
 }
 
-export function createSocketServer(app: App, log: Log): SocketServer {
+export function createSocketServer(
+  app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'metrics' | 'outbox' | 'peerOf'>,
+  log: Log,
+): SocketServer {
   const fanOut = createFanOut(
     app.outbox,
     () => watch.check(),
@@ -103,7 +106,7 @@ const socketRequest = (request: IncomingMessage, context: { admission: Admission
   )
 
 /** Observes the lag from an event's commit to its sockets. */
-function lagObserver({ metrics, config }: App): (at: string) => void {
+function lagObserver({ metrics, config }: Pick<App, 'metrics' | 'config'>): (at: string) => void {
   const lag = metrics.timing({
     name: 'board_event_lag_seconds',
     help: 'Delay between the write of the first event of a page and its delivery to sockets.',

@@ -17,7 +17,7 @@ export interface DueRows extends Pick<TimedWork, 'duty' | 'onClockSet'> {
   nextAt(without: readonly number[]): Promise<string | null>
   /** Works on a row, and stores when it is due again. */
   run(id: number): Promise<void>
-  /** What the log says about an unexpected error of `run`, and the name of the row's ID there. */
+  /** The log message for an unexpected error of `run`, and the field of the row's ID. */
   failure: { message: string; idField: string }
 }
 

@@ -6,7 +6,7 @@ import type { PullRequestRow } from '../store/forges/pullRequests.ts'
 /** How long checks can take to appear on a new commit, if there were some before. */
 const checksAppearMs = 5 * 60_000
 
-/** What follows from the end of the agent's turn. */
+/** The next step after the agent's turn. */
 export type TurnEnd = { next: 'push' } | { next: 'retry' } | { next: 'handOver'; reason: string }
 
 /** @param session the card's latest session, which is not open */
@@ -47,7 +47,7 @@ type Actable = Pick<
   PullRequestRow,
   'state' | 'phase' | 'autoMerge' | 'draft' | 'mergeable' | 'checks' | 'reviews' | 'hadChecks' | 'updatedAt'
 >
-/** The facts besides the row that decide about a pull request. */
+/** The other facts that decide about a pull request. */
 export interface Facts {
   /** Whether the card's agent is active. */
   isAgentActive: boolean

@@ -15,7 +15,9 @@ import type { Call, Handlers } from '../../http/handlers.ts'
  * Responses with a token bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain
  * text.
  */
-export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
+export const authRoutes = (
+  app: Pick<App, 'browserTickets' | 'config' | 'db' | 'identity'>,
+): Handlers<Contract['auth']> => ({
   status: async (_, { peer }) => authStatus(app, await peer.isOwn()),
   setup: async (input, call) =>
     signedIn(
@@ -69,7 +71,7 @@ const named = <T extends object>(input: T, { request }: Call): T & { client?: st
 })
 
 /** For unauthenticated routes, where the token was not checked yet. */
-const holdsLocalToken = ({ identity }: App, { request }: Call) => {
+const holdsLocalToken = ({ identity }: Pick<App, 'identity'>, { request }: Call) => {
   const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return token !== undefined && hashToken(token) === identity.localTokenHash
 }

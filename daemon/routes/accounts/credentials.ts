@@ -14,7 +14,10 @@ export const credentialsRoutes = ({
   supervisor,
   requestLoop,
   issues,
-}: App): Handlers<Contract['credentials']> => ({
+}: Pick<
+  App,
+  'db' | 'seal' | 'deviceGrants' | 'outboundDispatcher' | 'supervisor' | 'requestLoop' | 'issues'
+>): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
   get: async ({ id }, { caller }) => maskedCredential(await credentials.find(db, caller, id)),

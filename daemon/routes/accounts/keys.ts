@@ -8,7 +8,7 @@ import type { Handlers } from '../../http/handlers.ts'
  * Responses with a key bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain
  * text.
  */
-export const keysRoutes = ({ db, identity }: App): Handlers<Contract['keys']> => ({
+export const keysRoutes = ({ db, identity }: Pick<App, 'db' | 'identity'>): Handlers<Contract['keys']> => ({
   list: async (_, { caller }) => (await keysOf(db, caller)).map(key),
   create: async (input, { caller, db }) => newKey(await db.transaction(tx => createKey(tx, caller, input))),
   get: async ({ id }, { caller }) => key(await getKey(db, caller, id)),

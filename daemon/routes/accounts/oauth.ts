@@ -16,7 +16,7 @@ import { answerPage, askedWronglyPage } from '../../documents/signInPage.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
 
 /** Credentials for an app bypass `call.write`, which would store the secrets. */
-export const oauthRoutes = (app: App): Handlers<Contract['oauth']> => {
+export const oauthRoutes = (app: Pick<App, 'config' | 'db' | 'identity' | 'seal'>): Handlers<Contract['oauth']> => {
   const resource = async (_: unknown, { request }: Call) => Response.json(resourceMetadata(issuerOf(app, request)))
   return {
     resource,
@@ -51,7 +51,11 @@ export const oauthRoutes = (app: App): Handlers<Contract['oauth']> => {
   }
 }
 
-function trade(app: App, input: Trade & { grant_type?: string }, address: string): Promise<AppTokens> {
+function trade(
+  app: Pick<App, 'config' | 'db' | 'identity'>,
+  input: Trade & { grant_type?: string },
+  address: string,
+): Promise<AppTokens> {
   if (input.grant_type === 'authorization_code') return tradeCode(app, input, address)
   if (input.grant_type === 'refresh_token') return refreshTokens(app, input, address)
   throw new Problem('UNSUPPORTED_GRANT_TYPE')

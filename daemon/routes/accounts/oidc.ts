@@ -18,7 +18,7 @@ const cookieName = 'board_oidc'
  * The response with a token bypasses `call.write`, which stores the responses of requests with an Idempotency-Key in
  * plain text.
  */
-export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
+export const oidcRoutes = (app: Pick<App, 'config' | 'db' | 'oidc' | 'seal'>): Handlers<Contract['oidc']> => ({
   get: async (_, call) => oidcSettings(await readOidcSettings(app.db), redirectUri(app, call)),
   set: (input, call) =>
     call.write(
@@ -41,7 +41,7 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
  * server is redirected to the configured one first.
  */
 async function sendToProvider(
-  app: App,
+  app: Pick<App, 'config' | 'oidc'>,
   call: Call,
   { page, challenge, moved, ...given }: { loopback?: string; page?: '1'; challenge?: string; moved?: '1' },
 ): Promise<Response> {
@@ -66,7 +66,11 @@ async function sendToProvider(
   return redirect(url, cookie(callback, pending, pendingMs / 1000))
 }
 
-async function finish(app: App, call: Call, input: Record<string, unknown>): Promise<Response> {
+async function finish(
+  app: Pick<App, 'config' | 'oidc'>,
+  call: Call,
+  input: Record<string, unknown>,
+): Promise<Response> {
   const answer = new URLSearchParams(
     Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
   )
@@ -108,7 +112,7 @@ function refuseForeignLink({ headers }: IncomingMessage): void {
     )
 }
 
-const redirectUri = (app: App, call: Call) => serverUrl(app, call) + contract.oidc.callback.path
+const redirectUri = (app: Pick<App, 'config'>, call: Call) => serverUrl(app, call) + contract.oidc.callback.path
 
 const redirect = (location: string, setCookie?: string) =>
   new Response(null, {

@@ -6,7 +6,7 @@ import { listOrganizationMembers, listOrganizations } from '../../../src/store/a
 import { organization, organizationMember } from '../../../src/views/organizations.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const organizationsRoutes = (app: App): Handlers<Contract['organizations']> => ({
+export const organizationsRoutes = (app: Pick<App, 'db'>): Handlers<Contract['organizations']> => ({
   create: ({ name }, call) => call.write(tx => organizations.create(tx, call.caller, name), organization),
   list: async (_, call) => (await listOrganizations(app.db, call.caller.userId)).map(organization),
   get: async ({ id }, call) => organization(await organizations.find(app.db, call.caller, id)),

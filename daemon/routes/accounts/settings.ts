@@ -12,7 +12,7 @@ import {
 } from '../../../src/domain/accounts/settings.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
+export const settingsRoutes = (app: Pick<App, 'db' | 'supervisor'>): Handlers<Contract['settings']> => ({
   getUser: (_, call) => readUserSettings(app.db, call.caller.userId),
   setUser: (change, call) =>
     call.write(

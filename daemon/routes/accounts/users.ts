@@ -9,7 +9,7 @@ import type { Handlers } from '../../http/handlers.ts'
  * Responses with a password bypass `call.write`, which stores the responses of requests with an Idempotency-Key in
  * plain text.
  */
-export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
+export const usersRoutes = (app: Pick<App, 'config' | 'db' | 'identity'>): Handlers<Contract['users']> => ({
   search: async ({ q }) => (await findUsers(app.db, q)).map(foundUser),
   list: async page => {
     const { users: rows, total } = await users.list(app.db, page)

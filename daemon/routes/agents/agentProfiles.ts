@@ -5,7 +5,11 @@ import * as profiles from '../../../src/identity/agentProfiles.ts'
 import { agentProfile } from '../../../src/views/agentProfiles.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const agentProfilesRoutes = ({ db, seal, catalogue }: App): Handlers<Contract['agentProfiles']> => ({
+export const agentProfilesRoutes = ({
+  db,
+  seal,
+  catalogue,
+}: Pick<App, 'db' | 'seal' | 'catalogue'>): Handlers<Contract['agentProfiles']> => ({
   list: async (_, { caller }) => (await profiles.list(db)).map(row => agentProfile(row, isAdmin(caller))),
   create: async (profile, { caller, write }) => {
     await catalogue.requireAgent(profile.agent)

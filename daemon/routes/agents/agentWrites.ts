@@ -12,7 +12,9 @@ import { startingWrite } from '../cards/startingWrite.ts'
 type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan' | 'summary' | 'approveAuto' | 'merge'
 
 /** The routes that control agents. */
-export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>> => {
+export const agentWrites = (
+  app: Pick<App, 'cleanup' | 'config' | 'db' | 'previews' | 'supervisor' | 'worktrees'>,
+): Handlers<Pick<Contract['agents'], Writes>> => {
   const { db, supervisor } = app
   return {
     cancel: (ref, call) => call.write(tx => sessionCommands.cancel(tx, supervisor, ref)),

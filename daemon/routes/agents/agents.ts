@@ -59,7 +59,9 @@ export const agentReads = ({
   worktrees,
   agentChecks,
   cardWaits,
-}: App): Handlers<Pick<Contract['agents'], Reads>> => ({
+}: Pick<App, 'db' | 'catalogue' | 'sandbox' | 'worktrees' | 'agentChecks' | 'cardWaits'>): Handlers<
+  Pick<Contract['agents'], Reads>
+> => ({
   providers: async (_, { caller }) => {
     const [entries, offers] = [await catalogue.list().catch(unavailable), await listOffers(db, db.host ?? '')]
     return entries.map(entry => provider(entry, offersOf(offers, entry), agentChecks.isRunning, isAdmin(caller)))

@@ -6,7 +6,10 @@ import { readLatestSession } from '../../../src/store/agents/sessions.ts'
 import { agentSession, noSession } from '../../../src/views/agents.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['assistant']> => ({
+export const assistantRoutes = ({
+  db,
+  supervisor,
+}: Pick<App, 'db' | 'supervisor'>): Handlers<Contract['assistant']> => ({
   get: async ({ projectId }) => {
     const card = await readAssistantCard(db, projectId)
     const session = card && (await readLatestSession(db, card.id))

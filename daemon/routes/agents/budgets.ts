@@ -4,7 +4,11 @@ import * as budgets from '../../../src/domain/agents/budgets.ts'
 import { budget } from '../../../src/views/budgets.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const budgetsRoutes = ({ config, db, supervisor }: App): Handlers<Contract['budgets']> => {
+export const budgetsRoutes = ({
+  config,
+  db,
+  supervisor,
+}: Pick<App, 'config' | 'db' | 'supervisor'>): Handlers<Contract['budgets']> => {
   const now = () => config.clock().toISOString()
   return {
     list: async (about, { caller }) => (await budgets.list(db, caller, about, now())).map(budget),

@@ -8,7 +8,10 @@ import type { Handlers } from '../../http/handlers.ts'
 
 const maxMessages = 1000
 
-export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['preSessions']> => ({
+export const preSessionsRoutes = ({
+  db,
+  supervisor,
+}: Pick<App, 'db' | 'supervisor'>): Handlers<Contract['preSessions']> => ({
   list: async ({ projectId, limit, cursor }) =>
     preSessions.preSessionPage(await listPreSessions(db, projectId, { before: cursor, limit })),
   start: async (ref, call) => {

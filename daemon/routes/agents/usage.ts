@@ -3,6 +3,6 @@ import type { Contract } from '../../../src/contract/index.ts'
 import { usage } from '../../../src/domain/agents/budgets.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const usageRoutes = ({ db }: App): Handlers<Contract['usage']> => ({
+export const usageRoutes = ({ db }: Pick<App, 'db'>): Handlers<Contract['usage']> => ({
   list: (asked, { caller }) => usage(db, caller, asked),
 })

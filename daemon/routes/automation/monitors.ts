@@ -5,7 +5,7 @@ import { listProjectMonitors } from '../../../src/store/automation/monitors.ts'
 import { monitor } from '../../../src/views/monitors.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const monitorsRoutes = ({ db }: App): Handlers<Contract['monitors']> => ({
+export const monitorsRoutes = ({ db }: Pick<App, 'db'>): Handlers<Contract['monitors']> => ({
   create: async ({ projectId, cardId, ...fields }, call) => {
     const checked = await monitors.check(db, { projectId, cardId }, fields, call.caller)
     return call.write(tx => monitors.create(tx, checked), monitor)

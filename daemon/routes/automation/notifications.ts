@@ -3,7 +3,10 @@ import type { Contract } from '../../../src/contract/index.ts'
 import { changeWishes, readWishes } from '../../../src/domain/automation/notifications.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const notificationsRoutes = ({ db, webhooks }: App): Handlers<Contract['notifications']> => ({
+export const notificationsRoutes = ({
+  db,
+  webhooks,
+}: Pick<App, 'db' | 'webhooks'>): Handlers<Contract['notifications']> => ({
   get: async (_, { caller: { userId } }) => ({
     ...(await readWishes(db, userId)),
     webhookUrl: await webhooks.userUrl(db, userId),

@@ -7,7 +7,9 @@ import { authorize } from '../../http/authorize.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
 import { forwardCheckOf } from '../../peers/forwardCheck.ts'
 
-export const previewsRoutes = (app: App): Handlers<Contract['previews']> => ({
+export const previewsRoutes = (
+  app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'membership' | 'previews' | 'seal'>,
+): Handlers<Contract['previews']> => ({
   get: async ref => app.previews.read((await find(app.db, ref)).id),
   start: async (ref, { audit }) => {
     const { preview, isNew } = await app.previews.start(ref)
@@ -19,7 +21,11 @@ export const previewsRoutes = (app: App): Handlers<Contract['previews']> => ({
 })
 
 /** Checks again, later, that the caller's token is valid and the caller can see the card's preview. */
-function stillCan(app: App, { request }: Call, ref: { projectId: number; cardId: number }): () => Promise<boolean> {
+function stillCan(
+  app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'membership' | 'seal'>,
+  { request }: Call,
+  ref: { projectId: number; cardId: number },
+): () => Promise<boolean> {
   const { authorization } = request.headers
   // The peer, and the signature of another daemon, were checked with the request.
   const operatorCheck = forwardCheckOf(app, request) && (() => true)

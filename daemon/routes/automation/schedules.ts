@@ -5,7 +5,11 @@ import { cardDetail } from '../../../src/views/cards.ts'
 import { schedule } from '../../../src/views/schedules.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const schedulesRoutes = ({ config, db, supervisor }: App): Handlers<Contract['schedules']> => ({
+export const schedulesRoutes = ({
+  config,
+  db,
+  supervisor,
+}: Pick<App, 'config' | 'db' | 'supervisor'>): Handlers<Contract['schedules']> => ({
   list: async ({ projectId }) => (await schedules.list(db, projectId)).map(schedule),
   preview: async ({ projectId: _, ...timing }) => schedules.preview(timing, config.clock().toISOString()),
   create: ({ projectId, ...input }, call) =>

@@ -4,7 +4,7 @@ import * as scripts from '../../../src/domain/automation/scripts.ts'
 import { script, scriptStatus } from '../../../src/views/scripts.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const scriptsRoutes = ({ db, scripts: runner }: App): Handlers<Contract['scripts']> => ({
+export const scriptsRoutes = ({ db, scripts: runner }: Pick<App, 'db' | 'scripts'>): Handlers<Contract['scripts']> => ({
   list: async ({ projectId }) => (await scripts.list(db, projectId)).map(script),
   create: ({ projectId, ...input }, call) => call.write(tx => scripts.create(tx, projectId, input), script),
   reorder: ({ projectId, ids }, call) =>

@@ -8,7 +8,7 @@ import { delivery, webhook, webhookWithSecret } from '../../../src/views/webhook
 import type { Handlers } from '../../http/handlers.ts'
 
 /** Responses with a secret bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain text. */
-export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({
+export const webhooksRoutes = ({ db, webhooks }: Pick<App, 'db' | 'webhooks'>): Handlers<Contract['webhooks']> => ({
   list: async ({ projectId }) => (await list(db, projectId)).map(webhook),
   create: async ({ projectId, ...input }, { caller, db }) => {
     await webhooks.requireTarget(input.url)

@@ -7,7 +7,7 @@ import { purgeTranscripts } from '../../../src/store/agents/transcripts.ts'
 import { board } from '../../../src/views/boards.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export function boardsRoutes(app: App): Handlers<Contract['boards']> {
+export function boardsRoutes(app: Pick<App, 'config' | 'db' | 'reads' | 'supervisor'>): Handlers<Contract['boards']> {
   // Serializes deletions of a project's boards, so that its last board and its transcripts are kept.
   const inOrder = createKeyedQueue()
   return {

@@ -7,7 +7,7 @@ import type { Transaction } from '../../../src/store/engine/database.ts'
 import { column } from '../../../src/views/boards.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
+export const columnsRoutes = (app: Pick<App, 'db' | 'reads' | 'supervisor'>): Handlers<Contract['columns']> => ({
   list: async ({ projectId, boardId }) => (await columns.list(app.reads, projectId, boardId)).map(column),
   create: ({ projectId, ...input }, call) =>
     call.write(tx => columns.create(tx, app.supervisor, call.caller, projectId, input), column),

@@ -5,7 +5,7 @@ import { listPanelStates } from '../../../src/store/boards/panelStates.ts'
 import { panelStates as view } from '../../../src/views/panelStates.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const panelStatesRoutes = (app: App): Handlers<Contract['panelStates']> => ({
+export const panelStatesRoutes = (app: Pick<App, 'db'>): Handlers<Contract['panelStates']> => ({
   get: async ({ projectId }, { caller }) => view(await listPanelStates(app.db, caller.userId, projectId)),
   set: ({ projectId, ...states }, { caller, write }) =>
     write(tx => panelStates.set(tx, { userId: caller.userId, projectId }, states), view),

@@ -15,7 +15,9 @@ import { receiveFile } from '../../files/multipartUpload.ts'
 
 const stallTimeoutMs = 60_000
 
-export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> => ({
+export const attachmentsRoutes = (
+  app: Pick<App, 'attachmentFiles' | 'config' | 'db' | 'logs'>,
+): Handlers<Contract['attachments']> => ({
   listProject: async ({ projectId, limit, cursor }) =>
     page(await listProjectAttachments(app.db, projectId, { before: cursor, limit }), attachment),
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
@@ -28,7 +30,7 @@ export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> =
     call.write(tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles)),
 })
 
-const receive = ({ attachmentFiles, config }: App, { request }: Call) =>
+const receive = ({ attachmentFiles, config }: Pick<App, 'attachmentFiles' | 'config'>, { request }: Call) =>
   receiveFile(request, {
     maxBytes: config.maxAttachmentBytes,
     save: (bytes, sentName) => saveFile(attachmentFiles.folder, bytes, sentName),
@@ -39,7 +41,7 @@ const receive = ({ attachmentFiles, config }: App, { request }: Call) =>
  * Inserts the row of a saved file. Deletes the file when that fails, or when the request repeats one with the same
  * Idempotency-Key.
  */
-async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
+async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
     const claim =
@@ -64,7 +66,11 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
  * Sends an attachment; a client that reads nothing for a minute is disconnected. @throws Problem ATTACHMENT_NOT_FOUND
  * also when the file is missing on disk
  */
-async function download(app: App, row: AttachmentRow, { request, response }: Call): Promise<Response> {
+async function download(
+  app: Pick<App, 'attachmentFiles' | 'logs'>,
+  row: AttachmentRow,
+  { request, response }: Call,
+): Promise<Response> {
   const answer = await sendFile(request, { ...row, path: join(app.attachmentFiles.folder, row.storedAs) })
   if (!answer) {
     app.logs.log('error', "An attachment's file is missing or has another size.", { attachmentId: row.id })

@@ -9,7 +9,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import { startingWrite } from './startingWrite.ts'
 
 /** The routes that move a card through its columns and its pipeline. */
-export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
+export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor'>): Handlers<typeof cardFlow> => ({
   move: ({ projectId, cardId, ...to }, call) =>
     startingWrite(
       app,

@@ -24,7 +24,9 @@ import { cardFlowRoutes } from './cardFlow.ts'
 import { removalOf } from './removal.ts'
 import { startingWrite } from './startingWrite.ts'
 
-export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
+export const cardsRoutes = (
+  app: Pick<App, 'cleanup' | 'config' | 'db' | 'merges' | 'previews' | 'reads' | 'supervisor' | 'worktrees'>,
+): Handlers<Contract['cards']> => ({
   list: async input => {
     await app.merges.ofProject(input.projectId)
     return new Json(await list(app, input))
@@ -82,7 +84,9 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   },
 })
 
-const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
+const worktreeRoutes = (
+  app: Pick<App, 'cleanup' | 'config' | 'db' | 'previews' | 'supervisor' | 'worktrees'>,
+): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
   attachWorktree: async ({ path, ...ref }, call) => {
     const project = await projects.find(app.db, ref.projectId)
     const { topLevel, branch = null } = await worktrees.requireWorktree(path, project)
@@ -98,7 +102,7 @@ const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWork
 const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
 /** A page as JSON text. */
-async function list(app: App, input: ListInput): Promise<string> {
+async function list(app: Pick<App, 'reads'>, input: ListInput): Promise<string> {
   if ((input.sort === undefined && !input.ready) || isColumnInOrder(input))
     return input.offset === undefined && input.sort === undefined
       ? listItemsJson(app.reads, input)
@@ -124,7 +128,7 @@ const filteredBy = ({
 }: ListInput) => Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0]
 
 /** A page of one column, in order, as JSON text. */
-async function listColumnJson(app: App, filter: ListInput, offset: number): Promise<string> {
+async function listColumnJson(app: Pick<App, 'reads'>, filter: ListInput, offset: number): Promise<string> {
   const { projectId, columnId, limit } = filter
   const otherFilter = filteredBy(filter)
   if (columnId === undefined || otherFilter)
@@ -145,5 +149,5 @@ async function listColumnJson(app: App, filter: ListInput, offset: number): Prom
 /** The maximum number of reads of a page if cards are moved concurrently. */
 const maxReads = 5
 
-const findFlat = async (app: App, cardId: number) =>
+const findFlat = async (app: Pick<App, 'db'>, cardId: number) =>
   cards.find(app.db, { projectId: (await projectOfCard(app.db, cardId)) ?? 0, cardId })

@@ -5,7 +5,7 @@ import { comment } from '../../../src/views/comments.ts'
 import { page } from '../../../src/views/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const commentsRoutes = (app: App): Handlers<Contract['comments']> => ({
+export const commentsRoutes = (app: Pick<App, 'db'>): Handlers<Contract['comments']> => ({
   list: async ({ limit, cursor, ...ref }) => page(await comments.list(app.db, ref, { limit, cursor }), comment),
   create: ({ body, ...ref }, call) =>
     call.write(tx => comments.add(tx, { ...ref, caller: call.caller }, body), comment),

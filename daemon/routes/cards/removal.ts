@@ -2,7 +2,12 @@ import type { App } from '../../../src/app.ts'
 import type { Removal } from '../../../src/domain/worktrees/deletedWorktrees.ts'
 
 /** The dependencies of removing a card's worktrees. */
-export const removalOf = ({ config, cleanup, supervisor, previews }: App): Removal => ({
+export const removalOf = ({
+  config,
+  cleanup,
+  supervisor,
+  previews,
+}: Pick<App, 'config' | 'cleanup' | 'supervisor' | 'previews'>): Removal => ({
   dataDir: config.dataDir,
   runCleanup: cleanup.run,
   endLate: supervisor.endLate,

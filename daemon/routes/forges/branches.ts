@@ -15,7 +15,9 @@ import { startingWrite } from '../cards/startingWrite.ts'
 /** The maximum time for a push. */
 export const pushTimeoutMs = 5 * 60_000
 
-export function branchesRoutes(app: App): Handlers<Contract['branches']> {
+export function branchesRoutes(
+  app: Pick<App, 'db' | 'deviceGrants' | 'remoteReach' | 'supervisor' | 'worktrees'>,
+): Handlers<Contract['branches']> {
   const { db, remoteReach } = app
   const record = (card: { id: number }, caller: Caller, action: 'branch.pushed' | 'branch.updated', to: string) =>
     db.transaction(

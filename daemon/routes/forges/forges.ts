@@ -12,7 +12,9 @@ import type { Handlers } from '../../http/handlers.ts'
 /** The maximum number of deliveries per minute and address. */
 const maxDeliveries = 600
 
-export const forgesRoutes = (app: App): Handlers<Contract['forges']> => ({
+export const forgesRoutes = (
+  app: Pick<App, 'config' | 'db' | 'deviceGrants' | 'issues' | 'requestLoop' | 'seal'>,
+): Handlers<Contract['forges']> => ({
   ...webhookRoutes(app),
   get: async ({ projectId }) => {
     const project = await projects.find(app.db, projectId)
@@ -31,7 +33,9 @@ export const forgesRoutes = (app: App): Handlers<Contract['forges']> => ({
   },
 })
 
-function webhookRoutes(app: App): Pick<Handlers<Contract['forges']>, 'giveWebhookSecret' | 'deliver'> {
+function webhookRoutes(
+  app: Pick<App, 'config' | 'db' | 'issues' | 'requestLoop' | 'seal'>,
+): Pick<Handlers<Contract['forges']>, 'giveWebhookSecret' | 'deliver'> {
   const limiter = new RateLimiterMemory({ points: maxDeliveries, duration: 60 })
   return {
     giveWebhookSecret: ({ projectId }, call) =>

@@ -6,7 +6,7 @@ import { forgeOf } from '../../../src/store/projects/projects.ts'
 import { cardIssue, syncState } from '../../../src/views/issues.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const issuesRoutes = (app: App): Handlers<Contract['issues']> => ({
+export const issuesRoutes = (app: Pick<App, 'db' | 'issues'>): Handlers<Contract['issues']> => ({
   list: async ({ projectId, limit, cursor }) => {
     const settings = forgeOf(await projects.find(app.db, projectId))
     const sync = syncState(settings, await readSyncState(app.db, projectId))

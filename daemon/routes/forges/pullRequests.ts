@@ -29,7 +29,9 @@ import { pushTimeoutMs } from './branches.ts'
 
 type Ref = cards.CardRef & { repository: string }
 
-export function pullRequestsRoutes(app: App): Handlers<Contract['pullRequests']> {
+export function pullRequestsRoutes(
+  app: Pick<App, 'config' | 'db' | 'deviceGrants' | 'outboundDispatcher' | 'remoteReach' | 'worktrees'>,
+): Handlers<Contract['pullRequests']> {
   const { db: reader, config } = app
   const inTurn = createKeyedQueue()
   const open = (project: ProjectRow, repository: string) => openForge(app, projectIn(project, repository))

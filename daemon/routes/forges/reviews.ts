@@ -9,7 +9,9 @@ import * as reviews from '../../../src/domain/worktrees/reviews.ts'
 import { review } from '../../../src/views/reviews.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const reviewsRoutes = (app: App): Handlers<Contract['reviews']> => ({
+export const reviewsRoutes = (
+  app: Pick<App, 'db' | 'logs' | 'supervisor' | 'worktrees'>,
+): Handlers<Contract['reviews']> => ({
   getDraft: (ref, { caller }) => reviews.findDraft(app.db, { ...ref, caller }),
   putDraft: ({ body, comments, ...ref }, call) =>
     call.write(

@@ -11,7 +11,7 @@ import { serverUrl } from '../../documents/serverUrl.ts'
  * Responses with an invitation's token bypass `call.write`, which stores the responses of requests with an
  * Idempotency-Key in plain text.
  */
-export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
+export const membersRoutes = (app: Pick<App, 'config' | 'db'>): Handlers<Contract['members']> => ({
   people: async ({ projectId }) =>
     (await listPeople(app.db, projectId)).map(({ userId, displayName }) => ({ userId: String(userId), displayName })),
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),

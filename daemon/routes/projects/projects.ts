@@ -25,7 +25,9 @@ import { purgeTranscripts } from '../../../src/store/agents/transcripts.ts'
 import { project as projectView, stats } from '../../../src/views/projects.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
 
-export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
+export const projectsRoutes = (
+  app: Pick<App, 'config' | 'db' | 'reads' | 'supervisor' | 'worktrees'>,
+): Handlers<Contract['projects']> => ({
   create: async (input, call) => {
     const isNew = input.createFolder && (await projects.makeFolder(app.config, call.caller, input.path))
     const path = await projects.requireFolder(app.config, call.caller, input.path)
@@ -89,7 +91,7 @@ const recordNamed = (path: string | undefined, repositories: readonly Repository
   recordFolders([...(path === undefined ? [] : [path]), ...repositories.map(each => each.path)])
 
 /** Checks and records the folders that a change of a project names. */
-async function changedFolders(app: App, call: Call, id: number, change: projects.ProjectChange) {
+async function changedFolders(app: Pick<App, 'config' | 'db'>, call: Call, id: number, change: projects.ProjectChange) {
   const { config } = app
   const path = change.path === undefined ? undefined : await projects.requireFolder(config, call.caller, change.path)
   if (path === undefined && change.repositories === undefined) return {}
@@ -103,7 +105,7 @@ async function changedFolders(app: App, call: Call, id: number, change: projects
   return { path, repositories, folders: await recordNamed(path, added) }
 }
 
-const withRoles = (app: App, call: Call, rows: VisibleProject[]) =>
+const withRoles = (app: Pick<App, 'db'>, call: Call, rows: VisibleProject[]) =>
   Promise.all(
     rows.map(async row =>
       projectView(

@@ -55,7 +55,11 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   }
 }
 
-const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { request }: Call) =>
+const receive = (
+  { config, transfersDir }: Pick<App, 'config' | 'transfersDir'>,
+  { format }: ImportOptions,
+  { request }: Call,
+) =>
   receiveFile(request, {
     maxBytes: maxBytes(format, config),
     save: (bytes, sentName) => saveFile(transfersDir, bytes, sentName),

@@ -4,7 +4,7 @@ import { listAuditRows } from '../../../src/store/server/audit.ts'
 import { auditPage } from '../../../src/views/audit.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const auditRoutes = ({ db }: App): Handlers<Contract['audit']> => ({
+export const auditRoutes = ({ db }: Pick<App, 'db'>): Handlers<Contract['audit']> => ({
   list: async ({ cursor, ...filter }) =>
     auditPage(await listAuditRows(db, { ...filter, before: cursor }), filter.limit),
 })

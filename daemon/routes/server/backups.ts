@@ -8,7 +8,7 @@ import { receiveFile } from '../../files/multipartUpload.ts'
 
 const stallTimeoutMs = 60_000
 
-export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
+export const backupsRoutes = (app: Pick<App, 'backups' | 'config' | 'db' | 'host'>): Handlers<Contract['backups']> => ({
   create: ({ withKey }) => app.backups.create('request', withKey),
   list: () => app.backups.list(),
   upload: async (_, call) => {

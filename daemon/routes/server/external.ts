@@ -13,7 +13,9 @@ import { externalCard } from '../../../src/views/cards.ts'
 import { externalStats } from '../../../src/views/projects.ts'
 import { Json, type Handlers } from '../../http/handlers.ts'
 
-export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
+export const externalRoutes = (
+  app: Pick<App, 'db' | 'merges' | 'reads' | 'supervisor'>,
+): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>
     externalBoards(await listBoards(app.reads, projectId), await listProjectColumns(app.reads, projectId)),
   // Not cached: caching a page of 45 kB costs an eighth of the board's time, and repeated requests for the same page are rare.

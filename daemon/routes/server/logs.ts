@@ -5,7 +5,7 @@ import { toEntry } from '../../../src/logs/entry.ts'
 import { changeLogExport, masked, readLogExport, targetOf } from '../../../src/logs/exportSettings.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const logsRoutes = (app: App): Handlers<Contract['logs']> => ({
+export const logsRoutes = (app: Pick<App, 'config' | 'db' | 'logs' | 'seal'>): Handlers<Contract['logs']> => ({
   list: async input => app.logs.list(input).map(entry => ({ ...entry, id: String(entry.id) })),
   getExport: async () => masked(await readLogExport(app.db)),
   setExport: (change, call) =>

@@ -24,7 +24,9 @@ const documentPage = cachedResponse(async () => {
   return docsPage(openApiDocument())
 })
 
-export const serverRoutes = (app: App): Handlers<Contract['server']> => {
+export const serverRoutes = (
+  app: Pick<App, 'config' | 'db' | 'membership' | 'metrics'>,
+): Handlers<Contract['server']> => {
   const provesWrite = writeProof(app)
   const files = createPageFiles(app.config.webRoot)
   const manual = manualReader(app.config.docsRoot)
@@ -66,7 +68,7 @@ function manualReader(folder: string | undefined): () => Promise<Manual> {
 }
 
 /** Makes a function that checks the database by writing to it. Calls within a second share a result. */
-function writeProof({ db }: App): () => Promise<void> {
+function writeProof({ db }: Pick<App, 'db'>): () => Promise<void> {
   let last: Promise<void> | undefined
   let writtenAt = -Infinity
   return () => {
