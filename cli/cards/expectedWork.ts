@@ -39,14 +39,15 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   return card.ready && isPulled
 }
 
-/** Returns whether a card in a full column is expected to work, after which it can leave the column. */
+/** Returns whether a card in a full column is expected to work, after which it can leave the column, or has left it meanwhile. */
 async function isWorkExpectedIn(
   context: Context,
   { projectId }: Card,
-  { id }: Column,
+  { id, wipLimit }: Column,
   seen: Set<string>,
 ): Promise<boolean> {
   const { cards } = await listCards(context, { projectId, filter: { columnId: id }, limit: maxCards })
+  if (wipLimit !== null && cards.length < Math.min(wipLimit, maxCards)) return true
   if (cards.some(({ status }) => atWork.has(status))) return true
   for (const card of cards) if (await isWorkExpected(context, card, seen)) return true
   return false

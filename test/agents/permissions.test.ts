@@ -209,7 +209,9 @@ test.each(Object.keys(ownTools))(
     await board.untilStatus(id, 'completed')
     expect(existsSync(fileOf('allowed.txt'))).toBe(true)
     expect(events(id, 'agent.permission')).toEqual([])
-    expect(events(id, 'agent.status').map(({ status }) => status)).toEqual(['queued', 'running', 'completed'])
+    await expect
+      .poll(() => events(id, 'agent.status').map(({ status }) => status))
+      .toEqual(['queued', 'running', 'completed'])
   },
 )
 

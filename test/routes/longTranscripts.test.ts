@@ -91,8 +91,10 @@ it('of the last two boards that are deleted concurrently one remains, with its t
     client.boards.delete({ projectId, boardId: other.id }),
     client.boards.delete({ projectId, boardId }),
   ])
-  expect(deletions.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-  expect(await countMessages(session)).toBe(messages)
+  expect(deletions.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  // On a database server, either deletion can be the first.
+  const isKept = deletions[1]!.status === 'rejected'
+  expect(await countMessages(session)).toBe(isKept ? messages : 0)
 })
 
 it('only transcripts of ended sessions of deleted cards are purged', async () => {
