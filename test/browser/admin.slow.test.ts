@@ -226,7 +226,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await page.getByRole('button', { name: 'Reset keys: add a card' }).waitFor()
     expect(await client.settings.getShortcuts()).toMatchObject({ add: 'j', down: 'down' })
     await page.getByRole('button', { name: 'Reset all' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Reset all' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Reset all' }).click()
     await page.getByRole('button', { name: 'Reset keys: add a card' }).waitFor({ state: 'detached' })
     expect(await client.settings.getShortcuts()).toMatchObject({ add: 'n', down: 'j,down' })
   })

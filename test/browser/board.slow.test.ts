@@ -41,7 +41,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     const other = await open({ colorScheme: 'dark' })
     await card(page, 'First').focus()
     await page.keyboard.press('L')
-    await page.getByRole('dialog').or(page.getByText('Moved card')).first().waitFor()
+    await page.getByRole('alertdialog').or(page.getByText('Moved card')).first().waitFor()
     await until(() => titles(other.page, 'In Progress'), ['First'])
     await until(() => titles(other.page, 'Backlog'), ['Second'])
     expect(await axeViolations()).toEqual([])

@@ -52,7 +52,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await comment.getByText('Thank you').waitFor()
     await comment.getByText(', edited').waitFor()
     await comment.getByRole('button', { name: 'Delete comment' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
     await comment.waitFor({ state: 'detached' })
     await page.getByText('deleted a comment').waitFor()
   })

@@ -32,7 +32,8 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
   const openedAt = async (at: string, elsewhere?: string) => {
     const { page, settled } = await visit(board, { at, elsewhere })
     await settled()
-    const dialog = (name: string) => page.getByRole('dialog', { name }).waitFor()
+    const dialog = (name: string) =>
+      page.getByRole(name.endsWith('?') || name.startsWith('Revoke ') ? 'alertdialog' : 'dialog', { name }).waitFor()
     const keyboard = keyboardOf(page)
     return {
       ...keyboard,

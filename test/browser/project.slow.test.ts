@@ -126,7 +126,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await page.waitForURL(/#\/projects\/\d+$/)
     await page.getByRole('link', { name: 'Project settings' }).click()
     await page.getByRole('button', { name: 'Delete project' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Delete second' })
+    const dialog = page.getByRole('alertdialog', { name: 'Delete second' })
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByText('Type second to confirm.').waitFor()
     await dialog.getByLabel('Type second').fill('second')

@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     forge.review(1, 'ann', 'changes_requested', [], 'No')
     await panel.getByRole('button', { name: 'Merge…' }).click()
     await page.getByRole('button', { name: 'Merge', exact: true }).click()
-    const ask = page.getByRole('dialog', { name: 'Merge #1?' })
+    const ask = page.getByRole('alertdialog', { name: 'Merge #1?' })
     await ask.getByText(/these checks failed: build; changes are asked for by ann/).waitFor()
     await ask.getByRole('button', { name: 'Cancel' }).click()
     await panel.getByRole('list', { name: 'Checks' }).getByText('failure').waitFor()
@@ -87,7 +87,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
       row.url,
     )
     await panel.getByRole('button', { name: 'Resume…' }).click()
-    const ask = page.getByRole('dialog', { name: `Resume #${row.number}?` })
+    const ask = page.getByRole('alertdialog', { name: `Resume #${row.number}?` })
     await ask.getByText(/with your permissions and uses tokens\. It can work on the feedback up to 5 times/).waitFor()
     expect(await axeViolations()).toEqual([])
     await ask.getByRole('button', { name: 'Resume', exact: true }).click()

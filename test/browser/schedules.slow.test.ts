@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     })
 
     await page.getByRole('button', { name: 'Delete Nightly' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No schedules.').waitFor()
     expect(await list()).toEqual([])
   })
@@ -101,7 +101,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('listitem').filter({ hasText: 'off' }).waitFor()
     await press('Delete Weekly')
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).waitFor()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     expect(await list()).toHaveLength(1)

@@ -29,7 +29,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     // The focus stays on the button, which now does the opposite.
     const focused = () => page.evaluate('document.activeElement.textContent')
     await page.getByRole('button', { name: 'Agree', exact: true }).press('Enter')
-    await page.getByRole('dialog').getByRole('button', { name: 'Agree', exact: true }).press('Enter')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Agree', exact: true }).press('Enter')
     await expect.poll(focused).toBe('Withdraw agreement')
     await page.keyboard.press('Enter')
     await expect.poll(focused).toBe('Agree')
@@ -61,7 +61,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     await page.getByText('It is used only after a member agrees').waitFor()
     await page.getByText('npm run dev', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Agree', exact: true }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Agree', exact: true }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Agree', exact: true }).click()
     await page.getByRole('button', { name: 'Withdraw agreement' }).waitFor()
     expect((await found()).effective).toMatchObject({ setup: 'npm ci', ports: 1 })
 

@@ -1,18 +1,21 @@
+/** The selector of dialogs and menus, which open above the page and keep their keys. */
+export const layers = '[role=dialog], [role=alertdialog], [role=menu]'
+
 /** The parts of the page that receive the focus of a removed element. */
 const parts = 'section, aside, main, .panel, .opened-head'
 /** Elements that manage the focus: a board moves it to the neighbour of a removed card, and a message returns it. */
 const keptByItself = 'main.board, .toasts'
 
 /** The focused element and its ancestors, with the element that had the focus before each dialog. */
-type Path = readonly Element[]
-/** The focused path when a dialog was opened. */
-const before = new WeakMap<Element, Path>()
+export type FocusPath = readonly Element[]
+/** The focused path when a dialog or menu was opened. */
+const before = new WeakMap<Element, FocusPath>()
 
-const pathOf = (element: Element | null): Path =>
+export const pathOf = (element: Element | null): FocusPath =>
   element === null ? [] : [element, ...(before.get(element) ?? pathOf(element.parentElement))]
 
-/** Focuses the first element of a path that is still connected and focusable. */
-function focusOn(path: Path): void {
+/** Restores the focus: to the first element of the path that is still connected and focusable. */
+export function restoreFocus(path: FocusPath): void {
   for (const each of path) {
     if (!(each instanceof HTMLElement) || !each.isConnected) continue
     if (each.matches(parts) && !each.hasAttribute('tabindex')) {
@@ -24,19 +27,19 @@ function focusOn(path: Path): void {
   }
 }
 
-/**
- * Remembers the focused element. @param dialog - the dialog that opens above the element @returns a function that
- * restores the focus, or focuses the surrounding part if the element was removed
- */
-export function rememberFocus(element: Element | null = document.activeElement, dialog?: Element): () => void {
+/** Records the path to which the focus returns from a dialog, from dialogs that open above it as well. */
+export const setReturnPath = (dialog: Element | null, path: FocusPath): void =>
+  void (dialog && before.set(dialog, path))
+
+/** Remembers the focused element. @returns a function that restores the focus */
+export function rememberFocus(element: Element | null = document.activeElement): () => void {
   const path = pathOf(element)
-  if (dialog) before.set(dialog, path)
-  return () => focusOn(path)
+  return () => restoreFocus(path)
 }
 
 /** Moves the focus of a removed element to the part around it. Otherwise, Tab would start at the top of the page. */
 export function keepFocus(): void {
-  let path: Path = []
+  let path: FocusPath = []
   document.addEventListener('focusin', ({ target }) => (path = pathOf(target as Element)))
   document.addEventListener('focusout', () =>
     // By then, removed elements are disconnected: for connected ones, the person moved the focus.
@@ -48,6 +51,6 @@ export function keepFocus(): void {
     if (document.activeElement !== document.body || path.length === 0 || path[0]!.isConnected) return
     const lost = path
     path = []
-    if (!lost.some(each => each.matches(keptByItself))) focusOn(lost)
+    if (!lost.some(each => each.matches(keptByItself))) restoreFocus(lost)
   }).observe(document.body, { childList: true, subtree: true })
 }

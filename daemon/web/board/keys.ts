@@ -1,5 +1,6 @@
 import { keymapOf, bindingOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
+import { layers } from '../app/keptFocus.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
 import { navigate } from '../app/router.ts'
 import { shortcuts } from '../app/settings.ts'
@@ -11,7 +12,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable ||
     /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
-    target.closest('dialog,[role=menu],.card-panel') !== null)
+    target.closest(`${layers},.card-panel`) !== null)
 
 /** Hears the keys of the board. @returns ends it */
 export function hearKeys(session: BoardSession, { filter }: { filter: () => void }): () => void {

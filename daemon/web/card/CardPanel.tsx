@@ -1,5 +1,5 @@
 import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from 'react'
-import { rememberFocus } from '../app/keptFocus.ts'
+import { layers, rememberFocus } from '../app/keptFocus.ts'
 import { CardView } from './CardView.tsx'
 import { changeLayout, useWidth } from './panelStates.ts'
 
@@ -44,7 +44,7 @@ function onKey(event: KeyboardEvent, onClose: () => void): void {
   if (event.ctrlKey || event.metaKey) return
   event.stopPropagation()
   if (event.key !== 'Escape' || event.defaultPrevented) return
-  if ((event.target as Element).closest('input, textarea, select, dialog, [role=menu]')) return
+  if ((event.target as Element).closest(`input, textarea, select, ${layers}`)) return
   onClose()
 }
 

@@ -1,3 +1,4 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { useState } from 'react'
 import { Field } from './Field.tsx'
 import { FormDialog } from './FormDialog.tsx'
@@ -32,8 +33,8 @@ export function ConfirmDialog({
     close()
   }
   return (
-    <FormDialog title={title} onClose={close} submit={submit} isDanger={isDanger} onSubmit={send}>
-      <p>{text}</p>
+    <FormDialog title={title} kind="alert" onClose={close} submit={submit} isDanger={isDanger} onSubmit={send}>
+      <AlertDialog.Description>{text}</AlertDialog.Description>
       {typed !== undefined && (
         <Field label={`Type ${typed}`}>
           {props => (

@@ -1,55 +1,61 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react'
-import { rememberFocus } from '../app/keptFocus.ts'
+import { AlertDialog } from '@base-ui/react/alert-dialog'
+import { Dialog as PlainDialog } from '@base-ui/react/dialog'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { pathOf, restoreFocus, setReturnPath } from '../app/keptFocus.ts'
+import { hrefOf, useRoute } from '../app/router.ts'
 import { Button } from './Button.tsx'
 
 interface DialogProps {
   title: string
   children: ReactNode
-  /** Escape, the backdrop and the cross. Without it the dialog cannot be left. */
+  /** Called for Escape, the backdrop, the cross, and another page. Without it the dialog cannot be left. */
   onClose?: () => void
-  /** `side`: a panel at the window's end; `wide`: for tables and long texts; `palette`: near the top. */
-  kind?: 'wide' | 'side' | 'palette'
+  /** `alert`: a question that only its buttons and Escape answer; `wide`: for tables and long texts; `palette`: near the top. */
+  kind?: 'alert' | 'wide' | 'palette'
 }
 
-/** A dialog above the page. The browser keeps the focus in the dialog and restores it afterwards. */
+/** A dialog above the page. It keeps the focus, and returns it to the element that had it before. */
 export function Dialog({ title, children, onClose, kind }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null)
-  const id = useId()
-  useEffect(() => {
-    const dialog = ref.current!
-    const giveBack = rememberFocus(document.activeElement, dialog)
-    dialog.showModal()
-    // The browser would give the focus to the cross, which comes first.
-    dialog.querySelector<HTMLElement>('.content :is(input, select, textarea):not(:disabled, [hidden])')?.focus()
-    return () => {
-      dialog.close()
-      giveBack()
-    }
-  }, [])
+  const { Root, Portal, Backdrop, Popup, Title } = kind === 'alert' ? AlertDialog : PlainDialog
+  const popup = useRef<HTMLDivElement>(null)
+  const [path] = useState(() => pathOf(document.activeElement))
+  useEffect(() => () => restoreFocus(path), [])
+  useLeaving(onClose)
+  // The first in the dialog is the cross.
+  const findFirst = (selector: string) => popup.current!.querySelector<HTMLElement>(`.content ${selector}`)
   return (
-    <dialog
-      ref={ref}
-      className={`dialog ${kind ?? ''}`}
-      aria-labelledby={id}
-      onCancel={event => {
-        event.preventDefault()
-        onClose?.()
-      }}
-      onMouseDown={event => {
-        if (event.target === ref.current) onClose?.()
-      }}
-      onKeyDown={event => {
-        // Keys of the board below are not pressed here.
-        event.stopPropagation()
-        // Browsers ask for `cancel` twice, and close the dialog without it then.
-        if (event.key === 'Escape' && !onClose) event.preventDefault()
-      }}
-    >
-      <header>
-        <h2 id={id}>{title}</h2>
-        {onClose && <Button isPlain icon="close" label="Close" onClick={onClose} />}
-      </header>
-      <div className="content">{children}</div>
-    </dialog>
+    <Root open onOpenChange={() => onClose?.()}>
+      <Portal>
+        <Backdrop className="backdrop" forceRender />
+        <Popup
+          ref={element => {
+            popup.current = element
+            setReturnPath(element, path)
+          }}
+          className={`dialog ${kind ?? ''}`}
+          initialFocus={() =>
+            findFirst(':is(input, select, textarea):not(:disabled, [hidden])') ??
+            findFirst(':is(button, a[href]):not(:disabled)') ??
+            true
+          }
+          finalFocus={false}
+        >
+          <header>
+            <Title>{title}</Title>
+            {onClose && kind !== 'alert' && <Button isPlain icon="close" label="Close" onClick={onClose} />}
+          </header>
+          <div className="content">{children}</div>
+        </Popup>
+      </Portal>
+    </Root>
   )
+}
+
+/** Closes a dialog when the person goes to another page: the dialog is about the page that the person has left. */
+function useLeaving(onClose: (() => void) | undefined): void {
+  const place = hrefOf(useRoute())
+  const opened = useRef(place)
+  useEffect(() => {
+    if (place !== opened.current) onClose?.()
+  }, [place])
 }

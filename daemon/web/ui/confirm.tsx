@@ -1,5 +1,3 @@
-import { useEffect } from 'react'
-import { hrefOf, useRoute } from '../app/router.ts'
 import { Store, useStore } from '../app/store.ts'
 import type { Question } from './ConfirmDialog.tsx'
 import { lazyPart } from './lazyPart.tsx'
@@ -14,9 +12,6 @@ export const confirm = (asked: Question): void => question.set(asked)
 /** Shows the question, once in the page. */
 export function Confirmation() {
   const asked = useStore(question)
-  const place = hrefOf(useRoute())
-  // The question is about the place that the person has left.
-  useEffect(() => question.set(undefined), [place])
   if (!asked) return null
   return <ConfirmDialog key={asked.title} {...asked} onClose={() => question.set(undefined)} />
 }

@@ -140,11 +140,14 @@ function settledOf(page: Page): () => Promise<void> {
   }
 }
 
-/** React draws a response within the first frame, and its effects within the second. */
+/** React draws a response within the first frame, and its effects within the second. Dialogs appear in a motion. */
 const drawn = `new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity))
+  .then(motions => Promise.allSettled(motions.map(({ finished }) => finished)))
   .then(() => document.body.textContent.includes('Loading…'))`
 
 async function axeViolationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(drawn)
   await page.evaluate(axe.source)
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({

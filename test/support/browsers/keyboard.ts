@@ -43,7 +43,7 @@ const nameOfFocused = `(() => { ${called}; return element === body ? 'nothing' :
 
 const partOfFocused = `(() => {
   ${called}
-  const part = element.closest('dialog, [role=dialog], section[aria-label], [aria-label]:is(ul), main, aside, .panel, .opened-head')
+  const part = element.closest('[role=dialog], [role=alertdialog], section[aria-label], [aria-label]:is(ul), main, aside, .panel, .opened-head')
   const heading = part?.querySelector('h1, h2, h3')
   return element === body ? 'nothing' : part?.getAttribute('aria-label') ?? heading?.textContent ?? 'no part'
 })()`
