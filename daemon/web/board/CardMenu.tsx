@@ -1,3 +1,4 @@
+import type { RefObject } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
@@ -15,9 +16,22 @@ function keysOf(action: ShortcutAction): string | undefined {
   return keys === undefined ? undefined : shownKeys(keys)
 }
 
+interface CardMenuProps {
+  session: BoardSession
+  card: Card
+  isCurrent: boolean
+  /** The card on the board. A right click on it opens the menu. */
+  tile: RefObject<HTMLElement | null>
+}
+
 /** The menu of a card's actions. */
-export const CardMenu = ({ session, card, isCurrent }: { session: BoardSession; card: Card; isCurrent: boolean }) => (
-  <Menu label={`Actions of ${card.title}`} items={() => itemsOf(session, card)} tabIndex={isCurrent ? 0 : -1} />
+export const CardMenu = ({ session, card, isCurrent, tile }: CardMenuProps) => (
+  <Menu
+    label={`Actions of ${card.title}`}
+    items={() => itemsOf(session, card)}
+    tabIndex={isCurrent ? 0 : -1}
+    area={tile}
+  />
 )
 
 function itemsOf(session: BoardSession, card: Card): MenuItem[] {

@@ -46,8 +46,10 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   }, [isWanted, isThere])
   if (!card) return null
   const onClick = (event: MouseEvent) => {
-    if ((event.target as HTMLElement).closest('button, [role=menu]')) return
-    if (event.button !== 0 || (event.target === link.current && (event.ctrlKey || event.metaKey))) return
+    const target = event.target as HTMLElement
+    // React also reports clicks on the card's menu, which is elsewhere in the document.
+    if (!tile.current!.contains(target) || target.closest('button')) return
+    if (event.button !== 0 || (target === link.current && (event.ctrlKey || event.metaKey))) return
     event.preventDefault()
     if (event.shiftKey || event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
     else openCard(session, cardId)
@@ -73,7 +75,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
         >
           {card.title}
         </a>
-        <CardMenu session={session} card={card} isCurrent={isCurrent} />
+        <CardMenu session={session} card={card} isCurrent={isCurrent} tile={tile} />
       </div>
       <About session={session} card={card} isSelected={isSelected} />
       <Doing session={session} cardId={cardId} />

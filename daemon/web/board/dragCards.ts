@@ -127,7 +127,7 @@ const slack = 10
 function longPress(element: HTMLElement, session: BoardSession, cardId: string): () => void {
   const onStart = (event: TouchEvent) => {
     const touch = event.touches[0]!
-    if (!canChange(session.projectId) || event.touches.length > 1 || (event.target as HTMLElement).closest('.menu'))
+    if (!canChange(session.projectId) || event.touches.length > 1 || (event.target as HTMLElement).closest('button'))
       return
     const ends = new AbortController()
     const { signal } = ends

@@ -7,6 +7,7 @@ import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
+import type { IconName } from '../ui/Icon.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
@@ -43,7 +44,8 @@ export function CardActions({ onGone }: { onGone: () => void }) {
   )
 }
 
-interface MainAction extends Pick<MenuItem, 'label' | 'icon' | 'isDanger'> {
+interface MainAction extends Pick<MenuItem, 'label' | 'isDanger'> {
+  icon: IconName
   run: () => void | Promise<unknown>
   title?: string
   isMain?: boolean

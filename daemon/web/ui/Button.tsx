@@ -1,9 +1,10 @@
-import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react'
+import { useState, type ButtonHTMLAttributes, type ReactNode, type Ref } from 'react'
 import { showError } from '../app/messages.ts'
 import { Icon, type IconName } from './Icon.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
   children?: ReactNode
+  ref?: Ref<HTMLButtonElement>
   icon?: IconName
   /** The accessible name of a button that shows only an icon. */
   label?: string
