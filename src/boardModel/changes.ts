@@ -17,6 +17,10 @@ export interface Done {
   change: Change
   text: string
   before: readonly Place[]
+  /** The IDs of its moves. */
+  moves: readonly number[]
+  /** The cards whose moves the server has refused. */
+  refused: readonly string[]
 }
 /** A user's changes: the pending ones, and those that can be undone or redone. */
 export interface Changing {
@@ -145,14 +149,14 @@ interface Changed<T> {
 /** Applies a change, which is visible at once and can be undone. */
 export function withChange<T extends Changing>(state: T, board: ShownBoard, change: Change): Changed<T> {
   if (change.type === 'move') {
-    const ids = change.places.map(({ cardId }) => cardId)
-    return withMoving(remembered(state, board, change, change.text, ids), change.places)
+    const moved = withMoving(state, change.places)
+    return { ...moved, state: remembered(moved, board, change, change.text) }
   }
   const what = named(change.cardIds.map(id => ({ id })))
   const [verb, past] = change.type === 'archive' ? ['archiving', 'Archived'] : ['deleting', 'Deleted']
-  const after = remembered(state, board, change, `${verb} of ${what}`, change.cardIds)
   const gone = change.cardIds.map(cardId => ({ cardId, columnId: undefined, position: 0 }))
-  return { ...withMoving(after, gone), text: `${past} ${what}.` }
+  const removed = withMoving(state, gone)
+  return { ...removed, state: remembered(removed, board, change, `${verb} of ${what}`), text: `${past} ${what}.` }
 }
 
 function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'id'>[]): Changed<T> {
@@ -160,29 +164,39 @@ function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'i
   return { state: { ...state, moves: [...state.moves, ...moves], serial: state.serial + moves.length }, moves }
 }
 
-/** Records the places of cards, in the order in which they are restored. */
+/** Records the earlier places of moved cards, in the order in which they are restored. */
 function remembered<T extends Changing>(
-  state: T,
+  { state, moves }: Changed<T>,
   board: ShownBoard,
   change: Change,
   text: string,
-  cardIds: readonly string[],
 ): T {
-  const wanted = new Set(cardIds)
+  const wanted = new Set(moves.map(({ cardId }) => cardId))
   const before = board.columns.flatMap(({ id, ids }) =>
     ids.flatMap((cardId, position) => (wanted.has(cardId) ? [{ cardId, columnId: id, position }] : [])),
   )
-  return { ...state, undos: [...state.undos, { change, text, before }].slice(-maxUndos) }
+  const done: Done = { change, text, before, moves: moves.map(({ id }) => id), refused: [] }
+  return { ...state, undos: [...state.undos, done].slice(-maxUndos) }
+}
+
+/** Returns the last change of which the server has not refused every move, with the earlier places of its other moves. */
+export function lastDone({ undos }: Pick<Changing, 'undos'>): Done | undefined {
+  const happened = undos.map(done => ({
+    ...done,
+    before: done.before.filter(({ cardId }) => !done.refused.includes(cardId)),
+  }))
+  return happened.findLast(({ before }) => before.length > 0)
 }
 
 /** Undoes the last change. `back` are cards that are restored from the archive or the trash. */
 export function withUndone<T extends Changing>(
   state: T,
 ): (Changed<T> & { back?: { type: 'unarchive' | 'restore'; places: readonly Place[] } }) | undefined {
-  const last = state.undos.at(-1)
+  const last = lastDone(state)
   if (!last) return undefined
   const text = `Undid: ${last.text}.`
-  const after = { ...state, undos: state.undos.slice(0, -1), redos: [...state.redos, last] }
+  const at = state.undos.findLastIndex(({ moves }) => moves === last.moves)
+  const after = { ...state, undos: state.undos.slice(0, at), redos: [...state.redos, last] }
   if (last.change.type === 'move') return { ...withMoving(after, last.before), text }
   // This ends their removal, even if the server has not announced it yet.
   const moves = after.moves.filter(({ cardId }) => !last.before.some(place => place.cardId === cardId))
@@ -207,8 +221,27 @@ export const withMoveDone = <T extends Pick<Changing, 'moves'>>(state: T, moveId
   moves: state.moves.map(move => (move.id === moveId ? { ...move, doneVersion: version } : move)),
 })
 
+type Moving = Pick<Changing, 'moves' | 'undos'>
+
 /** The server has refused a move, so the card is at its earlier place. */
-export const withMoveRefused = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number | undefined): T => ({
+export function withMoveRefused<T extends Moving>(state: T, moveId: number | undefined): T {
+  const refused = state.moves.find(({ id }) => id === moveId)
+  if (!refused) return state
+  return {
+    ...state,
+    moves: state.moves.filter(move => move !== refused),
+    undos: state.undos.map(done =>
+      done.moves.includes(refused.id) ? { ...done, refused: [...done.refused, refused.cardId] } : done,
+    ),
+  }
+}
+
+/** Repeats refused moves, now with force. */
+export const withMovesForced = <T extends Moving>(state: T, moves: readonly Move[]): T => ({
   ...state,
-  moves: state.moves.filter(({ id }) => id !== moveId),
+  moves: [...state.moves, ...moves],
+  undos: state.undos.map(done => ({
+    ...done,
+    refused: done.refused.filter(cardId => !moves.some(move => move.cardId === cardId && done.moves.includes(move.id))),
+  })),
 })

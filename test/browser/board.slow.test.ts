@@ -168,8 +168,14 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
         .then(() => route.continue({ url: route.request().url().replace(`/cards/${doomed.id}/`, '/cards/999999/') })),
     )
     await page.keyboard.press('L')
-    await page.getByRole('alert').getByText(`Card ${doomed.id} was not moved`).waitFor()
+    const reason = page.getByRole('alert').getByText(`Card ${doomed.id} was not moved`)
+    await reason.waitFor()
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0)
     await until(() => titles(page, 'Backlog'), ['One', 'Two'])
+    await page.unrouteAll()
+    await page.keyboard.press('L')
+    await until(() => stored(1), ['Two'])
+    await reason.waitFor({ state: 'detached' })
   })
 
   test('cards are added one after the other, filtered, and found in the palette', async () => {

@@ -39,11 +39,20 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await settled()
     expect(await axeViolations()).toEqual([])
     expect((await client.cards.get({ projectId, cardId: second.id })).columnType).toBe('backlog')
+    // Nothing was moved, so nothing can be undone.
+    const messages = page.getByRole('region', { name: 'Messages' })
+    await messages.getByRole('status').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Move anyway' }).click()
     await eventually('the forced card', async () => {
       const { columnId } = await client.cards.get({ projectId, cardId: second.id })
       return columnId === done!.id
     })
+    await head('Done').getByText('2/1').waitFor()
+    await messages.getByRole('button', { name: 'Undo' }).click()
+    await messages.getByText(/^Undid/).waitFor()
+    await head('Done').getByText('1/1').waitFor()
+    await page.keyboard.press('U')
+    await page.getByRole('button', { name: 'Move anyway' }).click()
     await head('Done').getByText('2/1').waitFor()
 
     await client.columns.update({ projectId, columnId: active!.id, wipLimit: 3, pull: true })

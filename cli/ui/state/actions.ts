@@ -2,9 +2,11 @@ import {
   costsOfMove,
   costsOfRedo,
   costsOfUndo,
+  lastDone,
   named,
   questionBefore,
   withChange,
+  withMovesForced,
   withRedone,
   withUndone,
   type Change,
@@ -55,13 +57,13 @@ export function perform(model: Model, action: Action): Update {
       return redone(rested)
     case 'force':
       return updated(
-        {
-          ...deselect(
+        withMovesForced(
+          deselect(
             rested,
             action.cmds.flatMap(cmd => cardOfCmd(cmd) ?? []),
           ),
-          moves: [...model.moves, ...action.cmds.flatMap(cmd => (cmd.type === 'move' ? cmd.move : []))],
-        },
+          action.cmds.flatMap(cmd => (cmd.type === 'move' ? cmd.move : [])),
+        ),
         ...action.cmds,
       )
     case 'cancel':
@@ -96,7 +98,7 @@ function carriedOut(model: Model, type: Change['type'], moves: readonly Move[]):
 
 /** Undoes the latest change, after a confirmation if that ends or starts an agent. */
 export function undo(model: Model): Update {
-  const last = model.undos.at(-1)
+  const last = lastDone(model)
   if (!last) return updated(withNotice(model, 'There is nothing to undo.'))
   return ask(model, { type: 'undo' }, costsOfUndo(model, last))
 }

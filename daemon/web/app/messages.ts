@@ -1,19 +1,12 @@
+import { Toast } from '@base-ui/react/toast'
+import { Unreachable } from '../../../src/client/failures.ts'
 import { reasonOf } from './reasons.ts'
 import { Store } from './store.ts'
 
-/** A short message at the edge of the page, with an optional action. */
-interface Toast {
-  id: number
-  text: string
-  isFailure: boolean
-  action?: { label: string; run: () => void }
-}
-
-export const toasts = new Store<readonly Toast[]>([])
+/** The short messages at the edge of the page. */
+export const messages = Toast.createToastManager()
 /** The next announcement for screen readers. */
 export const liveText = new Store('')
-const shownMs = 7000
-let lastId = 0
 
 /** Tells screen readers something that is seen on the screen anyway. */
 export function announce(text: string): void {
@@ -21,16 +14,38 @@ export function announce(text: string): void {
   liveText.set(liveText.get() === text ? `${text} ` : text)
 }
 
-/** Shows a completed action, with an optional action such as undo. */
-export const showMessage = (text: string, action?: Toast['action']): void => add({ text, isFailure: false, action })
-
-/** Shows an error until the person closes it. */
-export const showError = (error: unknown): void => add({ text: reasonOf(error), isFailure: true })
-
-function add(toast: Omit<Toast, 'id'>): void {
-  const id = ++lastId
-  toasts.update(shown => [...shown.filter(({ text }) => text !== toast.text).slice(-3), { id, ...toast }])
-  if (!toast.isFailure) setTimeout(() => dismiss(id), shownMs)
+/** A button in a message, such as undo. */
+interface MessageAction {
+  label: string
+  run: () => void
 }
 
-export const dismiss = (id: number): void => toasts.update(shown => shown.filter(toast => toast.id !== id))
+/**
+ * Shows a completed action, with an optional action such as undo.
+ * @param id - the subject: the message replaces an earlier one about it, and `dismiss` closes it
+ */
+export function showMessage(text: string, action?: MessageAction, id = text): void {
+  const onClick = () => {
+    messages.close(id)
+    action?.run()
+  }
+  messages.add({ id, description: text, actionProps: action && { children: action.label, onClick } })
+}
+
+/** The shown errors of requests that the server did not answer. */
+const unanswered = new Set<string>()
+
+/** Shows an error until the person closes it, goes to another page, or its cause ends. @param id - as for `showMessage` */
+export function showError(error: unknown, id = reasonOf(error)): void {
+  if (error instanceof Unreachable) unanswered.add(id)
+  messages.add({ id, description: reasonOf(error), type: 'failure', timeout: 0 })
+}
+
+/** Closes the message about a subject. */
+export const dismiss = (id: string): void => messages.close(id)
+
+/** Closes the errors that an answering server ends. */
+export function dismissUnanswered(): void {
+  unanswered.forEach(dismiss)
+  unanswered.clear()
+}

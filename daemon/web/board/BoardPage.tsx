@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
-import { showError } from '../app/messages.ts'
+import { dismiss, showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { reasonOf } from '../app/reasons.ts'
 import { hrefOf, navigate } from '../app/router.ts'
@@ -13,6 +13,7 @@ import { Button } from '../ui/Button.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
 import { actionOf, adding, boardDialog, canChange, useCanChange } from './actions.ts'
+import { changeMessage } from './changeCards.ts'
 import { BoardHead } from './BoardHead.tsx'
 import { BoardSession } from './boardSession.ts'
 import { ColumnView } from './ColumnView.tsx'
@@ -46,7 +47,7 @@ function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
   useEffect(() => void loadDragging().catch(showError), [])
   useEffect(() => hearKeys(session, { filter: () => filter.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
-  useEffect(() => () => adding.set(undefined), [])
+  useEffect(() => leave, [])
   useCommands(() => commandsOf(session), [session])
   const close = () => {
     navigate({ name: 'board', projectId, boardId })
@@ -63,6 +64,13 @@ function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
       <OpenDialog session={session} />
     </div>
   )
+}
+
+/** Closes the new card, the dialog and the undo of the board that the person leaves. */
+function leave(): void {
+  adding.set(undefined)
+  boardDialog.set(undefined)
+  dismiss(changeMessage)
 }
 
 /** The columns side by side; on a narrow window one, swiped, with tabs above. */

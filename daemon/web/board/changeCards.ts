@@ -2,6 +2,7 @@ import {
   costsOfMove,
   costsOfRedo,
   costsOfUndo,
+  lastDone,
   countStarts,
   named,
   placesAtTop,
@@ -10,6 +11,7 @@ import {
   withChange,
   withMoveDone,
   withMoveRefused,
+  withMovesForced,
   withRedone,
   withUndone,
   type Change,
@@ -20,7 +22,7 @@ import type { Card } from '../../../src/boardModel/cardCache.ts'
 import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Move, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { whyNotStarted } from '../../../src/client/agentStarts.ts'
-import { announce, showError, showMessage } from '../app/messages.ts'
+import { announce, dismiss, showError, showMessage } from '../app/messages.ts'
 import { reasonOf } from '../app/reasons.ts'
 import { client } from '../app/session.ts'
 import { untilReached } from '../app/untilReached.ts'
@@ -72,8 +74,12 @@ export function moveBefore(
   moveCards(session, cards, places, `${named(cards)} ${isHere ? 'within' : 'to'} ${target.name}`)
 }
 
+/** The ID of the message about the last change. Another change, or a refusal, replaces or closes it with its undo. */
+export const changeMessage = 'change'
+const refusal = (cardId: string): string => `card ${cardId} was refused`
+
 const tell = (session: BoardSession, text: string): void => {
-  showMessage(text, { label: 'Undo', run: () => undo(session) })
+  showMessage(text, { label: 'Undo', run: () => undo(session) }, changeMessage)
   announce(text)
 }
 
@@ -108,7 +114,7 @@ function perform(session: BoardSession, change: Change): string | undefined {
 /** Undoes the last change. Asks for confirmation before it stops or starts an agent. */
 export function undo(session: BoardSession): void {
   const state = session.state.get()
-  const last = state.undos.at(-1)
+  const last = lastDone(state)
   if (!last) return announceAndSay('Nothing to undo.')
   ask(costsOfUndo(state, last), () => {
     const result = withUndone(session.state.get())
@@ -135,11 +141,13 @@ export function redo(session: BoardSession): void {
 }
 
 function announceAndSay(text: string): void {
-  showMessage(text)
+  showMessage(text, undefined, changeMessage)
   announce(text)
 }
 
 function carryOut(session: BoardSession, type: Change['type'], moves: readonly Move[]): void {
+  dismiss(changeMessage)
+  for (const { cardId } of moves) dismiss(refusal(cardId))
   const current = session.cursor.cardId
   const followed = moves.find(({ cardId }) => cardId === current)
   if (type === 'move' && followed) session.cursor.go(followed.cardId)
@@ -150,9 +158,10 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
 /** Moves a refused card back and reports the reason. For a full column, offers to force the move. */
 function refused(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
+  dismiss(changeMessage)
   if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
   const text = `Card ${move.cardId} was not moved: ${reasonOf(error)}`
-  showError(new Error(text))
+  showError(new Error(text), refusal(move.cardId))
   announce(text)
 }
 
@@ -174,16 +183,19 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
       submit: 'Move anyway',
       isDanger: false,
       run: async () => {
-        for (const { cardId, columnId, position } of moves)
-          await session.changes(() =>
-            client.cards.move({ projectId: session.projectId, cardId, columnId: columnId!, position, force: true }),
-          )
+        session.set(state => withMovesForced(state, moves))
+        const sent = moves.map(move => session.changes(() => send(session, 'move', move, true)))
+        const results = await Promise.allSettled(sent)
+        for (const [at, { status }] of results.entries())
+          if (status === 'rejected') session.set(state => withMoveRefused(state, moves[at]!.id))
+        await Promise.all(sent)
+        tell(session, `Moved ${named(moves.map(({ cardId: id }) => ({ id })))}.`)
       },
     })
   }, gatherMs)
 }
 
-async function send(session: BoardSession, type: Change['type'], move: Move): Promise<void> {
+async function send(session: BoardSession, type: Change['type'], move: Move, force?: true): Promise<void> {
   const place = { projectId: session.projectId, cardId: move.cardId }
   const untilMs = Date.now() + giveUpMs
   const ask = <T>(work: () => Promise<T>) => untilReached(work, () => Date.now() > untilMs)
@@ -194,7 +206,9 @@ async function send(session: BoardSession, type: Change['type'], move: Move): Pr
     return done(Infinity)
   }
   if (type === 'archive') return done((await ask(() => client.cards.archive(place))).version)
-  const card = await ask(() => client.cards.move({ ...place, columnId: move.columnId!, position: move.position }))
+  const card = await ask(() =>
+    client.cards.move({ ...place, columnId: move.columnId!, position: move.position, force }),
+  )
   done(card.version)
   const reason = whyNotStarted(card)
   if (reason !== undefined) showError(new Error(`No agent started on card ${card.id}: ${reason}`))

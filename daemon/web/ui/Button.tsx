@@ -1,5 +1,5 @@
-import { useState, type ButtonHTMLAttributes, type ReactNode, type Ref } from 'react'
-import { showError } from '../app/messages.ts'
+import { useId, useState, type ButtonHTMLAttributes, type ReactNode, type Ref } from 'react'
+import { dismiss, showError } from '../app/messages.ts'
 import { Icon, type IconName } from './Icon.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
@@ -32,15 +32,17 @@ export function Button({
   ...rest
 }: ButtonProps) {
   const [isBusy, setBusy] = useState(false)
+  const id = useId()
   const run = async () => {
     if (isBusy) return
+    dismiss(id)
     const work = onClick?.()
     if (!(work instanceof Promise)) return
     setBusy(true)
     try {
       await work
     } catch (error) {
-      showError(error)
+      showError(error, id)
     } finally {
       setBusy(false)
     }

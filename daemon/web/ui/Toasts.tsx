@@ -1,52 +1,56 @@
-import { useLayoutEffect, useRef } from 'react'
-import { rememberFocus } from '../app/keptFocus.ts'
-import { dismiss, liveText, toasts } from '../app/messages.ts'
+import { Toast } from '@base-ui/react/toast'
+import { useEffect } from 'react'
+import { liveState } from '../app/live.ts'
+import { dismissUnanswered, liveText, messages } from '../app/messages.ts'
+import { hrefOf, useRoute } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
-import { Button } from './Button.tsx'
+import { Icon } from './Icon.tsx'
 
-/** Shows the messages, and has the live region of the page. */
+const shownMs = 7000
+
+/** Shows the newest messages, and has the live region of the page. */
 export function Toasts() {
-  const shown = useStore(toasts)
   const text = useStore(liveText)
-  const giveBack = useRef<() => void>(undefined)
-  // The focus of a closed message would be lost.
-  useLayoutEffect(() => {
-    if (document.activeElement !== document.body) return
-    giveBack.current?.()
-    giveBack.current = undefined
-  }, [shown])
   return (
     <>
       <div className="visually-hidden spoken" role="status" aria-live="polite">
         {text}
       </div>
-      <section
-        className="toasts"
-        aria-label="Messages"
-        onFocus={({ currentTarget, relatedTarget }) => {
-          if (!currentTarget.contains(relatedTarget)) giveBack.current = rememberFocus(relatedTarget)
-        }}
-        onBlur={({ currentTarget, relatedTarget }) => {
-          if (!currentTarget.contains(relatedTarget)) giveBack.current = undefined
-        }}
-      >
-        {shown.map(({ id, text: message, isFailure, action }) => (
-          <div key={id} className={isFailure ? 'toast failure' : 'toast'} role={isFailure ? 'alert' : 'status'}>
-            <span>{message}</span>
-            {action && (
-              <Button
-                onClick={() => {
-                  dismiss(id)
-                  action.run()
-                }}
-              >
-                {action.label}
-              </Button>
-            )}
-            <Button isPlain icon="close" label="Close message" onClick={() => dismiss(id)} />
-          </div>
-        ))}
-      </section>
+      <Toast.Provider toastManager={messages} limit={2} timeout={shownMs}>
+        <Toast.Portal>
+          <Toast.Viewport className="toasts" aria-label="Messages">
+            <Shown />
+          </Toast.Viewport>
+        </Toast.Portal>
+      </Toast.Provider>
     </>
   )
+}
+
+function Shown() {
+  const { toasts, close } = Toast.useToastManager()
+  const place = hrefOf(useRoute())
+  const connection = useStore(liveState)
+  // The errors are about the page that the person has left.
+  useEffect(() => toasts.filter(({ type }) => type === 'failure').forEach(({ id }) => close(id)), [place])
+  useEffect(() => {
+    if (connection === 'open') dismissUnanswered()
+  }, [connection])
+  return toasts.map(toast => (
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      className={`toast ${toast.type ?? ''}`}
+      role={toast.type === 'failure' ? 'alert' : 'status'}
+      aria-modal={undefined}
+      tabIndex={-1}
+      swipeDirection={['up', 'right']}
+    >
+      <Toast.Description />
+      {toast.actionProps && <Toast.Action className="button" />}
+      <Toast.Close className="button plain square" aria-label="Close message" aria-hidden={undefined}>
+        <Icon name="close" />
+      </Toast.Close>
+    </Toast.Root>
+  ))
 }
