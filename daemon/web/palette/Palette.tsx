@@ -1,4 +1,5 @@
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react'
+import { Autocomplete } from '@base-ui/react/autocomplete'
+import { useEffect, useMemo, useState } from 'react'
 import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'
 import { showError } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
@@ -17,17 +18,10 @@ export function Palette() {
   const all = useStore(projects)
   const known = useMemo(() => [...commands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])
   const [text, setText] = useState('')
-  const [at, setAt] = useState(0)
   const hits = useHits(text.trim())
-  const list = useRef<HTMLUListElement>(null)
   const items = [...cardById(text.trim()), ...matching(known, text.trim()), ...hits].slice(0, maxItems)
-  const chosen = Math.min(at, items.length - 1)
-  useEffect(() => {
-    void list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
-  }, [chosen])
   const close = () => palette.set({ isOpen: false })
-  const choose = (item: Command | undefined) => {
-    if (!item) return
+  const choose = (item: Command) => {
     close()
     // The dialog first returns the focus to the element that the action applies to.
     setTimeout(() => {
@@ -38,49 +32,37 @@ export function Palette() {
       }
     })
   }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key]
-    if (by !== undefined) setAt(Math.max(0, Math.min(items.length - 1, chosen + by)))
-    else if (event.key === 'Enter') choose(items[chosen])
-    else return
-    event.preventDefault()
-  }
   return (
     <Dialog title="Search and commands" kind="palette" onClose={close}>
-      <input
-        role="combobox"
-        aria-label="Cards, boards, projects, actions"
-        aria-expanded="true"
-        aria-controls="palette-list"
-        aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
-        aria-autocomplete="list"
-        placeholder="Type a name, words of a card, or an action"
-        autoComplete="off"
-        autoFocus
+      <Autocomplete.Root
+        inline
+        open
+        mode="none"
+        autoHighlight="always"
+        items={items}
+        itemToStringValue={({ label }) => label}
         value={text}
-        onChange={({ target }) => {
-          setText(target.value)
-          setAt(0)
+        onValueChange={(typed, { reason }) => {
+          if (reason !== 'item-press') setText(typed)
         }}
-        onKeyDown={onKeyDown}
-      />
-      <ul className="palette-list" id="palette-list" ref={list} role="listbox" aria-label="Results">
-        {items.map(({ label, aside, keys, run }, index) => (
-          <li
-            key={`${label} ${aside} ${index}`}
-            id={`palette-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            onClick={() => choose({ label, run })}
-          >
-            <span>{label}</span>
-            <span className="aside">
-              {aside} {keys && <kbd>{keys}</kbd>}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {items.length === 0 && <p className="hint">No results</p>}
+      >
+        <Autocomplete.Input
+          aria-label="Cards, boards, projects, actions"
+          placeholder="Type a name, words of a card, or an action"
+          autoComplete="off"
+        />
+        <Autocomplete.List className="palette-list" aria-label="Results">
+          {(item: Command, index: number) => (
+            <Autocomplete.Item key={`${item.label} ${item.aside} ${index}`} value={item} onClick={() => choose(item)}>
+              <span>{item.label}</span>
+              <span className="aside">
+                {item.aside} {item.keys && <kbd>{item.keys}</kbd>}
+              </span>
+            </Autocomplete.Item>
+          )}
+        </Autocomplete.List>
+        <Autocomplete.Empty className="hint">{items.length === 0 && 'No results'}</Autocomplete.Empty>
+      </Autocomplete.Root>
     </Dialog>
   )
 }
