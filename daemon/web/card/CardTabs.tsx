@@ -1,4 +1,5 @@
-import { useEffect, useId, useState, type KeyboardEvent } from 'react'
+import { Tabs } from '@base-ui/react/tabs'
+import { useEffect, useState } from 'react'
 import { useStore } from '../app/store.ts'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { CardTab } from './CardTab.tsx'
@@ -43,7 +44,6 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
     if (tab === 'changes') setBegin(since)
   }, [tab, since])
   const shown = known(chosen) ?? known(tab) ?? known(kept) ?? 'card'
-  const id = useId()
   const choose = (name: TabName) => {
     setChosen(name)
     changeLayout(projectId, cardId, { tab: name })
@@ -54,57 +54,23 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
     onPart?.('changes', review)
   }
   return (
-    <>
-      <TabList opened={opened} id={id} shown={shown} onChoose={choose} />
-      <div
-        className={`opened-content of-${shown}`}
-        role="tabpanel"
-        id={`${id}-panel`}
-        aria-labelledby={`${id}-${shown}`}
-      >
+    <Tabs.Root className="opened-parts" value={shown} onValueChange={choose}>
+      <Tabs.List className="opened-tabs" aria-label="Parts of the card" activateOnFocus>
+        {tabs.map(each => (
+          <Tabs.Tab key={each.id} value={each.id}>
+            {each.label}
+            {each.id === 'transcript' && <Asking opened={opened} />}
+            {each.id === 'comments' && <Counted opened={opened} />}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel key={shown} className={`opened-content of-${shown}`} value={shown} tabIndex={undefined}>
         {shown === 'card' && <CardTab />}
         {shown === 'transcript' && <CardTranscript />}
         {shown === 'comments' && <CommentsTab />}
         {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
-      </div>
-    </>
-  )
-}
-
-interface TabListProps {
-  opened: OpenedCardStore
-  id: string
-  shown: TabName
-  onChoose: (name: TabName) => void
-}
-
-function TabList({ opened, id, shown, onChoose }: TabListProps) {
-  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (step === undefined) return
-    const next = (tabs.findIndex(each => each.id === shown) + step + tabs.length) % tabs.length
-    onChoose(tabs[next]!.id)
-    event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[next]!.focus()
-  }
-  return (
-    <div className="opened-tabs" role="tablist" aria-label="Parts of the card" onKeyDown={onKeyDown}>
-      {tabs.map(each => (
-        <button
-          key={each.id}
-          type="button"
-          role="tab"
-          id={`${id}-${each.id}`}
-          aria-selected={each.id === shown}
-          aria-controls={`${id}-panel`}
-          tabIndex={each.id === shown ? 0 : -1}
-          onClick={() => onChoose(each.id)}
-        >
-          {each.label}
-          {each.id === 'transcript' && <Asking opened={opened} />}
-          {each.id === 'comments' && <Counted opened={opened} />}
-        </button>
-      ))}
-    </div>
+      </Tabs.Panel>
+    </Tabs.Root>
   )
 }
 
