@@ -1,15 +1,12 @@
 import LibsqlDatabase from 'libsql'
 import {
-  copyFileSync,
   cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,8 +15,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { schemaVersion } from '../../src/store/engine/migrate.ts'
-import { makeOldBoard } from './oldBoard.ts'
 
 let root: string
 let dataDir: string
@@ -193,72 +188,5 @@ describe('a database that is found to be damaged during use', () => {
     const { request, client } = await start()
     expect((await request('POST', '/api/backups')).status).toBe(503)
     expect(await client.backups.list()).toHaveLength(1)
-  })
-})
-
-describe('a database of another version', () => {
-  it('that is newer is rejected with a clear message, and not changed', async () => {
-    await start()
-    await stop()
-    const database = new LibsqlDatabase(file())
-    database.exec(`PRAGMA user_version = ${schemaVersion + 1}; PRAGMA wal_checkpoint(TRUNCATE)`)
-    database.close()
-    const names = () =>
-      readdirSync(dataDir)
-        .filter(name => name !== 'logs' && !/-(wal|shm)$/.test(name))
-        .sort()
-    const before = [readFileSync(file()), names()]
-    expect(await refusal()).toEqual([
-      'CONFLICT',
-      `This database has schema version ${schemaVersion + 1}, from a newer board. This program supports versions up to ${schemaVersion}. Run that board version or a newer one.`,
-    ])
-    expect([readFileSync(file()), names()]).toEqual(before)
-  })
-
-  it.each([1, 2] as const)(
-    '%s is migrated, with a verified copy of the previous state next to it, of which three are kept',
-    async version => {
-      makeOldBoard(dataDir, version, 300)
-      const old = join(root, 'old.db')
-      copyFileSync(file(), old)
-      for (let round = 0; round < 4; round++) {
-        copyFileSync(old, file())
-        const { client } = await start()
-        expect(await client.cards.list({ projectId: 1 })).toHaveLength(300)
-        await stop()
-        for (const ending of ['-wal', '-shm']) rmSync(file() + ending, { force: true })
-      }
-      const folder = join(dataDir, 'before-migration')
-      const names = readdirSync(folder)
-      expect(names).toHaveLength(3)
-      for (const name of names) {
-        expect(name).toMatch(new RegExp(`^board-.*-v${version}\\.db$`))
-        expect([statSync(folder).mode & 0o777, statSync(join(folder, name)).mode & 0o777]).toEqual([0o700, 0o600])
-        const copy = new LibsqlDatabase(join(folder, name))
-        expect([
-          copy.prepare('PRAGMA integrity_check').get([]),
-          copy.prepare('PRAGMA user_version').get([]),
-          copy.prepare('SELECT count(*) AS total FROM cards').get([]),
-        ]).toMatchObject([{ integrity_check: 'ok' }, { user_version: version }, { total: 300 }])
-        copy.close()
-      }
-    },
-  )
-
-  it('in a backup is migrated when it is restored', async () => {
-    makeOldBoard(dataDir, 2, 300)
-    const old = readFileSync(file())
-    const { client, request } = await start()
-    const { filename } = await client.backups.create()
-    const { archiveOf, manifestOf, membersOf, withManifest, withPart } = await import('./archives.ts')
-    const members = withPart(await membersOf(readFileSync(join(dataDir, 'backups', filename))), 'board.db', old)
-    const path = join(dataDir, 'backups', 'board-2020-01-01T00-00-00.000Z.tar.gz')
-    writeFileSync(path, await archiveOf(withManifest(members, { ...manifestOf(members), schemaVersion: 2 })))
-    utimesSync(path, 1, 1)
-    await client.projects.create({ name: 'Later', path: root })
-    expect((await request('POST', '/api/backups/board-2020-01-01T00-00-00.000Z.tar.gz/restore')).status).toBe(200)
-    expect(await client.projects.list()).toMatchObject([{ name: 'Old' }])
-    expect(await client.cards.list({ projectId: 1 })).toHaveLength(300)
-    await client.cards.create({ projectId: 1, title: 'new', deferred: true })
   })
 })

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { translate } from './database.ts'
 import { besideServer, type EngineFailure, type Query } from './besideServer.ts'
-import { objectsOf, objectsSql, schemaVersion } from './migrate.ts'
+import { describeUnsupported, objectsOf, objectsSql } from './migrate.ts'
 
 /** An attachment that a row refers to: its file name, size in bytes and hexadecimal SHA-256. */
 export interface NamedFile {
@@ -105,10 +105,8 @@ export async function findDamage(path: string, withIndexes = false, signal?: Abo
 async function requireBoard(query: Query): Promise<number> {
   const [version, objects] = await query([{ sql: 'PRAGMA user_version' }, { sql: objectsSql }])
   const present = Number(version![0]?.user_version)
-  if (present > schemaVersion)
-    throw new InvalidDatabase(
-      `its database has schema version ${present}, which a newer board created. This program supports versions up to ${schemaVersion}`,
-    )
+  const problem = describeUnsupported(present)
+  if (problem !== undefined) throw new InvalidDatabase(`its database ${problem.replace(/\.$/, '')}`)
   if (present < 1 || JSON.stringify(objects) !== JSON.stringify(objectsOf(present)))
     throw new InvalidDatabase('its database is not one of a board')
   return present

