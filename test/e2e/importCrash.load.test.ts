@@ -30,7 +30,7 @@ function counts(): Record<string, number> {
         'projects',
         'boards',
         'columns',
-        'column_chunks',
+        'column_leaves',
         'cards',
         'agent_sessions',
         'transcript_messages',
@@ -61,7 +61,7 @@ it(
       attachments: attachmentCount,
       boards: 1,
       columns: 5,
-      column_chunks: 25,
+      column_leaves: 25,
     }
     let whole = 1
     for (let round = 0; round < rounds; round++) {

@@ -50,7 +50,7 @@ test('a column that loses nearly all of its cards, in any order, keeps few leave
   })
   const count = async () =>
     (await db.get<{ nodes: number; leaves: number }>(
-      'SELECT count(DISTINCT p.id) AS nodes, count(*) AS leaves FROM column_spans p JOIN span_chunks s ON s.span_id = p.id WHERE p.column_id = 3',
+      'SELECT count(DISTINCT p.id) AS nodes, count(*) AS leaves FROM column_nodes p JOIN node_leaves s ON s.node_id = p.id WHERE p.column_id = 3',
     ))!
   expect(await count()).toMatchObject({ nodes: 5, leaves: 94 })
   const ids = model.columns.get(3)!
@@ -60,7 +60,7 @@ test('a column that loses nearly all of its cards, in any order, keeps few leave
       await removeCard(tx, {
         id: id!,
         columnId: 3,
-        leafId: (await tx.get<{ leafId: number }>('SELECT chunk_id AS leafId FROM cards WHERE id = ?', [id]))!.leafId,
+        leafId: (await tx.get<{ leafId: number }>('SELECT leaf_id AS leafId FROM cards WHERE id = ?', [id]))!.leafId,
       })
       await tx.run('DELETE FROM cards WHERE id = ?', [id])
     }
@@ -139,14 +139,14 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
     }
     const id = all[which % all.length]!
     const from = [...model.columns].find(([, ids]) => ids.includes(id))![0]
-    const card = (await tx.get<{ leafId: number }>('SELECT chunk_id AS leafId FROM cards WHERE id = ?', [id]))!
+    const card = (await tx.get<{ leafId: number }>('SELECT leaf_id AS leafId FROM cards WHERE id = ?', [id]))!
     model.columns.get(from)!.splice(model.columns.get(from)!.indexOf(id), 1)
     if (kind === 'remove') {
       await removeCard(tx, { id, columnId: from, leafId: card.leafId })
       return void (await tx.run('DELETE FROM cards WHERE id = ?', [id]))
     }
     const leafId = await moveCard(tx, { id, columnId: from, leafId: card.leafId }, column, at)
-    await tx.run('UPDATE cards SET column_id = ?, chunk_id = ? WHERE id = ?', [column, leafId, id])
+    await tx.run('UPDATE cards SET column_id = ?, leaf_id = ? WHERE id = ?', [column, leafId, id])
     model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
   })
 }

@@ -55,7 +55,7 @@ export const cardFields = {
   boardId: id(),
   columnId: id(),
   /** The leaf that contains the card in its column's order. Null outside the order. */
-  leafId: id().orNull().column('chunk_id'),
+  leafId: id().orNull(),
   columnName: text().computed('l.name'),
   columnType: text<ColumnType>().computed('l.column_type'),
   position: number().orNull().computed(placeSql),

@@ -87,7 +87,7 @@ export async function readCardBeside(
   const found = await db.get<CardRow>(cardAlone, [id, projectId])
   return found && Object.assign(found, rest)
 }
-const placeOfCard = `SELECT c.chunk_id AS leafId, ${placeSql} AS position, c.updated_at AS updatedAt, c.version FROM cards c ${placeJoins} WHERE c.id = ?`
+const placeOfCard = `SELECT c.leaf_id AS leafId, ${placeSql} AS position, c.updated_at AS updatedAt, c.version FROM cards c ${placeJoins} WHERE c.id = ?`
 /**
  * Returns a card that the transaction has moved within its column and not changed otherwise. Unaffected fields are not read
  * again.

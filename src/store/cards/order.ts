@@ -35,7 +35,7 @@ import {
 /** SQL of a card's place, for a query that joins `cards c` with `placeJoins`. NULL outside the order. */
 export const placeSql = `(p.start + s.start + (instr(k.ids, printf(',%08x', c.id)) - 1) / ${width})`
 export const placeJoins =
-  'LEFT JOIN column_chunks k ON k.id = c.chunk_id LEFT JOIN span_chunks s ON s.chunk_id = c.chunk_id LEFT JOIN column_spans p ON p.id = s.span_id'
+  'LEFT JOIN column_leaves k ON k.id = c.leaf_id LEFT JOIN node_leaves s ON s.leaf_id = c.leaf_id LEFT JOIN column_nodes p ON p.id = s.node_id'
 
 type Ordered = { id: number; columnId: number; leafId: number | null }
 
@@ -108,7 +108,7 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
   for (let from = 0; from < cardIds.length; from += maxLeafIds) {
     const ids = cardIds.slice(from, from + maxLeafIds).map(encode)
     const last = await leafAt(tx, columnId, theEnd)
-    if (last) tx.enqueue('UPDATE column_spans SET length = length + ? WHERE id = ?', [ids.length, last.nodeId])
+    if (last) tx.enqueue('UPDATE column_nodes SET length = length + ? WHERE id = ?', [ids.length, last.nodeId])
     const node = last
       ? { id: last.nodeId, start: last.start + last.length }
       : { id: await addNode(tx, columnId, 0, ids.length), start: 0 }
@@ -125,7 +125,7 @@ export async function removeCard(tx: Transaction, card: Ordered): Promise<void> 
 /** The number of cards in a column's order. */
 export async function countOrdered(db: Reader, columnId: number): Promise<number> {
   return (await db.get<{ count: number }>(
-    'SELECT coalesce(sum(length), 0) AS count FROM column_spans WHERE column_id = ?',
+    'SELECT coalesce(sum(length), 0) AS count FROM column_nodes WHERE column_id = ?',
     [columnId],
   ))!.count
 }
@@ -133,7 +133,7 @@ export async function countOrdered(db: Reader, columnId: number): Promise<number
 /** The ids of a column's cards in order, `limit` of them from the place `offset`. */
 export async function orderedIds(db: Reader, columnId: number, offset: number, limit: number): Promise<number[]> {
   const leaves = await db.all<{ start: number; ids: string }>(
-    `SELECT p.start + s.start AS start, k.ids FROM column_spans p JOIN span_chunks s ON s.span_id = p.id JOIN column_chunks k ON k.id = s.chunk_id
+    `SELECT p.start + s.start AS start, k.ids FROM column_nodes p JOIN node_leaves s ON s.node_id = p.id JOIN column_leaves k ON k.id = s.leaf_id
      WHERE p.column_id = ?1 AND p.start < ?2 AND p.start + p.length > ?3 AND p.start + s.start < ?2 AND p.start + s.start + s.length > ?3 ORDER BY p.start + s.start`,
     [columnId, offset + limit, offset],
   )
@@ -188,7 +188,7 @@ async function insertInto(
     return leafId
   }
   if (place === 0) {
-    tx.enqueue('UPDATE span_chunks SET start = ?, length = ? WHERE chunk_id = ?', [start + 1, length, leafId])
+    tx.enqueue('UPDATE node_leaves SET start = ?, length = ? WHERE leaf_id = ?', [start + 1, length, leafId])
     return addLeaf(tx, columnId, { id: nodeId, start }, [encode(cardId)])
   }
   const kept = place >= length ? length : Math.ceil((length + 1) / 2)

@@ -2,7 +2,7 @@ import type { Reader, Transaction } from '../engine/database.ts'
 
 /*
  * The leaves and nodes of src/store/cards/order.ts: reading and writing them, and shifting the entries after a place. Tables:
- * `column_chunks` contains the IDs of each leaf, `span_chunks` the start of each leaf in its node, `column_spans` the nodes.
+ * `column_leaves` contains the IDs of each leaf, `node_leaves` the start of each leaf in its node, `column_nodes` the nodes.
  */
 
 /** The size of a full leaf, and the size below which a leaf is merged with its neighbour. */
@@ -37,13 +37,13 @@ export const later = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
   leaf.nodeId === behind.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
 
 // A constant: the engine caches prepared statements by their text.
-const leaf = 'SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
+const leaf = 'SELECT s.leaf_id AS leafId, s.node_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
 // Looks up by card, whose row might not have been read yet.
-const leafOfCard = `${leaf} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = (SELECT chunk_id FROM cards WHERE id = ?)`
-const leafByPlace = `${leaf} column_spans p CROSS JOIN span_chunks s ON s.span_id = p.id CROSS JOIN column_chunks k ON k.id = s.chunk_id
+const leafOfCard = `${leaf} node_leaves s JOIN column_nodes p ON p.id = s.node_id JOIN column_leaves k ON k.id = s.leaf_id WHERE s.leaf_id = (SELECT leaf_id FROM cards WHERE id = ?)`
+const leafByPlace = `${leaf} column_nodes p CROSS JOIN node_leaves s ON s.node_id = p.id CROSS JOIN column_leaves k ON k.id = s.leaf_id
   WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
-const lastLeaf = `SELECT s.leafId, s.nodeId, s.nodeStart, s.start, s.length, k.ids FROM (SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, max(s.start) AS start, s.length
-  FROM (SELECT id, max(start) AS start FROM column_spans WHERE column_id = ?) p CROSS JOIN span_chunks s ON s.span_id = p.id) s CROSS JOIN column_chunks k ON k.id = s.leafId`
+const lastLeaf = `SELECT s.leafId, s.nodeId, s.nodeStart, s.start, s.length, k.ids FROM (SELECT s.leaf_id AS leafId, s.node_id AS nodeId, p.start AS nodeStart, max(s.start) AS start, s.length
+  FROM (SELECT id, max(start) AS start FROM column_nodes WHERE column_id = ?) p CROSS JOIN node_leaves s ON s.node_id = p.id) s CROSS JOIN column_leaves k ON k.id = s.leafId`
 const lastLeafOfFirst = lastLeaf.replace(
   'column_id = ?',
   'column_id = (SELECT id FROM columns WHERE board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY position LIMIT 1)',
@@ -70,14 +70,14 @@ export async function leafAt(db: Reader, columnId: number, position: number): Pr
 export function shift(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
   tx.enqueue(
-    'UPDATE column_spans SET start = start + iif(start > ?1, ?2, 0), length = length + iif(id = ?3, ?2, 0) WHERE column_id = ?4 AND start >= ?1',
+    'UPDATE column_nodes SET start = start + iif(start > ?1, ?2, 0), length = length + iif(id = ?3, ?2, 0) WHERE column_id = ?4 AND start >= ?1',
     [at.nodeStart, by, at.nodeId, columnId],
   )
 }
 
 const shiftInNode = (tx: Transaction, { leafId, nodeId, start }: Leaf, by: 1 | -1): void =>
   tx.enqueue(
-    'UPDATE span_chunks SET start = start + iif(start > ?1, ?2, 0), length = length + iif(chunk_id = ?3, ?2, 0) WHERE span_id = ?4 AND start >= ?1',
+    'UPDATE node_leaves SET start = start + iif(start > ?1, ?2, 0), length = length + iif(leaf_id = ?3, ?2, 0) WHERE node_id = ?4 AND start >= ?1',
     [start, by, leafId, nodeId],
   )
 
@@ -87,7 +87,7 @@ export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, ta
   if (source.nodeId === target.nodeId) {
     const [low, high] = by === 1 ? [target.start, source.start] : [source.start, target.start]
     return tx.enqueue(
-      'UPDATE span_chunks SET start = start + iif(start > ?1, ?2, 0), length = length + (chunk_id = ?3) - (chunk_id = ?4) WHERE span_id = ?5 AND start BETWEEN ?1 AND ?6',
+      'UPDATE node_leaves SET start = start + iif(start > ?1, ?2, 0), length = length + (leaf_id = ?3) - (leaf_id = ?4) WHERE node_id = ?5 AND start BETWEEN ?1 AND ?6',
       [low, by, target.leafId, source.leafId, source.nodeId, high],
     )
   }
@@ -95,17 +95,17 @@ export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, ta
   shiftInNode(tx, target, 1)
   const [low, high] = by === 1 ? [target.nodeStart, source.nodeStart] : [source.nodeStart, target.nodeStart]
   tx.enqueue(
-    'UPDATE column_spans SET start = start + iif(start > ?1, ?2, 0), length = length + (id = ?3) - (id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6',
+    'UPDATE column_nodes SET start = start + iif(start > ?1, ?2, 0), length = length + (id = ?3) - (id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6',
     [low, by, target.nodeId, source.nodeId, columnId, high],
   )
 }
 
 export const setIds = (tx: Transaction, leafId: number, ids: string): void =>
-  tx.enqueue('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, leafId])
+  tx.enqueue('UPDATE column_leaves SET ids = ? WHERE id = ?', [ids, leafId])
 export const setLeafOfCard = (tx: Transaction, cardId: number, leafId: number | null): void =>
-  tx.enqueue('UPDATE cards SET chunk_id = ? WHERE id = ?', [leafId, cardId])
+  tx.enqueue('UPDATE cards SET leaf_id = ? WHERE id = ?', [leafId, cardId])
 export const setLength = (tx: Transaction, leafId: number, length: number): void =>
-  tx.enqueue('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, leafId])
+  tx.enqueue('UPDATE node_leaves SET length = ? WHERE leaf_id = ?', [length, leafId])
 
 /** Inserts a new leaf at a place of a node. Counts are already shifted. @returns its ID, for the cards' rows */
 export async function addLeaf(
@@ -114,58 +114,58 @@ export async function addLeaf(
   { id, start }: { id: number; start: number },
   ids: readonly string[],
 ): Promise<number> {
-  const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
-  tx.enqueue('INSERT INTO span_chunks (chunk_id, span_id, start, length) VALUES (?, ?, ?, ?)', [
+  const { lastId } = await tx.run('INSERT INTO column_leaves (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
+  tx.enqueue('INSERT INTO node_leaves (leaf_id, node_id, start, length) VALUES (?, ?, ?, ?)', [
     lastId,
     id,
     start,
     ids.length,
   ])
-  const starts = await tx.all<{ start: number }>('SELECT start FROM span_chunks WHERE span_id = ? ORDER BY start', [id])
+  const starts = await tx.all<{ start: number }>('SELECT start FROM node_leaves WHERE node_id = ? ORDER BY start', [id])
   if (starts.length > maxNodeLeaves) await splitNode(tx, columnId, id, starts[maxNodeLeaves / 2]!.start)
   return lastId
 }
 
 export const setLeafOfCards = (tx: Transaction, leafId: number, ids: readonly string[]): void =>
-  tx.enqueue('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [
+  tx.enqueue('UPDATE cards SET leaf_id = ? WHERE id IN (SELECT value FROM json_each(?))', [
     leafId,
     JSON.stringify(ids.map(text => Number.parseInt(text.slice(1), 16))),
   ])
 
 export async function dropLeaf(tx: Transaction, columnId: number, { leafId, nodeId }: Leaf): Promise<void> {
-  tx.enqueue('DELETE FROM column_chunks WHERE id = ?', [leafId])
-  tx.enqueue('DELETE FROM column_spans WHERE column_id = ? AND length = 0', [columnId])
+  tx.enqueue('DELETE FROM column_leaves WHERE id = ?', [leafId])
+  tx.enqueue('DELETE FROM column_nodes WHERE column_id = ? AND length = 0', [columnId])
   await joinNextNode(tx, columnId, nodeId)
 }
 
 export const addNode = async (tx: Transaction, columnId: number, start: number, length: number): Promise<number> =>
-  (await tx.run('INSERT INTO column_spans (column_id, start, length) VALUES (?, ?, ?)', [columnId, start, length]))
+  (await tx.run('INSERT INTO column_nodes (column_id, start, length) VALUES (?, ?, ?)', [columnId, start, length]))
     .lastId
 
 /** Splits a node: the leaves from a place on become a separate node. */
 async function splitNode(tx: Transaction, columnId: number, nodeId: number, place: number): Promise<void> {
   const { start, length } = (await tx.get<{ start: number; length: number }>(
-    'SELECT start, length FROM column_spans WHERE id = ?',
+    'SELECT start, length FROM column_nodes WHERE id = ?',
     [nodeId],
   ))!
   const newId = await addNode(tx, columnId, start + place, length - place)
-  tx.enqueue('UPDATE span_chunks SET span_id = ?, start = start - ?2 WHERE span_id = ?3 AND start >= ?2', [
+  tx.enqueue('UPDATE node_leaves SET node_id = ?, start = start - ?2 WHERE node_id = ?3 AND start >= ?2', [
     newId,
     place,
     nodeId,
   ])
-  tx.enqueue('UPDATE column_spans SET length = ? WHERE id = ?', [place, nodeId])
+  tx.enqueue('UPDATE column_nodes SET length = ? WHERE id = ?', [place, nodeId])
 }
 
 /** Merges small neighboring nodes, as `joinNextLeaf` does leaves. */
 async function joinNextNode(tx: Transaction, columnId: number, nodeId: number): Promise<void> {
   const [node, next] = await tx.all<{ id: number; length: number; leaves: number }>(
-    `SELECT id, length, (SELECT count(*) FROM span_chunks WHERE span_id = p.id) AS leaves FROM column_spans p
-     WHERE column_id = ? AND start >= (SELECT start FROM column_spans WHERE id = ?) ORDER BY start LIMIT 2`,
+    `SELECT id, length, (SELECT count(*) FROM node_leaves WHERE node_id = p.id) AS leaves FROM column_nodes p
+     WHERE column_id = ? AND start >= (SELECT start FROM column_nodes WHERE id = ?) ORDER BY start LIMIT 2`,
     [columnId, nodeId],
   )
   if (!node || !next || node.leaves + next.leaves > maxNodeLeaves / 2) return
-  tx.enqueue('UPDATE span_chunks SET span_id = ?, start = start + ? WHERE span_id = ?', [node.id, node.length, next.id])
-  tx.enqueue('UPDATE column_spans SET length = length + ? WHERE id = ?', [next.length, node.id])
-  tx.enqueue('DELETE FROM column_spans WHERE id = ?', [next.id])
+  tx.enqueue('UPDATE node_leaves SET node_id = ?, start = start + ? WHERE node_id = ?', [node.id, node.length, next.id])
+  tx.enqueue('UPDATE column_nodes SET length = length + ? WHERE id = ?', [next.length, node.id])
+  tx.enqueue('DELETE FROM column_nodes WHERE id = ?', [next.id])
 }

@@ -36,30 +36,30 @@ CREATE INDEX columns_by_closed ON columns(closed_column_id) WHERE closed_column_
 CREATE INDEX columns_pulling ON columns(project_id) WHERE pull = 1;
 
 -- The order of a column's cards, in leaves of up to 128 cards: ids contains ',' and eight hexadecimal digits per card.
-CREATE TABLE column_chunks (
+CREATE TABLE column_leaves (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   column_id INTEGER NOT NULL REFERENCES columns(id) ON DELETE CASCADE,
   ids TEXT NOT NULL
 );
-CREATE INDEX column_chunks_by_column ON column_chunks(column_id);
+CREATE INDEX column_leaves_by_column ON column_leaves(column_id);
 
 -- Nodes of up to 32 leaves. start is the number of cards before the node in its column, length the number of its cards.
-CREATE TABLE column_spans (
+CREATE TABLE column_nodes (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   column_id INTEGER NOT NULL REFERENCES columns(id) ON DELETE CASCADE,
   start INTEGER NOT NULL,
   length INTEGER NOT NULL
 );
-CREATE INDEX column_spans_by_column ON column_spans(column_id);
+CREATE INDEX column_nodes_by_column ON column_nodes(column_id);
 
 -- The node of each leaf. start is the number of cards before the leaf in its node.
-CREATE TABLE span_chunks (
-  chunk_id INTEGER PRIMARY KEY REFERENCES column_chunks(id) ON DELETE CASCADE,
-  span_id INTEGER NOT NULL REFERENCES column_spans(id) ON DELETE CASCADE,
+CREATE TABLE node_leaves (
+  leaf_id INTEGER PRIMARY KEY REFERENCES column_leaves(id) ON DELETE CASCADE,
+  node_id INTEGER NOT NULL REFERENCES column_nodes(id) ON DELETE CASCADE,
   start INTEGER NOT NULL,
   length INTEGER NOT NULL
 );
-CREATE INDEX span_chunks_by_span ON span_chunks(span_id);
+CREATE INDEX node_leaves_by_node ON node_leaves(node_id);
 
 CREATE TABLE board_templates (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -9,7 +9,7 @@ CREATE TABLE cards (
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
   board_id INTEGER NOT NULL REFERENCES boards(id) ON DELETE CASCADE,
   column_id INTEGER NOT NULL REFERENCES columns(id) ON DELETE CASCADE,
-  chunk_id INTEGER,
+  leaf_id INTEGER,
   next_column_id INTEGER REFERENCES columns(id) ON DELETE SET NULL,
   pullable INTEGER NOT NULL DEFAULT 1,
 
@@ -110,7 +110,7 @@ CREATE INDEX cards_source ON cards(project_id, json_extract(source, '$.kind'), j
 -- Due work
 CREATE INDEX cards_to_start ON cards(start_at) WHERE start_held = 1;
 CREATE INDEX cards_to_remind ON cards(due_remind_at) WHERE due_remind_at IS NOT NULL;
-CREATE INDEX cards_out_of_order ON cards(column_id) WHERE chunk_id IS NULL;
+CREATE INDEX cards_out_of_order ON cards(column_id) WHERE leaf_id IS NULL;
 CREATE INDEX cards_by_monitor_questions ON cards(project_id) WHERE monitor_questions > 0;
 
 -- References
