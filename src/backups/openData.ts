@@ -5,7 +5,6 @@ import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Database, EmbeddedDatabase } from '../store/engine/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/engine/open.ts'
-import { letGiveBack } from '../store/engine/givingBack.ts'
 import { requireFinished } from '../store/engine/copying.ts'
 import { migrate, presentVersion } from '../store/engine/migrate.ts'
 import { reportDamage, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
@@ -75,13 +74,7 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
     if (isCopy) await requireLatestEvents(dataDir)
     const onDamage = (problem: Problem) =>
       isOpen ? reportDamage(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
-    const path = join(dataDir, databaseName)
-    await letGiveBack(path).catch((error: unknown) =>
-      log('warn', 'The database file cannot be shortened after deletions.', {
-        cause: (error as Error).message,
-      }),
-    )
-    db = openDatabase({ path, clock, onDamage })
+    db = openDatabase({ path: join(dataDir, databaseName), clock, onDamage })
     if ((await presentVersion(db)) === 0 && (await hadDatabase(dataDir)))
       throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
     if (isCopy) await warnOfCopy(db, dataDir, log)

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import type { App } from '../../src/app.ts'
-import { schemaOf, schemaVersion } from '../../src/store/engine/migrate.ts'
 import { seedFolder } from '../bench/seed.ts'
 
 const megabyte = 1024 * 1024
@@ -37,29 +36,6 @@ test('a file shrinks by the deleted data, except for a reserve, and is intact', 
   await seedFolder(dataDir, async app => runJob(app, 'give back'))
   expect(sizeOf(dataDir)).toBeGreaterThan(4 * megabyte)
 })
-
-test('a file of an earlier version shrinks after its next start', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'giving-back-'))
-  makeOldFile(dataDir)
-  expect(sizeOf(dataDir)).toBeGreaterThan(15 * megabyte)
-  await seedFolder(dataDir, async app => {
-    expect(await app.db.get('SELECT count(*) AS total FROM events')).toEqual({ total: rows })
-    await app.db.transaction(tx => tx.run('DELETE FROM events'))
-    await runJob(app, 'give back')
-  })
-  expect(sizeOf(dataDir)).toBeLessThan(7 * megabyte)
-  expect(asked(dataDir, 'integrity_check')).toBe('ok')
-})
-
-/** Creates the file of a version that did not release pages. */
-function makeOldFile(dataDir: string): void {
-  const database = new LibsqlDatabase(join(dataDir, 'board.db'))
-  database.exec('PRAGMA journal_mode = WAL')
-  for (const statement of schemaOf(schemaVersion)) database.exec(statement)
-  database.exec(`PRAGMA user_version = ${schemaVersion}`)
-  database.exec(fill)
-  database.close()
-}
 
 function asked(dataDir: string, pragma: string): unknown {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
