@@ -45,7 +45,7 @@ const onlyRead = ['CONTRIBUTING.md']
 /** Programs that replace others: name -> its script. */
 const standIns: Record<string, string> = {
   // The packages are installed already, and npm would download others; `npm test` in a user's project succeeds.
-  npm: 'case "$1" in pack) echo board-0.1.0.tgz ;; start) exec board serve ;; esac',
+  npm: 'case "$1" in pack) echo board-0.2.0.tgz ;; start) exec board serve ;; esac',
   // The enabled service is this server.
   systemctl: 'case "$*" in *enable*) exec board serve > /dev/null ;; esac',
 }
