@@ -3,7 +3,7 @@ import { Problem } from '../../contract/errors.ts'
 import { migrations } from '../schema/migrations.ts'
 import type { Database, Reader } from './database.ts'
 
-/** The schema version after the first migration. Commits before the first release used versions 1 to 50. */
+/** The schema version after the first migration. Commits before the first release used versions 1 to 51. */
 const firstVersion = 100
 
 /** The version that this program's migrations lead to. */
