@@ -92,7 +92,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
   it('is not moved back while a daemon works on it, nor to a machine without its folders', async () => {
     await expect(moveFromServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('Daemons'),
+      message: expect.stringContaining('Servers use this database'),
     })
     await shared.server.stop()
     await expect(moveFromServer({ dataDir, machine: 'two', server: server() })).rejects.toMatchObject({
