@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { schemaVersion } from '../../src/store/engine/migrate.ts'
 import { fileBody } from '../support/contract/seed.ts'
 import { archiveOf, manifestOf, membersOf, withManifest, withPart, type Member, type PartText } from './archives.ts'
 
@@ -117,11 +118,15 @@ const members: Record<string, () => Member[] | Promise<Member[]>> = {
   'a database with a damaged page': () => withPart(good, 'board.db', damagedPage(good[1]!.bytes)),
   'a database of another program': () =>
     withDatabase(withPart(good, 'board.db', Buffer.alloc(0)), database => {
-      database.exec('CREATE TABLE t (x); PRAGMA user_version = 4')
+      database.exec(`CREATE TABLE t (x); PRAGMA user_version = ${schemaVersion}`)
     }),
   'a database of a newer board': () =>
     withDatabase(good, database => {
       database.exec('PRAGMA user_version = 999')
+    }),
+  'a database of an unreleased version': () =>
+    withDatabase(good, database => {
+      database.exec('PRAGMA user_version = 50')
     }),
   'a database without a version': () =>
     withDatabase(good, database => {

@@ -21,6 +21,7 @@ export const skippedOnLibsql: Readonly<Record<string, readonly string[]>> = {
     'attacks/log',
     'contract/canary',
     'cli/{frame-serve,https,server}',
+    'backups/{otherVersion,releases}',
     'e2e/{fewDescriptors,readme}',
   ],
   'A board on a libSQL server is restored while no daemon serves it, with board database move: see test/daemons/move.load.test.ts.':
