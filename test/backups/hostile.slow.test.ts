@@ -176,14 +176,14 @@ const cases = {
   ...files,
 }
 
-/** Every file in the data folder except the log and the records of the tried backup, and every row except those of the timetable and the audit log, which reports the removal of the backup. */
+/** Every file in the data folder except the log, the record of the newest event, and the records of the tried backup, and every row except those of the timetable and the audit log, which reports the removal of the backup. */
 async function everything(): Promise<string> {
   const hash = createHash('sha256')
   for (const entry of readdirSync(board.dataDir, { recursive: true, withFileTypes: true }).sort(
     (a, b) => a.parentPath.localeCompare(b.parentPath) || a.name.localeCompare(b.name),
   )) {
     const path = join(entry.parentPath, entry.name)
-    if (!/\/logs?(\.db.*)?(\/|$)|board\.db|board-2020/.test(path))
+    if (!/\/logs?(\.db.*)?(\/|$)|board\.db|board-2020|database-use/.test(path))
       hash.update(path).update(entry.isFile() ? readFileSync(path) : '')
   }
   const { db } = board.server.app
