@@ -24,7 +24,7 @@ import { openAgent } from './sessions/prepare/openAgent.ts'
 import { openCredential, openState } from './sessions/prepare/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
-import { openRunSandbox, type RunSandbox } from './sessions/sandbox/runSandbox.ts'
+import { noSandbox, openRunSandbox, type RunSandbox } from './sessions/sandbox/runSandbox.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { beginCheckUsage, type CheckUsage } from './checkUsage.ts'
@@ -173,7 +173,7 @@ async function runCheck(
   const learned: { offers?: Offers; model?: string | null } = {}
   const cwd = await makeTrialFolder(dependencies.config.dataDir)
   let link: AgentLink | undefined
-  let sandbox: RunSandbox | null = null
+  let sandbox = noSandbox
   try {
     const opened = await openChosen(dependencies, chosen)
     const prepared = await prepareLaunch({
@@ -188,15 +188,13 @@ async function runCheck(
     const state = () => openState(chosen.provider, opened.credential, prepared)
     const place = { ...placeOf(dependencies), openState: state, sandboxOverride: chosen.provider.sandboxOverride }
     sandbox = await openRunSandbox(dependencies.sandbox, defaultSandbox, prepared, place)
-    const launch = sandbox?.inside(prepared) ?? prepared
+    const launch = sandbox.inside(prepared)
     const said = createListener(() => link)
     link = await openAgent(launch, said.listener, async command => {
       const child = await dependencies.processTrees.spawn({
-        ...command,
-        ...(sandbox ? await sandbox.wrap(command) : { command: command.argv }),
+        ...(await sandbox.wrap(command)),
         stdin: 'pipe',
         kind: 'agent',
-        hasNamespace: sandbox?.hasNamespace ?? false,
       })
       children.push(child)
       return child
@@ -228,11 +226,11 @@ const placeOf = ({ config }: Dependencies) => ({
 async function endCheck(
   worktrees: Worktrees,
   children: readonly Child[],
-  sandbox: RunSandbox | null,
+  sandbox: RunSandbox,
   cwd: string,
 ): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
-  await sandbox?.close()
+  await sandbox.close()
   await removeTrial(worktrees, cwd).catch(() => {
     // The check has its result. The next start of the server removes the folder.
   })

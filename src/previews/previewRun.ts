@@ -5,7 +5,7 @@ import { describeExit } from '../agents/link/exitFailures.ts'
 import { createRedactor } from '../agents/link/redactSecrets.ts'
 import { watchLimits, type LimitWatch } from '../agents/sessions/watch/limitWatch.ts'
 import { prepareCommand, type CommandDependencies } from '../agents/sessions/prepare/projectCommands.ts'
-import type { RunSandbox } from '../agents/sessions/sandbox/runSandbox.ts'
+import { noSandbox } from '../agents/sessions/sandbox/runSandbox.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { PreviewStatus } from '../contract/automation/previews.ts'
@@ -60,7 +60,7 @@ export class PreviewRun {
   #child: Child | undefined
   #proxy: PreviewProxy | undefined
   #limits: LimitWatch | undefined
-  #sandbox: RunSandbox | null = null
+  #sandbox = noSandbox
 
   constructor(parts: RunParts, plan: PreviewPlan) {
     this.plan = plan
@@ -141,28 +141,19 @@ export class PreviewRun {
     const { text } = createRedactor(launch.secrets)
     this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
     if (this.isStopping) return
-    const program = sandbox?.connectInside
+    const program = sandbox.connectInside
       ? { ports, connect: sandbox.connectInside, variables: {} }
       : await ownNetwork(ports)
     this.#proxy = await this.#openProxy(program)
-    const argv = shellCommand(command)
-    const cwd = launch.cwd
     const env = { ...launch.env, ...program.variables }
-    const child = await this.#parts.processTrees.spawn({
-      ...(sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }),
-      cwd,
-      env,
-      stdin: 'ignore',
-      kind: 'preview',
-      hasNamespace: sandbox?.hasNamespace ?? false,
-      withChannel: sandbox?.attach,
-    })
+    const wrapped = await sandbox.wrap({ argv: shellCommand(command), cwd: launch.cwd, env })
+    const child = await this.#parts.processTrees.spawn({ ...wrapped, stdin: 'ignore', kind: 'preview' })
     this.#child = child
     const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
     this.#limits = watchLimits(
       sandboxOf(plan.project),
       { usage: child.usage, terminate: graceMs => child.stop({ graceMs, termMs: graceMs }) },
-      { what: 'The preview', cgroup: sandbox?.cgroup },
+      { what: 'The preview', cgroup: sandbox.cgroup },
     )
     if (this.isStopping) void child.stop({ graceMs: 0, termMs })
     this.#probe(probeMs.for)
@@ -214,7 +205,7 @@ export class PreviewRun {
   /** Also ends the processes that the command left running. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
-    await this.#sandbox?.close()
+    await this.#sandbox.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
       this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })

@@ -7,8 +7,8 @@ import type { RunSandbox } from './sandbox/runSandbox.ts'
 
 /** The process trees of one run. The database records each tree until it has ended. */
 export interface AgentProcesses {
-  /** Starts processes, in the sandbox if there is one. @throws RunStopped once the run is stopped */
-  spawner(kind: 'agent' | 'terminal', sandbox: RunSandbox | null): (command: AgentCommand) => Promise<Child<Writable>>
+  /** Starts processes in the sandbox. @throws RunStopped once the run is stopped */
+  spawner(kind: 'agent' | 'terminal', sandbox: RunSandbox): (command: AgentCommand) => Promise<Child<Writable>>
   /** The total resource usage of the run's processes. */
   usage(): Promise<ProcessUsage>
   /** Ends every started process tree: sends a termination signal, then kills after `graceMs`. */
@@ -22,23 +22,13 @@ export function createAgentProcesses(
 ): AgentProcesses {
   const children: Child[] = []
   return {
-    spawner:
-      (kind, sandbox) =>
-      async ({ argv, cwd, env }) => {
-        const wrapped = sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }
-        if (stopped.aborted) throw new RunStopped()
-        const child = await processTrees.spawn({
-          ...wrapped,
-          cwd,
-          env,
-          stdin: 'pipe',
-          kind,
-          hasNamespace: sandbox?.hasNamespace ?? false,
-          withChannel: sandbox?.attach,
-        })
-        children.push(child)
-        return child
-      },
+    spawner: (kind, sandbox) => async command => {
+      const wrapped = await sandbox.wrap(command)
+      if (stopped.aborted) throw new RunStopped()
+      const child = await processTrees.spawn({ ...wrapped, stdin: 'pipe', kind })
+      children.push(child)
+      return child
+    },
     usage: async () => {
       const all = await Promise.all(children.map(child => child.usage()))
       return {

@@ -16,7 +16,7 @@ export interface SessionCommands extends CommandPlace {
 export class RunCommands {
   readonly #processes: Pick<AgentProcesses, 'spawner'>
   #hasBegun = false
-  #run: { commands: SessionCommands; sandbox: RunSandbox | null; update: AgentListener['update'] } | undefined
+  #run: { commands: SessionCommands; sandbox: RunSandbox; update: AgentListener['update'] } | undefined
 
   constructor(processes: Pick<AgentProcesses, 'spawner'>) {
     this.#processes = processes
@@ -29,7 +29,7 @@ export class RunCommands {
    */
   async before(
     commands: SessionCommands | null,
-    sandbox: RunSandbox | null,
+    sandbox: RunSandbox,
     update: AgentListener['update'],
   ): Promise<string | null> {
     if (!commands) return null

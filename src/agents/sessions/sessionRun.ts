@@ -121,7 +121,7 @@ export class SessionRun {
     )
     this.ownFolder = launch.ownFolder
     await this.#sandbox.use(sandbox)
-    this.#limits = watchLimits(limits, this.#processes, { cgroup: sandbox?.cgroup })
+    this.#limits = watchLimits(limits, this.#processes, { cgroup: sandbox.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))

@@ -41,8 +41,7 @@ import { openRunSandbox, type RunSandbox } from '../sandbox/runSandbox.ts'
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {
   launch: AgentLaunch
-  /** The sandbox of the agent. Null if there is none. */
-  sandbox: RunSandbox | null
+  sandbox: RunSandbox
   limits: SandboxLimits
   /** The commands that the project runs around the session. Null for a session that only talks. */
   commands: SessionCommands | null
@@ -95,16 +94,16 @@ export async function prepareSession(
   )
   const commands = isWork(session)
     ? await prepareCommands(dependencies, project, common, workplace, sandbox).catch(async (error: unknown) => {
-        await sandbox?.close()
+        await sandbox.close()
         throw error
       })
     : null
   return {
-    launch: sandbox?.inside(launch) ?? launch,
+    launch: sandbox.inside(launch),
     sandbox,
     limits: sandboxOf(project),
     commands,
-    remark: [workplace.remark, ...(sandbox?.remarks ?? [])].filter(Boolean).join('\n') || null,
+    remark: [workplace.remark, ...sandbox.remarks].filter(Boolean).join('\n') || null,
     about: tellOfRepositories(workplace.place),
   }
 }
@@ -142,7 +141,7 @@ async function openSessionSandbox(
   },
   launch: AgentLaunch,
   onAsked: (asked: AskedHost) => void,
-): Promise<RunSandbox | null> {
+): Promise<RunSandbox> {
   const { config, sandbox } = dependencies
   const { session, project, place, chosen, credential } = about
   const provider = chosen?.provider ?? null

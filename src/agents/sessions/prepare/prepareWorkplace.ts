@@ -103,11 +103,11 @@ export async function prepareCommands(
   project: ProjectRow,
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
   { place, settings, variables, setUpMark: mark }: PreparedWorkplace,
-  sandbox: RunSandbox | null,
+  sandbox: RunSandbox,
 ): Promise<SessionCommands> {
   const launch = await commandLaunch(common, variables)
   return {
-    launch: sandbox?.inside(launch) ?? launch,
+    launch: sandbox.inside(launch),
     settings,
     setUpMark: mark,
     describeEmptySubmodules: () => describeEmptySubmodules(worktrees, project, place),

@@ -32,7 +32,7 @@ export interface CommandSite {
 }
 export interface SandboxedCommand {
   launch: AgentLaunch
-  sandbox: RunSandbox | null
+  sandbox: RunSandbox
 }
 
 /**
@@ -66,7 +66,7 @@ export async function prepareCommand(
     },
     { ...networkParts(dependencies, project.id), ...(isServed && { served: ports }) },
   )
-  return { launch: sandbox?.inside(launch) ?? launch, sandbox }
+  return { launch: sandbox.inside(launch), sandbox }
 }
 
 /** The environment of a project's commands. It contains neither the agent's credential nor its token. */

@@ -26,21 +26,13 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
       launch,
       settings,
       update: () => {},
-      spawn: async ({ argv, cwd, env }) => {
-        const child = await processTrees.spawn({
-          ...(sandbox ? await sandbox.wrap({ argv, cwd, env }) : { command: argv }),
-          cwd,
-          env,
-          stdin: 'pipe',
-          kind: 'cleanup',
-          hasNamespace: sandbox?.hasNamespace ?? false,
-          withChannel: sandbox?.attach,
-        })
+      spawn: async command => {
+        const child = await processTrees.spawn({ ...(await sandbox.wrap(command)), stdin: 'pipe', kind: 'cleanup' })
         children.add(child)
         void child.exited.then(() => children.delete(child))
         return child
       },
-    }).finally(() => sandbox?.close())
+    }).finally(() => sandbox.close())
   }
   return {
     run: async cleanup => {

@@ -4,7 +4,7 @@ import type { GitView } from '../../../worktrees/gitView.ts'
 import type { BranchSync } from '../../../worktrees/syncBranch.ts'
 import { accountFolders } from '../../../process/environment.ts'
 import { findProgram } from '../../../process/findProgram.ts'
-import { LaunchFailed } from '../../../process/spawn.ts'
+import { LaunchFailed, type SpawnOptions } from '../../../process/spawn.ts'
 import {
   openSandboxNetwork,
   type SandboxNetwork,
@@ -15,7 +15,7 @@ import type { Sandbox } from '../../../sandbox/sandbox.ts'
 import { prepareSessionPolicy, type SandboxPlace } from './sessionPolicy.ts'
 import { takeAll } from './repositoryMounts.ts'
 import { asLaunchFailure } from '../../link/exitFailures.ts'
-import { AgentFailure, type AgentLaunch } from '../../link/agentLink.ts'
+import { AgentFailure, type AgentCommand, type AgentLaunch } from '../../link/agentLink.ts'
 import { settingsFolder } from '../../providers/telemetryOff.ts'
 import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
 
@@ -25,12 +25,10 @@ export type NetworkParts = Pick<
   'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked' | 'served'
 >
 
-/** The sandbox around one session. */
+/** The sandbox around one session, or `noSandbox`. */
 export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
   /** Returns a launch with the paths inside the sandbox. */
   inside(launch: AgentLaunch): AgentLaunch
-  /** Takes over the listeners inside for the server. Undefined with the machine's own network. */
-  attach: SandboxNetwork['attach'] | undefined
   /** Connects to a served port inside. Undefined with the machine's own network, where any program can connect directly. */
   connectInside: SandboxNetwork['connectInside'] | undefined
   asked(): SessionSandbox['asked']
@@ -38,21 +36,31 @@ export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
   remarks: string[]
   /** Takes over the agent's commits on its own branch. */
   takeCommits(): Promise<BranchSync>
-  /** Whether the processes inside have their own process namespace. */
-  hasNamespace: boolean
   /** Enforces the project's limits on all processes inside. Null if the limits are watched instead. */
   cgroup: SessionCgroup | null
   /**
-   * The command that runs another one inside, and the descriptors that it inherits.
+   * The process that runs a command inside, for `ProcessTrees.spawn`.
    * @throws LaunchFailed if its program is missing, or a mounted folder was moved or replaced
    */
-  wrap(command: {
-    argv: readonly string[]
-    cwd: string
-    env: Readonly<Record<string, string>>
-  }): Promise<{ command: readonly string[]; descriptors: readonly number[] }>
+  wrap(
+    command: AgentCommand,
+  ): Promise<Pick<SpawnOptions, 'command' | 'cwd' | 'env' | 'descriptors' | 'hasNamespace' | 'withChannel'>>
   /** Closes the control group and the mounted folders, once all processes inside have ended. */
   close(): Promise<void>
+}
+
+/** Processes have the rights of the server's account. */
+export const noSandbox: RunSandbox = {
+  kind: 'none',
+  network: 'full',
+  inside: launch => launch,
+  connectInside: undefined,
+  asked: () => [],
+  remarks: [],
+  takeCommits: async () => ({ state: 'none' }),
+  cgroup: null,
+  wrap: async ({ argv, cwd, env }) => ({ command: argv, cwd, env }),
+  close: async () => {},
 }
 
 /**
@@ -62,7 +70,7 @@ export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
 const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
 
 /**
- * Opens the sandbox for a session. Null if it has none. `launch.env` is changed to the values inside.
+ * Opens the sandbox for a session. Returns `noSandbox` if it has none.
  * @throws AgentFailure launch_failed if a sandbox is required, or if the folders conflict with it
  */
 export async function openRunSandbox(
@@ -71,15 +79,16 @@ export async function openRunSandbox(
   launch: AgentLaunch,
   place: SandboxPlace,
   parts?: NetworkParts,
-): Promise<RunSandbox | null> {
+): Promise<RunSandbox> {
   const { mode, kind, reason, advice } = await sandbox.status()
-  if (settings.mode === 'off' && mode !== 'require') return null
+  if (settings.mode === 'off' && mode !== 'require') return noSandbox
+  const isRequired = mode === 'require' || settings.mode === 'require'
   if (kind === 'none') {
-    if (mode !== 'require' && settings.mode !== 'require') return null
+    if (!isRequired) return noSandbox
     throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
   }
   if (place.sandboxOverride && !isWrapped(launch, place.sandboxOverride, place.dataDir)) {
-    if (mode !== 'require' && settings.mode !== 'require') return null
+    if (!isRequired) return noSandbox
     throw new AgentFailure(
       'launch_failed',
       `The sandbox of this agent does not work inside the sandbox of the board, and ${place.sandboxOverride.wrapper} prevents the board from disabling it. Start the server without this variable, or do not require the sandbox for this project.`,
@@ -104,16 +113,15 @@ export async function openRunSandbox(
   return {
     kind,
     network: settings.network,
-    hasNamespace,
     cgroup,
     wrap: async ({ argv, cwd, env }) => {
       if ((await findProgram(argv[0] ?? '', env.PATH ?? '')) === null)
         throw new LaunchFailed('missing', `${argv[0]} was not found.`)
       const inside = await opened.command(cwd, network ? network.wrap(argv) : argv)
-      return { ...inside, command: cgroup ? await cgroup.enter(inside.command) : inside.command }
+      const command = cgroup ? await cgroup.enter(inside.command) : inside.command
+      return { command, cwd, env, descriptors: inside.descriptors, hasNamespace, withChannel: network?.attach }
     },
     inside: each => launchInside(each, each.protocol === 'acp' ? place.sandboxOverride : undefined, views, network),
-    attach: network?.attach,
     connectInside: network?.connectInside,
     close: async () => {
       await cgroup?.close()

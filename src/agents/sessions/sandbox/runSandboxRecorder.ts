@@ -2,11 +2,11 @@ import type { Log } from '../../../config/log.ts'
 import { authority } from '../../../contract/networkHosts.ts'
 import type { AskedHost } from '../../../sandbox/network/askedHosts.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
-import type { RunSandbox } from './runSandbox.ts'
+import { noSandbox, type RunSandbox } from './runSandbox.ts'
 
 /** Reports the sandbox of a run and takes over its results. Errors here never fail the run. */
 export class RunSandboxRecorder {
-  #sandbox: RunSandbox | null = null
+  #sandbox = noSandbox
   readonly #record: SessionRecord
   readonly #log: Log
 
@@ -15,16 +15,16 @@ export class RunSandboxRecorder {
     this.#log = log
   }
 
-  /** Sets the run's sandbox; null for none. Await this before the agent starts, because the agent's monitors depend on it. */
-  async use(sandbox: RunSandbox | null): Promise<void> {
+  /** Sets the run's sandbox. Await this before the agent starts, because the agent's monitors depend on it. */
+  async use(sandbox: RunSandbox): Promise<void> {
     this.#sandbox = sandbox
     await this.note()
   }
 
   /** Records the sandbox, and the hosts that the agent requested. */
   async note(): Promise<void> {
-    const { kind = 'none', network = 'full' } = this.#sandbox ?? {}
-    await this.#record.noteSandbox({ kind, network, asked: this.#sandbox?.asked() ?? [] }).catch(ignore)
+    const { kind, network } = this.#sandbox
+    await this.#record.noteSandbox({ kind, network, asked: this.#sandbox.asked() }).catch(ignore)
   }
 
   /** Notes in the transcript that a host was refused, and how to allow it. */
@@ -36,12 +36,12 @@ export class RunSandboxRecorder {
 
   /** Closes the session's control group and mounted folders, once its processes have ended. */
   async lower(): Promise<void> {
-    await this.#sandbox?.close()
+    await this.#sandbox.close()
   }
 
   /** Takes over the agent's commits. Refused commits stay in the Git folder of the worktree. */
   async takeCommits(): Promise<void> {
-    const taken = await this.#sandbox?.takeCommits().catch((cause: unknown) => {
+    const taken = await this.#sandbox.takeCommits().catch((cause: unknown) => {
       this.#log('error', 'The commits of an agent could not be taken over.', { cause: String(cause) })
     })
     if (taken?.state === 'refused')
