@@ -7,7 +7,7 @@ import type { Caller } from '../domain/accounts/caller.ts'
 import { find as findCredential } from '../domain/accounts/credentials.ts'
 import type { Agents } from '../domain/agents/sessions.ts'
 import { requireMayCheckAgents } from '../domain/cards/startPermission.ts'
-import { environmentOf } from '../identity/agentProfiles.ts'
+import { openProfile } from '../identity/agentProfiles.ts'
 import type { Child } from '../process/spawn.ts'
 import { writeOffers, type OffersRow } from '../store/agents/agentOffers.ts'
 import { readProfileNamed, type ProfileRow } from '../store/agents/agentProfiles.ts'
@@ -15,13 +15,13 @@ import type { CredentialRow } from '../store/accounts/credentials.ts'
 import { retryWhileBusy } from '../store/engine/retry.ts'
 import type { AgentLink, AgentListener, StartedSession, TurnUsage } from './link/agentLink.ts'
 import { toPlainLine } from './link/failureReasons.ts'
-import { makeTrialFolder, removeTrial } from './providers/agentHomes.ts'
+import { makeTrialFolder, openState, removeTrial } from './providers/agentHomes.ts'
 import type { AgentProvider } from './providers/builtInProviders.ts'
 import { credentialProblem, type AgentCredential } from './providers/credentialEnvironment.ts'
 import { prepareLaunch } from './providers/prepareLaunch.ts'
 import { doesNotTake } from './providers/providerCatalogue.ts'
 import { openAgent } from './sessions/prepare/openAgent.ts'
-import { openCredential, openState } from './sessions/prepare/prepareSession.ts'
+import { openCredential } from './sessions/prepare/takeCredential.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
 import { noSandbox, openRunSandbox, type RunSandbox } from './sessions/sandbox/runSandbox.ts'
@@ -182,7 +182,6 @@ async function runCheck(
       cwd,
       dataDir: dependencies.config.dataDir,
       board: null,
-      author: null,
       mode: 'plan',
     })
     const state = () => openState(chosen.provider, opened.credential, prepared)
@@ -220,7 +219,6 @@ const placeOf = ({ config }: Dependencies) => ({
   worktreePath: null,
   openGit: null,
   isReadOnly: false,
-  models: { hosts: [], endpoints: [] },
 })
 
 async function endCheck(
@@ -236,18 +234,13 @@ async function endCheck(
   })
 }
 
-async function openChosen({ deviceGrants, seal }: Dependencies, { provider, profile, credential }: Chosen) {
-  const opened: AgentCredential | null = credential && (await openCredential(deviceGrants, seal, credential))
+async function openChosen(dependencies: Dependencies, { provider, profile, credential }: Chosen) {
+  const opened: AgentCredential | null = credential && (await openCredential(dependencies, credential))
   const problem = opened && credentialProblem(provider, opened)
   if (problem) throw new Problem('CONFLICT', problem)
   return {
     credential: opened,
-    profile: profile && {
-      name: profile.name,
-      command: profile.command === null ? null : (JSON.parse(profile.command) as string[]),
-      args: JSON.parse(profile.args) as string[],
-      env: environmentOf(seal, profile),
-    },
+    profile: profile && openProfile(dependencies.seal, profile),
     choice: { model: profile?.model ?? null, mode: null, effort: profile?.effort ?? null },
   }
 }

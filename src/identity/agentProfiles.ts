@@ -89,6 +89,14 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 export const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'id' | 'sealedEnv'>): Environment =>
   sealedEnv === null ? {} : (JSON.parse(seal.open(environmentPlace(id), sealedEnv)) as Environment)
 
+/** A profile in the form that launches use. @throws Problem SEALED_WITH_OTHER_KEY */
+export const openProfile = (seal: Seal, row: ProfileRow) => ({
+  name: row.name,
+  command: row.command === null ? null : (JSON.parse(row.command) as string[]),
+  args: JSON.parse(row.args) as string[],
+  env: environmentOf(seal, row),
+})
+
 function sealEnvironment(seal: Seal, id: number, environment: Environment): Pick<ProfileRow, 'envNames' | 'sealedEnv'> {
   const json = JSON.stringify(environment)
   if (json.length > maxEnvironmentLength)

@@ -4,7 +4,8 @@ import { AgentFailure } from '../agents/link/agentLink.ts'
 import { describeExit } from '../agents/link/exitFailures.ts'
 import { createRedactor } from '../agents/link/redactSecrets.ts'
 import { watchLimits, type LimitWatch } from '../agents/sessions/watch/limitWatch.ts'
-import { prepareCommand, type CommandDependencies } from '../agents/sessions/prepare/projectCommands.ts'
+import { prepareCommand } from '../agents/sessions/prepare/projectCommands.ts'
+import type { SandboxDependencies } from '../agents/sessions/sandbox/projectSandbox.ts'
 import { noSandbox } from '../agents/sessions/sandbox/runSandbox.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
@@ -29,10 +30,10 @@ const termMs = 3000
 /** The time to read the last output of an ended process. */
 const drainMs = 500
 
-export interface RunParts extends CommandDependencies {
+export interface RunParts extends SandboxDependencies {
   processTrees: ProcessTrees
   log: Log
-  config: CommandDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
+  config: SandboxDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
   /** The account on this machine at the other end of a connection. Undefined if unknown. */
   uidOf(socket: Socket): Promise<number | undefined>
   /** Called after each change of the status. */

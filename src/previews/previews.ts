@@ -13,7 +13,7 @@ import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard } from '../store/cards/cards.ts'
 import type { Database } from '../store/engine/database.ts'
 import { retryWhileBusy } from '../store/engine/retry.ts'
-import type { CommandDependencies } from '../agents/sessions/prepare/projectCommands.ts'
+import type { SandboxDependencies } from '../agents/sessions/sandbox/projectSandbox.ts'
 import type { CanOpen } from './previewGate.ts'
 import { previewUrl } from './previewProxy.ts'
 import { notRunning, PreviewRun } from './previewRun.ts'
@@ -45,7 +45,7 @@ export interface Previews {
   stop(): Promise<void>
 }
 
-interface Dependencies extends Pick<CommandDependencies, 'sandbox' | 'worktrees' | 'connect'> {
+interface Dependencies extends Pick<SandboxDependencies, 'sandbox' | 'worktrees' | 'connect'> {
   config: ServerConfig
   db: Database
   processTrees: ProcessTrees

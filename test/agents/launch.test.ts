@@ -49,7 +49,6 @@ const launch = (work: Partial<LaunchRequest>, env: NodeJS.ProcessEnv = server) =
       cwd: room.cwd,
       dataDir,
       board,
-      author: null,
       mode: 'work',
       ...work,
     },
@@ -74,7 +73,7 @@ const gateway = { headers: { 'X-Team': 'blue' }, models: ['big', 'small'] }
 
 describe('the environment of an agent', () => {
   test('holds the listed variables and no others of the server', async () => {
-    const { env } = await launch({ author: { name: 'Ada', email: 'ada@example.com' } })
+    const { env } = await launch({})
     expect(env).toEqual({
       PATH: `/usr/bin:${process.env.PATH}`,
       LANG: 'de_DE.UTF-8',
@@ -97,10 +96,10 @@ describe('the environment of an agent', () => {
       TMPDIR: join(dataDir, 'agents/none/tmp'),
       TMP: join(dataDir, 'agents/none/tmp'),
       TEMP: join(dataDir, 'agents/none/tmp'),
-      GIT_AUTHOR_NAME: 'Ada',
-      GIT_AUTHOR_EMAIL: 'ada@example.com',
-      GIT_COMMITTER_NAME: 'Ada',
-      GIT_COMMITTER_EMAIL: 'ada@example.com',
+      GIT_AUTHOR_NAME: 'Claude Code',
+      GIT_AUTHOR_EMAIL: 'claude@board.invalid',
+      GIT_COMMITTER_NAME: 'Claude Code',
+      GIT_COMMITTER_EMAIL: 'claude@board.invalid',
       BOARD_URL: 'http://127.0.0.1:4400/',
       BOARD_PROJECT_ID: '3',
       BOARD_CARD_ID: '12',
@@ -307,7 +306,10 @@ describe('the environment of an agent', () => {
   })
 
   test('of a terminal card without a token holds none', async () => {
-    const { protocol, argv, env, tools, secrets } = await launch({ provider: null, board: { ...board, token: null } })
+    const { protocol, argv, env, tools, secrets } = await launch({
+      provider: undefined,
+      board: { ...board, token: null },
+    })
     expect([protocol, argv, env.BOARD_TOKEN, env.ANTHROPIC_API_KEY, env.BOARD_CARD_ID, tools, secrets]).toEqual([
       'terminal',
       [],

@@ -14,7 +14,7 @@ async function environmentOf(id: string, config: object, env: NodeJS.ProcessEnv 
   const dataDir = mkdtempSync(join(folder, 'data-'))
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify(config))
   const provider = (await readAgents(dataDir)).find(each => each.id === id)!
-  const nothing = { profile: null, credential: null, board: null, author: null }
+  const nothing = { profile: null, credential: null, board: null }
   const choice = { model: null, mode: null, effort: null }
   const request = { ...nothing, provider, choice, cwd: folder, dataDir, mode: 'work' as const }
   return (await prepareLaunch(request, env)).env

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../../contract/errors.ts'
 import { LaunchFailed, type Exit } from '../../process/spawn.ts'
 import { AgentFailure, type AgentProcess, type FailureReason } from './agentLink.ts'
 import { failureOf, reasonIn, toPlainLine } from './failureReasons.ts'
@@ -19,6 +20,10 @@ export const describeExit = ({ code, signal }: Exit): string =>
 /** A program that could not be started is the agent's failure; any other error is passed through. */
 export const asLaunchFailure = (error: unknown): unknown =>
   error instanceof LaunchFailed ? new AgentFailure('launch_failed', toPlainLine(error.message), error) : error
+
+/** A refusal that a user can fix fails the launch with its own message. */
+export const refusalAsLaunchFailure = (error: unknown): unknown =>
+  error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error
 
 /** Converts an error that ended a conversation into an AgentFailure. */
 export interface FailureExplainer {

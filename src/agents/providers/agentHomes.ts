@@ -1,15 +1,17 @@
 import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
 import { removeFolder } from '../../git/removeFolder.ts'
 import { listProfiles } from '../../store/agents/agentProfiles.ts'
 import { listPresentCredentials } from '../../store/accounts/credentials.ts'
 import type { Reader } from '../../store/engine/database.ts'
 import { listPresentProjects } from '../../store/projects/projects.ts'
+import type { Mount } from '../../sandbox/mount.ts'
 import { removeFiles } from '../../worktrees/removeFiles.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
-import { AgentFailure } from '../link/agentLink.ts'
-import { builtIn } from './builtInProviders.ts'
+import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
+import { builtIn, type AgentProvider } from './builtInProviders.ts'
+import type { AgentCredential } from './credentialEnvironment.ts'
 
 /** The folder with the home of a credential or profile in one project. The owner `account` has conversations only. */
 export const agentFolder = (dataDir: string, owner: string, projectId: number): string =>
@@ -27,15 +29,43 @@ export async function makeTrialFolder(dataDir: string): Promise<string> {
 }
 
 /**
+ * The files and folders that an agent without a credential can change: its state in the account's home, and the paths that
+ * variables name. The conversations in them are the project's.
+ * @throws AgentFailure launch_failed
+ */
+export async function openState(
+  provider: AgentProvider,
+  credential: AgentCredential | null,
+  { env, hasOwnHome, ownFolder }: AgentLaunch,
+): Promise<Mount[]> {
+  if (credential) return []
+  // An agent could have put a link anywhere in its own home.
+  const own = hasOwnHome ? [] : provider.state.map(path => resolve(env.HOME!, path))
+  const named = provider.account
+    .filter(name => /_(HOME|DIR)$/.test(name))
+    .flatMap(name => env[name] ?? [])
+    .filter(isAbsolute)
+  for (const folder of own)
+    if (!folder.endsWith('.json'))
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {
+        /* The folder does not exist. */
+      })
+  const conversations = await Promise.all([
+    ...(hasOwnHome ? [] : [openConversations(ownFolder!, env.HOME!, provider.conversations)]),
+    ...named.map(folder => openConversations(ownFolder!, folder, provider.conversations.map(withoutFirst))),
+  ])
+  return [...[...own, ...named].map((target): Mount => ({ kind: 'rw', target })), ...conversations.flat()]
+}
+
+/** The path below a folder that a variable names, such as CLAUDE_CONFIG_DIR, which replaces the first folder of the path. */
+const withoutFirst = (path: string): string => path.slice(path.indexOf('/') + 1)
+
+/**
  * Creates the folders that take the place of a program's conversations in the account's home, so that agents of one project do not see
  * those of the others. `names` are their paths below `at`.
  * @throws AgentFailure launch_failed if a link or file is in the place of such a folder
  */
-export async function openConversations(
-  folder: string,
-  at: string,
-  names: readonly string[],
-): Promise<Array<{ kind: 'rw'; source: string; target: string }>> {
+async function openConversations(folder: string, at: string, names: readonly string[]): Promise<Mount[]> {
   return Promise.all(
     names.map(async name => {
       const [source, target] = [join(folder, 'conversations', name), join(at, name)]
@@ -45,7 +75,7 @@ export async function openConversations(
           `${target} is not a folder but a link or file, so the agent cannot be kept from conversations of other projects. Replace it by a folder, or use a credential.`,
         )
       await mkdir(source, { recursive: true, mode: 0o700 })
-      return { kind: 'rw' as const, source, target }
+      return { kind: 'rw', source, target } as const
     }),
   )
 }

@@ -30,6 +30,22 @@ const hostsOfAgent: Readonly<Record<string, readonly string[]>> = {
   cursor: ['*.cursor.sh', '*.cursor.com'],
 }
 
-/** The hosts that an agent reaches without being listed: its model's. */
-export const modelHosts = (agent: string, credential: CredentialProvider | null): readonly string[] =>
-  credential === null ? (hostsOfAgent[agent] ?? []) : hostsOfCredential[credential]
+const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
+
+/**
+ * Lists the hosts of an agent's model, which it can reach without a setting of the project. The base URLs in its environment are
+ * endpoints if they can be in the server's network, as without a sandbox; otherwise their hosts are listed.
+ */
+export function listModelHosts(
+  agent: string,
+  credential: CredentialProvider | null,
+  env: Readonly<Record<string, string>>,
+  canBePrivate: boolean,
+): { hosts: readonly string[]; endpoints: readonly string[] } {
+  const known = credential === null ? (hostsOfAgent[agent] ?? []) : hostsOfCredential[credential]
+  const urls = Object.entries(env).flatMap(([name, value]) =>
+    baseUrlVariable.test(name) && /^https?:/.test(value) ? [value] : [],
+  )
+  if (canBePrivate) return { hosts: known, endpoints: urls }
+  return { hosts: [...known, ...urls.flatMap(url => (URL.canParse(url) ? new URL(url).host : []))], endpoints: [] }
+}

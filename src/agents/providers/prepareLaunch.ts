@@ -1,6 +1,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
+import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
+import { noChoice } from '../../domain/agents/agentChoice.ts'
 import { accountFolders, baseEnvironment, boardVariables, pick } from '../../process/environment.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
 import { agentFolder, makeAgentFolders, trialFolder } from './agentHomes.ts'
@@ -8,27 +10,28 @@ import type { AgentProvider } from './builtInProviders.ts'
 import type { AgentCredential } from './credentialEnvironment.ts'
 import { switchTelemetryOff } from './telemetryOff.ts'
 
+/** A named configuration with its environment decrypted. `command` replaces the agent's own. */
+export interface LaunchProfile {
+  name: string
+  command: readonly string[] | null
+  args: readonly string[]
+  env: Record<string, string>
+}
+/** The chosen options of the agent. Null leaves the choice to the agent. */
+export type LaunchChoice = Pick<AgentChoice, 'model' | 'mode' | 'effort'>
+
 export interface LaunchRequest {
-  /** null for a terminal card, whose prompt is a shell command. */
-  provider: AgentProvider | null
-  /** A named configuration with its environment decrypted. `command` replaces the agent's own. */
-  profile: {
-    name: string
-    command: readonly string[] | null
-    args: readonly string[]
-    env: Record<string, string>
-  } | null
-  /** The chosen options of the agent. Null leaves the choice to the agent. */
-  choice: { model: string | null; mode: string | null; effort: string | null }
+  /** Undefined for a terminal card, whose prompt is a shell command, and for a project's command. */
+  provider?: AgentProvider
+  profile?: LaunchProfile | null
+  choice?: LaunchChoice
   /** The card's credential, which the agent accepts. */
-  credential: AgentCredential | null
+  credential?: AgentCredential | null
   /** The agent's working folder; a folder of `makeTrialFolder` for an agent on trial. */
   cwd: string
   dataDir: string
   /** The board's address and the agent's token; null for an agent on trial. Without a token the agent has no tools of the board. */
   board: { url: string; token: string | null; projectId: number; cardId: number } | null
-  /** The author of its commits. null: the agent itself. */
-  author: { name: string; email: string } | null
   mode: 'work' | 'plan'
 }
 
@@ -41,7 +44,7 @@ export async function prepareLaunch(
   request: LaunchRequest,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<AgentLaunch> {
-  const { provider, profile, choice, credential, cwd, board, mode } = request
+  const { provider, profile, choice = noChoice, credential, cwd, board, mode } = request
   const mapping = credential ? provider?.credentials[credential.provider] : undefined
   const tools =
     board?.token && provider?.protocol === 'acp'
@@ -71,7 +74,7 @@ export async function prepareLaunch(
       TMPDIR: folders.tmp,
       TMP: folders.tmp,
       TEMP: folders.tmp,
-      ...commitAuthor(request),
+      ...(provider && commitAuthor(provider)),
       ...(board && boardVariables(board)),
       ...(board?.token && { BOARD_TOKEN: board.token }),
       ...(credential && mapping?.env(credential, modelOf(credential, choice.model))),
@@ -94,7 +97,7 @@ export async function prepareLaunch(
       mode: mode === 'plan' ? null : choice.mode,
       effort: choice.effort,
     },
-    modelIsKnown: credential !== null && choice.model !== null && credential.models.includes(choice.model),
+    modelIsKnown: !!credential && choice.model !== null && credential.models.includes(choice.model),
   }
 }
 
@@ -108,7 +111,7 @@ const modelOf = ({ models }: AgentCredential, chosen: string | null): string | n
  */
 function homeOwner({ credential, profile, provider }: LaunchRequest): string | null {
   if (credential) return String(credential.id)
-  const signsIn = profile !== null && provider?.account.some(name => Object.hasOwn(profile.env, name))
+  const signsIn = profile && provider?.account.some(name => Object.hasOwn(profile.env, name))
   return signsIn ? `profile-${profile.name}` : null
 }
 
@@ -124,8 +127,8 @@ const secretsOf = (env: Readonly<Record<string, string>>): string[] =>
     .filter(([name, value]) => secretName.test(name) && value !== '')
     .map(([, value]) => value)
 
-function commitAuthor({ author, provider }: LaunchRequest): Record<string, string> {
-  if (!provider) return {}
-  const { name, email } = author ?? { name: provider.name, email: `${provider.id}@board.invalid` }
+/** The agent is the author of its commits. */
+function commitAuthor(provider: AgentProvider): Record<string, string> {
+  const [name, email] = [provider.name, `${provider.id}@board.invalid`]
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email }
 }

@@ -16,7 +16,7 @@ import { writeWithRetry } from '../../store/engine/retry.ts'
 import { readSession, updateSession, type SessionRow } from '../../store/agents/sessions.ts'
 import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/agents/waitingMessages.ts'
 import { permission, question } from '../../views/agents.ts'
-import type { PermissionRequest, StartedSession } from '../link/agentLink.ts'
+import type { AgentLink, PermissionRequest, StartedSession } from '../link/agentLink.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { advancePipeline } from './advancePipeline.ts'
@@ -38,11 +38,11 @@ const countFilesTimeoutMs = 3000
 
 /** A session after its agent has opened it. `remarks` are messages for the transcript of a new one. */
 interface OpenedSession {
-  canResume: boolean
+  link: Pick<AgentLink, 'capabilities' | 'info'>
+  started: StartedSession
   isFirst: boolean
   remarks: ReadonlyArray<string | null>
   about: string
-  version: string | null
 }
 
 /**
@@ -98,20 +98,20 @@ export class SessionRecord {
   }
 
   /** The agent has opened its session. Returns the first prompt. @throws RunStopped */
-  open(session: SessionRow, started: StartedSession, opened: OpenedSession): Promise<SessionPrompt> {
-    const { canResume, isFirst, remarks, about, version } = opened
+  open(session: SessionRow, opened: OpenedSession): Promise<SessionPrompt> {
+    const { link, started, isFirst, remarks, about } = opened
     const { sessionId, model, mode, effort, resumed } = started
     return this.#write(async tx => {
       await this.requireOwnRow(tx)
       await updateSession(tx, this.id, {
         agentSessionId: sessionId,
-        resumable: canResume && sessionId !== null,
+        resumable: link.capabilities.resume && sessionId !== null,
         mode,
         effort,
         ...(model !== null && { model }),
       })
       await this.usage.opened(tx, started)
-      await keepOffers(tx, session, started, version)
+      await keepOffers(tx, session, started, link.info.version)
       const anew = !resumed && session.resumable === 1 ? beganAnew(started) : null
       for (const text of isFirst ? [session.detail, ...remarks] : [anew])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)

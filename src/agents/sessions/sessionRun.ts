@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { logFailure } from '../../config/log.ts'
 import { requirePhaseStep, type RunPhase } from '../../domain/agents/sessionStates.ts'
 import { readContextRelay } from '../../domain/accounts/settings.ts'
+import { sandboxOf } from '../../store/projects/projects.ts'
 import type { OpenSession, SessionPurpose } from '../../store/agents/sessions.ts'
 import { hasWaitingMessage } from '../../store/agents/waitingMessages.ts'
 import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
@@ -12,8 +13,8 @@ import { createAgentProcesses, type AgentProcesses } from './agentProcesses.ts'
 import { createContextWatch } from './watch/contextWatch.ts'
 import { handoffRequest } from './prepare/handoff.ts'
 import { openAgent } from './prepare/openAgent.ts'
-import { prepareSession } from './prepare/prepareSession.ts'
-import { createPromptFiles, type PromptFiles, type SessionPrompt } from './prepare/promptFiles.ts'
+import { prepareSession, type PreparedSession } from './prepare/prepareSession.ts'
+import type { SessionPrompt } from './prepare/promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { createRunListener } from './runListener.ts'
 import { RunQuestions } from './questions/runQuestions.ts'
@@ -61,7 +62,7 @@ export class SessionRun {
   readonly #commands: RunCommands
   readonly #sandbox: RunSandboxRecorder
   readonly #silence: SilenceWatch
-  #promptFiles: PromptFiles | undefined
+  #prepared: PreparedSession | undefined
   #limits: LimitWatch | undefined
 
   constructor(dependencies: RunDependencies, { id, cardId, purpose }: OpenSession) {
@@ -113,16 +114,16 @@ export class SessionRun {
   async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
     this.hasBegun = true
-    const { launch, sandbox, limits, commands, remark, about } = await prepareSession(
-      this.#dependencies,
-      this.#record,
+    this.#prepared = await prepareSession({
+      dependencies: this.#dependencies,
+      record: this.#record,
       session,
-      asked => asked.isAllowed || this.#sandbox.noteRefused(session.projectId, asked),
-    )
+      onAsked: asked => asked.isAllowed || this.#sandbox.noteRefused(session.projectId, asked),
+    })
+    const { project, workplace, launch, sandbox, commands } = this.#prepared
     this.ownFolder = launch.ownFolder
     await this.#sandbox.use(sandbox)
-    this.#limits = watchLimits(limits, this.#processes, { cgroup: sandbox.cgroup })
-    this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
+    this.#limits = watchLimits(sandboxOf(project), this.#processes, { cgroup: sandbox.cgroup })
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
     this.#enter({ phase: 'opening', transcript })
@@ -130,13 +131,12 @@ export class SessionRun {
     this.#requireNotStopped()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', sandbox)
     const { link, started } = await startOrBeginAnew(
-      () => openAgent(launch, this.#listener(transcript), spawn),
+      () => openAgent(sandbox.inside(launch), this.#listener(transcript), spawn),
       link => this.#enter({ phase: 'opening', transcript, link }),
       session.resumable === 1 ? session.agentSessionId : null,
     )
-    const { capabilities, info } = link
-    const opened = { canResume: capabilities.resume, isFirst, remarks: [remark, note], about, version: info.version }
-    const prompt = await this.#record.open(session, started, opened)
+    const remarks = [[...workplace.remarks, ...sandbox.remarks].join('\n'), note]
+    const prompt = await this.#record.open(session, { link, started, isFirst, remarks, about: workplace.about })
     this.#enter({ phase: 'ready', transcript, link })
     return prompt
   }
@@ -152,7 +152,7 @@ export class SessionRun {
   async #turn({ text, attachments }: SessionPrompt, isHandoff = false): Promise<void> {
     const { db } = this.#dependencies
     this.#context.configure(await readContextRelay(db))
-    const prompt = (await this.#promptFiles?.copy({ text, attachments })) ?? { text, files: [] }
+    const prompt = (await this.#prepared?.promptFiles.copy({ text, attachments })) ?? { text, files: [] }
     await this.#state.transcript?.settle()
     this.#requireNotStopped()
     const { transcript, link } = this.#ready()
@@ -251,8 +251,7 @@ export class SessionRun {
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
     await this.#record.usage.close()
-    await this.#sandbox.lower()
-    await this.#promptFiles?.remove()
+    await this.#prepared?.close()
     await this.#sandbox.takeCommits()
     await this.#sandbox.note()
     // Both fail if the session was deleted or the server stops.

@@ -57,17 +57,20 @@ const bytesOf = (rows: readonly AttachmentRow[]): number => rows.reduce((sum, { 
 
 /** The copies of attachments that a session's agent reads, in the session's own folder. */
 export interface PromptFiles {
+  folder: string
   /** Copies a prompt's attachments. The text names the attachments that were deleted in the meantime. */
   copy(prompt: SessionPrompt): Promise<{ text: string; files: PromptFile[] }>
   /** Never rejects: the next start of the server removes leftover copies. */
   remove(): Promise<void>
 }
 
-export function createPromptFiles(
+/** Creates a session's folder for the files of its prompts, in a folder for temporary files. */
+export async function createPromptFiles(
   { db, config: { dataDir } }: Pick<RunDependencies, 'db' | 'config'>,
   projectId: number,
-  filesFolder: string,
-): PromptFiles {
+  temporaryFolder: string,
+): Promise<PromptFiles> {
+  const folder = await mkdtemp(join(temporaryFolder, prefix))
   const copyOne = async (to: string, { id, isLink }: PromptAttachment): Promise<PromptFile | undefined> => {
     const row = await readAttachment(db, id)
     if (row?.projectId !== projectId) return undefined
@@ -82,26 +85,24 @@ export function createPromptFiles(
     return { filename, contentType, size, path, isLink }
   }
   return {
+    folder,
     async copy({ text, attachments }) {
       if (attachments.length === 0) return { text, files: [] }
       // One folder per prompt, because the agent might have changed the content of an earlier one.
-      const folder = await mkdtemp(join(filesFolder, 'prompt-'))
+      const promptFolder = await mkdtemp(join(folder, 'prompt-'))
       const [files, gone]: [PromptFile[], string[]] = [[], []]
       for (const attachment of attachments) {
-        const file = await copyOne(folder, attachment)
+        const file = await copyOne(promptFolder, attachment)
         if (file) files.push(file)
         else gone.push(`The attachment ${attachment.filename} was deleted before this was sent to you.`)
       }
       return { text: gone.length === 0 ? text : `${text}\n\n${gone.join('\n')}`, files }
     },
     remove: async () => {
-      await rm(filesFolder, { recursive: true, force: true }).catch(() => {})
+      await rm(folder, { recursive: true, force: true }).catch(() => {})
     },
   }
 }
-
-/** Makes a session's folder for the files of its prompts, below one for temporary files. */
-export const makeFilesFolder = (temporaryFolder: string): Promise<string> => mkdtemp(join(temporaryFolder, prefix))
 
 /** The name of a copy. The ID as a prefix makes the name unique and avoids names with a meaning in a shell. */
 function nameOf({ id, filename }: AttachmentRow): string {

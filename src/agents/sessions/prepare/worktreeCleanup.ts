@@ -1,25 +1,26 @@
 import { reasonOf, type Log } from '../../../config/log.ts'
 import type { Cleanup, RunCleanup } from '../../../domain/worktrees/cleanup.ts'
 import type { Child, ProcessTrees } from '../../../process/spawn.ts'
-import { prepareCommand, type CommandDependencies } from './projectCommands.ts'
+import type { SandboxDependencies } from '../sandbox/projectSandbox.ts'
+import { prepareCommand } from './projectCommands.ts'
 import { runWorktreeCommand } from './worktreeCommands.ts'
 
 /** Runs projects' cleanup commands, before worktrees are removed. */
 export interface WorktreeCleanup {
   run: RunCleanup
   /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
-  open(url: string, log: Log, acceptForBoard: CommandDependencies['acceptForBoard']): void
+  open(url: string, log: Log, acceptForBoard: SandboxDependencies['acceptForBoard']): void
   /** Ends what runs; a worktree whose cleanup was ended is removed all the same. */
   stop(): Promise<void>
 }
 
-type Dependencies = Pick<CommandDependencies, 'config' | 'sandbox' | 'worktrees' | 'connect'> & {
+type Dependencies = Pick<SandboxDependencies, 'config' | 'sandbox' | 'worktrees' | 'connect'> & {
   processTrees: ProcessTrees
 }
 
 export function createWorktreeCleanup({ processTrees, ...dependencies }: Dependencies): WorktreeCleanup {
   const children = new Set<Child>()
-  let at: (Pick<CommandDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
+  let at: (Pick<SandboxDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
   const perform = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
     const { launch, sandbox } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
     await runWorktreeCommand('cleanup', {

@@ -20,7 +20,7 @@ import { settingsFolder } from '../../providers/telemetryOff.ts'
 import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
 
 /** The dependencies of a session's restricted network on the server. */
-export type NetworkParts = Pick<
+export type NetworkDependencies = Pick<
   SandboxNetworkOptions,
   'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked' | 'served'
 >
@@ -78,7 +78,7 @@ export async function openRunSandbox(
   settings: SandboxSettings,
   launch: AgentLaunch,
   place: SandboxPlace,
-  parts?: NetworkParts,
+  dependencies?: NetworkDependencies,
 ): Promise<RunSandbox> {
   const { mode, kind, reason, advice } = await sandbox.status()
   if (settings.mode === 'off' && mode !== 'require') return noSandbox
@@ -100,16 +100,16 @@ export async function openRunSandbox(
   const held = cgroup ? { ...settings, memoryMiB: null, processes: null } : settings
   const views: GitView[] = []
   const closeViews = () => Promise.all(views.map(view => view.close()))
-  const policy = await prepareSessionPolicy(held, launch, place, views).catch(async error => {
-    await closeViews()
-    throw error
-  })
   const network =
-    settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
-  const opened = await sandbox.open(policy).catch(async error => {
-    await closeViews()
-    throw asLaunchFailure(error)
-  })
+    settings.network === 'full' || !dependencies
+      ? undefined
+      : openNetwork(settings.network, settings, place, dependencies)
+  const opened = await prepareSessionPolicy(held, launch, place, views)
+    .then(policy => sandbox.open(policy))
+    .catch(async error => {
+      await closeViews()
+      throw asLaunchFailure(error)
+    })
   return {
     kind,
     network: settings.network,
@@ -146,10 +146,10 @@ function requireFullNetwork({ network }: SandboxSettings, kind: string): void {
 const openNetwork = (
   network: 'listed' | 'none',
   { hosts }: SandboxSettings,
-  { models }: SandboxPlace,
-  parts: NetworkParts,
+  { models = { hosts: [], endpoints: [] } }: SandboxPlace,
+  dependencies: NetworkDependencies,
 ): SandboxNetwork =>
-  openSandboxNetwork({ ...parts, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
+  openSandboxNetwork({ ...dependencies, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
 
 const isWrapped = ({ env }: AgentLaunch, { wrapper }: SandboxOverride, dataDir: string): boolean =>
   env[wrapper] !== undefined && isWithin(settingsFolder(dataDir), env[wrapper])

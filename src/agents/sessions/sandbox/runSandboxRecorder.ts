@@ -34,11 +34,6 @@ export class RunSandboxRecorder {
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 
-  /** Closes the session's control group and mounted folders, once its processes have ended. */
-  async lower(): Promise<void> {
-    await this.#sandbox.close()
-  }
-
   /** Takes over the agent's commits. Refused commits stay in the Git folder of the worktree. */
   async takeCommits(): Promise<void> {
     const taken = await this.#sandbox.takeCommits().catch((cause: unknown) => {

@@ -13,8 +13,19 @@ import { settingsFolder } from '../../providers/telemetryOff.ts'
 import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
 import { asPlain, openRepository, withoutWriting, type SandboxRepository } from './repositoryMounts.ts'
 
+/** The access of a program in addition to its folders. */
+export interface AgentAccess {
+  /** Prepares the folders and files of the account's home that the agent can change: its sign-in and its state. */
+  openState?: () => Promise<readonly Mount[]>
+  /** How the agent works without its own sandbox. */
+  sandboxOverride?: SandboxOverride
+  /** Whether it has read-only access to its working folder. */
+  isReadOnly: boolean
+  /** The hosts of the agent's model, and the addresses of models that the operator chose. */
+  models?: { hosts: readonly string[]; endpoints: readonly string[] }
+}
 /** The folders of a session, and the server's files that it can access. */
-export interface SandboxPlace {
+export interface SandboxPlace extends AgentAccess {
   dataDir: string
   /** Folders that contain worktrees outside of the project. */
   worktreeRoots: readonly string[]
@@ -28,14 +39,6 @@ export interface SandboxPlace {
   openGit: (() => Promise<GitView>) | null
   /** The project's other repositories. */
   beside?: readonly SandboxRepository[]
-  /** Prepares the folders and files of the account's home that the agent can change: its sign-in and its state. */
-  openState: () => Promise<readonly Mount[]>
-  /** How the agent works without its own sandbox. */
-  sandboxOverride: SandboxOverride | undefined
-  /** Whether the session has read-only access to its working folder. */
-  isReadOnly: boolean
-  /** The hosts of the agent's model, and the addresses of models that the operator chose. */
-  models: { hosts: readonly string[]; endpoints: readonly string[] }
 }
 
 /** Returns the session's mounts, and adds its views of Git to `views`. */
@@ -53,7 +56,7 @@ export async function prepareSessionPolicy(
   ])
   const [git, state, roots, programs, cached] = await Promise.all([
     place.openGit && opening(place.openGit, views),
-    place.openState(),
+    place.openState?.() ?? [],
     present(place.worktreeRoots),
     programMounts(launch.argv, launch.env, account),
     Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),

@@ -1,7 +1,7 @@
 import type { Workplace, WorkplaceRepository } from '../../../domain/worktrees/worktrees.ts'
 
 /** The instructions about the project's other repositories. Empty if there are none. */
-export function tellOfRepositories({ repositories = [] }: Workplace): string {
+export function describeRepositories({ repositories = [] }: Workplace): string {
   const [worked, readable] = [true, false].map(wanted =>
     repositories.filter(({ worktreePath }) => (worktreePath !== null) === wanted),
   )
