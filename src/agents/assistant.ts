@@ -12,7 +12,7 @@ import type { Transaction } from '../store/engine/database.ts'
 import { forgetCreatedCards } from '../store/agents/sessionCards.ts'
 import { readLatestSession, type SessionRow } from '../store/agents/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
-import { findGiven } from './sessions/prepare/promptFiles.ts'
+import { findGiven } from './sessions/prompts/promptFiles.ts'
 import { queueMessage } from './sessions/queue/queuedMessages.ts'
 import { withResumePrompt } from './transcript/resumePrompt.ts'
 

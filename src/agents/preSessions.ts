@@ -13,7 +13,7 @@ import type { Reader, Transaction } from '../store/engine/database.ts'
 import { readSession, type SessionItem, type SessionRow } from '../store/agents/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { findGiven } from './sessions/prepare/promptFiles.ts'
+import { findGiven } from './sessions/prompts/promptFiles.ts'
 import { queueMessage } from './sessions/queue/queuedMessages.ts'
 
 export interface PreSessionRef {

@@ -4,7 +4,7 @@ import type { Revocations } from '../../identity/revocations.ts'
 import type { Database } from '../../store/engine/database.ts'
 import { releaseSlots } from '../../store/agents/slots.ts'
 import { doesNotTake } from '../providers/providerCatalogue.ts'
-import { chooseAgent } from './prepare/chooseAgent.ts'
+import { chooseAgent } from './queue/chooseAgent.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
 

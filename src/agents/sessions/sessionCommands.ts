@@ -18,7 +18,7 @@ import type { MessageView } from '../../views/agents.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage } from '../transcript/resumePrompt.ts'
 import type { Supervisor } from './agentSupervisor.ts'
-import { findGiven } from './prepare/promptFiles.ts'
+import { findGiven } from './prompts/promptFiles.ts'
 import { handOver, promptAfter, queueMessage } from './queue/queuedMessages.ts'
 import type { SessionRun } from './sessionRun.ts'
 

@@ -21,14 +21,14 @@ import { summarize } from '../transcript/lastMessage.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { advancePipeline } from './advancePipeline.ts'
 import { continueAfterLimit, type ReachedLimit } from './queue/continueAfterLimit.ts'
-import { completeWithHandoff, type HandoffSettings } from './prepare/handoff.ts'
-import { keepOffers } from './prepare/keepOffers.ts'
-import { parseRefinedPrompt } from './prepare/refinedPrompt.ts'
-import { beganAnew } from './prepare/startOrBeginAnew.ts'
+import { completeWithHandoff, type HandoffSettings } from './prompts/handoff.ts'
+import { saveAgentOffers } from './open/saveAgentOffers.ts'
+import { parseRefinedPrompt } from './prompts/refinedPrompt.ts'
+import { beganAnew } from './open/startOrBeginAnew.ts'
 import { readSessionWork } from './sessionWork.ts'
 import { endOrAwaitAnswer } from './endOrAwaitAnswer.ts'
-import { firstTurnPrompt, givenOf } from './prepare/firstTurnPrompt.ts'
-import type { SessionPrompt } from './prepare/promptFiles.ts'
+import { firstTurnPrompt, givenOf } from './prompts/firstTurnPrompt.ts'
+import type { SessionPrompt } from './prompts/promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunStopped } from './sessionEndings.ts'
 import { describeWait, type AgentWait } from './queue/agentWait.ts'
@@ -111,7 +111,7 @@ export class SessionRecord {
         ...(model !== null && { model }),
       })
       await this.usage.opened(tx, started)
-      await keepOffers(tx, session, started, link.info.version)
+      await saveAgentOffers(tx, session, started, link.info.version)
       const anew = !resumed && session.resumable === 1 ? beganAnew(started) : null
       for (const text of isFirst ? [session.detail, ...remarks] : [anew])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)

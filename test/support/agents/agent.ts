@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AcpTimeouts } from '../../../src/agents/acp/acpAgent.ts'
-import { openAgent } from '../../../src/agents/sessions/prepare/openAgent.ts'
+import { openAgent } from '../../../src/agents/sessions/open/openAgent.ts'
 import {
   AgentFailure,
   type AgentLaunch,

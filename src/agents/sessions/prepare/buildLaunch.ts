@@ -1,5 +1,5 @@
 import { prepareLaunch } from '../../providers/prepareLaunch.ts'
-import { createPromptFiles } from './promptFiles.ts'
+import { createPromptFiles } from '../prompts/promptFiles.ts'
 import type { WithCredential } from './sessionContext.ts'
 
 /** Prepares the agent's folders, environment and command, and the folder for the files of its prompts. */

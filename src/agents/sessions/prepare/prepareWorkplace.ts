@@ -10,7 +10,7 @@ import { setUpMark } from '../../../worktrees/cardWorktrees.ts'
 import { createLocalRemote } from '../../../worktrees/localRemote.ts'
 import { describeRepositories } from './repositoryInstructions.ts'
 import type { WithAgent } from './sessionContext.ts'
-import { workplaceVariables } from './workplaceVariables.ts'
+import { workplaceVariables } from '../commands/workplaceVariables.ts'
 
 const withoutWorktree =
   "The project is not in a Git repository, so the agent works in the project's folder, without a worktree."

@@ -9,11 +9,11 @@ import type { AgentLaunch } from '../../link/agentLink.ts'
 import type { AgentProvider } from '../../providers/builtInProviders.ts'
 import type { AgentCredential } from '../../providers/credentialEnvironment.ts'
 import type { LaunchChoice, LaunchProfile } from '../../providers/prepareLaunch.ts'
-import type { SessionCommands } from '../runCommands.ts'
+import type { SessionCommands } from '../commands/runCommands.ts'
 import type { RunDependencies } from '../runDependencies.ts'
 import type { RunSandbox } from '../sandbox/runSandbox.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
-import type { PromptFiles } from './promptFiles.ts'
+import type { PromptFiles } from '../prompts/promptFiles.ts'
 
 /** The context of a session's start. Each type below adds the fields of one step, in the order of the steps. */
 export interface SessionStart {

@@ -9,7 +9,7 @@ import { readCard } from '../../../store/cards/cards.ts'
 import type { Transaction } from '../../../store/engine/database.ts'
 import { updateSession, type SessionRow } from '../../../store/agents/sessions.ts'
 import { addMessage, transcriptOf } from '../../transcript/transcriptWriter.ts'
-import { candidatesFor, insteadOf, isSameChoice, readUsageLimits, type Candidate } from '../prepare/chooseAgent.ts'
+import { candidatesFor, insteadOf, isSameChoice, readUsageLimits, type Candidate } from './chooseAgent.ts'
 import { handOver, promptAfter } from './queuedMessages.ts'
 import type { RunDependencies } from '../runDependencies.ts'
 

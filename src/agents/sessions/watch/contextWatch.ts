@@ -1,5 +1,5 @@
 import type { RawUpdate } from '../../link/agentLink.ts'
-import type { HandoffSettings } from '../prepare/handoff.ts'
+import type { HandoffSettings } from '../prompts/handoff.ts'
 
 /** How full a session's context is. */
 export interface ContextWatch {

@@ -1,11 +1,8 @@
 import { portVariables } from '../../../domain/cards/cardPorts.ts'
 import type { AgentLaunch } from '../../link/agentLink.ts'
 import { prepareLaunch } from '../../providers/prepareLaunch.ts'
-import type { SessionCommands } from '../runCommands.ts'
 import { openProjectSandbox, type ProjectPlace, type SandboxDependencies } from '../sandbox/projectSandbox.ts'
 import type { RunSandbox } from '../sandbox/runSandbox.ts'
-import { describeEmptySubmodules } from './emptySubmodules.ts'
-import type { WithSandbox } from './sessionContext.ts'
 import { workplaceVariables } from './workplaceVariables.ts'
 
 /** The folder where a command runs without a session, and its owner. */
@@ -33,24 +30,8 @@ export async function prepareCommand(
   return { launch: sandbox.inside(launch), sandbox }
 }
 
-/** Prepares the project's commands around a session. */
-export async function prepareCommands(context: WithSandbox): Promise<{ commands: SessionCommands | null }> {
-  const { dependencies, session, project, workplace, sandbox } = context
-  const { place, settings, variables, setUpMark } = workplace
-  if (session.purpose !== 'work' && session.purpose !== 'terminal') return { commands: null }
-  const launch = await buildCommandLaunch(dependencies, { project, place, cardId: session.cardId }, variables)
-  return {
-    commands: {
-      launch: sandbox.inside(launch),
-      settings,
-      setUpMark,
-      describeEmptySubmodules: () => describeEmptySubmodules(dependencies.worktrees, project, place),
-    },
-  }
-}
-
 /** The launch of a project's commands. Its environment contains neither the agent's credential nor its token. */
-async function buildCommandLaunch(
+export async function buildCommandLaunch(
   { config, url }: Pick<SandboxDependencies, 'config' | 'url'>,
   { project, place, cardId }: Pick<CommandSite, 'project' | 'place' | 'cardId'>,
   variables: Record<string, string>,

@@ -1,8 +1,8 @@
 import { stat, writeFile } from 'node:fs/promises'
-import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
-import type { AgentProcesses } from './agentProcesses.ts'
-import type { RunSandbox } from './sandbox/runSandbox.ts'
-import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './prepare/worktreeCommands.ts'
+import { AgentFailure, type AgentListener } from '../../link/agentLink.ts'
+import type { AgentProcesses } from '../agentProcesses.ts'
+import type { RunSandbox } from '../sandbox/runSandbox.ts'
+import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './worktreeCommands.ts'
 
 /** The commands of a project around one session. */
 export interface SessionCommands extends CommandPlace {

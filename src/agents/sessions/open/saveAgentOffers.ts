@@ -8,7 +8,7 @@ import type { StartedSession } from '../../link/agentLink.ts'
  * Stores the options that the agent offers, for users who choose an agent. The models of a credential are not stored, because
  * they do not apply without that credential.
  */
-export async function keepOffers(
+export async function saveAgentOffers(
   tx: Transaction,
   { id, agent, profile, purpose }: SessionRow,
   { models, modes, efforts }: StartedSession,

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type { EffectiveWorktree } from '../../../contract/projects/worktree.ts'
 import type { Child } from '../../../process/spawn.ts'
 import { AgentFailure, type AgentCommand, type AgentLaunch, type RawUpdate } from '../../link/agentLink.ts'
-import { openAgent } from './openAgent.ts'
+import { openAgent } from '../open/openAgent.ts'
 
 /** The commands of a project around the sessions of its agents. */
 export type WorktreeCommand = 'setup' | 'beforeRun' | 'afterRun' | 'cleanup'

@@ -2,7 +2,7 @@ import { reasonOf, type Log } from '../../../config/log.ts'
 import type { Cleanup, RunCleanup } from '../../../domain/worktrees/cleanup.ts'
 import type { Child, ProcessTrees } from '../../../process/spawn.ts'
 import type { SandboxDependencies } from '../sandbox/projectSandbox.ts'
-import { prepareCommand } from './projectCommands.ts'
+import { prepareCommand } from './prepareCommand.ts'
 import { runWorktreeCommand } from './worktreeCommands.ts'
 
 /** Runs projects' cleanup commands, before worktrees are removed. */
