@@ -1,5 +1,6 @@
-import { readdirSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readPriceList } from '../../src/agents/pricing/priceList.ts'
 import { listModelHosts } from '../../src/agents/providers/modelHosts.ts'
@@ -113,6 +114,22 @@ describe('the preparation of a session', () => {
     expect(failure).toBeInstanceOf(RunStopped)
     expect(undone).toEqual([name, ...before(name)])
     expect(leftovers()).toEqual(none)
+  })
+
+  test.skipIf(!hasBubblewrap)('leaves nothing of a start that fails in the sandbox', async () => {
+    const link = join(homedir(), `.board-test-${process.pid}`)
+    symlinkSync(board.dataDir, link)
+    try {
+      const setCaches = (caches: string[]) => board.client.projects.update({ id: board.projectId, sandbox: { caches } })
+      await setCaches([`~/${basename(link)}`])
+      const { failure, undone } = await prepare(step => step)
+      expect(failure).toMatchObject({ reason: 'launch_failed', message: expect.stringContaining('symbolic link') })
+      expect(undone).toEqual(before('openSandbox'))
+      expect(leftovers()).toEqual(none)
+      await setCaches([])
+    } finally {
+      unlinkSync(link)
+    }
   })
 
   test('undoes the other steps if the undo of one fails', async () => {
