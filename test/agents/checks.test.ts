@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { triedVersions } from '../../src/agents/providers/triedVersions.ts'
+import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -143,5 +143,5 @@ test('a check with a credential counts on its budgets, and is rejected with 409 
 
 test('the tested versions in the list are those of the tests', () => {
   const { dependencies } = JSON.parse(readFileSync('test/agents-real/package.json', 'utf8'))
-  expect(Object.values(triedVersions).sort()).toEqual(Object.values(dependencies).sort())
+  expect(builtIn.flatMap(({ tried }) => tried ?? []).sort()).toEqual(Object.values(dependencies).sort())
 })

@@ -147,24 +147,15 @@ describe('the preparation of a session', () => {
 
 describe('the hosts of a model', () => {
   const env = { ANTHROPIC_BASE_URL: 'http://10.0.0.7:8080/v1', GH_HOST: 'git.example', OTHER: 'https://other.example' }
-  const signIn = ['console.anthropic.com', 'platform.claude.com', 'claude.ai']
+  const agent = { modelHosts: ['api.anthropic.com', 'claude.ai'] }
   const api = ['api.anthropic.com']
   test.each([
-    ["are the agent's with the account's sign-in", 'claude', null, {}, false, [...api, ...signIn], []],
-    ["are the provider's with a credential", 'claude', 'anthropic', {}, false, api, []],
-    ['are none for an unknown agent', 'other', null, {}, false, [], []],
-    ['contain the host of a base URL', 'claude', 'anthropic', env, false, [...api, '10.0.0.7:8080'], []],
-    [
-      'have a base URL as an endpoint if it can be private',
-      'claude',
-      'custom',
-      env,
-      true,
-      [],
-      [env.ANTHROPIC_BASE_URL],
-    ],
-    ['contain no base URL that is not valid', 'claude', 'custom', { X_ENDPOINT: 'http://' }, false, [], []],
-  ] as const)('%s', (_, agent, credential, variables, canBePrivate, hosts, endpoints) => {
+    ["are the agent's with the account's sign-in", null, {}, false, agent.modelHosts, []],
+    ["are the provider's with a credential", 'anthropic', {}, false, api, []],
+    ['contain the host of a base URL', 'anthropic', env, false, [...api, '10.0.0.7:8080'], []],
+    ['have a base URL as an endpoint if it can be private', 'custom', env, true, [], [env.ANTHROPIC_BASE_URL]],
+    ['contain no base URL that is not valid', 'custom', { X_ENDPOINT: 'http://' }, false, [], []],
+  ] as const)('%s', (_, credential, variables, canBePrivate, hosts, endpoints) => {
     expect(listModelHosts(agent, credential, variables, canBePrivate)).toEqual({ hosts, endpoints })
   })
 })

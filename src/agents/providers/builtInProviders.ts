@@ -22,7 +22,7 @@ import {
   qwenTelemetryOff,
   type TelemetryOff,
 } from './telemetryOff.ts'
-import { triedVersions } from './triedVersions.ts'
+import { providerHosts } from './modelHosts.ts'
 import { codexSandboxOverride, type SandboxOverride } from './sandboxOverride.ts'
 import { codexFailedTurn, copilotFailedTurn } from './failedTurns.ts'
 
@@ -62,7 +62,9 @@ export interface AgentProvider {
   /** Session modes, best first: for work in the session's folder, and for planning without changes. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
-  /** The version that this board was tested with. */
+  /** The hosts of the agent's model and sign-in without a credential, which the sandbox always allows. */
+  modelHosts: readonly string[]
+  /** The version that this board was tested with, as the agent reports it. `test/agents-real/package.json` has the packages. */
   tried: string | null
   usageIsCumulative: boolean
   /** Detects failed turns that the agent reported as successful. */
@@ -96,6 +98,7 @@ const copilotProvider = [
   'MAX_PROMPT_TOKENS',
   'MAX_OUTPUT_TOKENS',
 ].map(name => `COPILOT_PROVIDER_${name}`)
+const { anthropic, openai, google, github, openrouter } = providerHosts
 /** No telemetry without consent, and no automatic updates of the program on a server. */
 const qwenSettings = `${JSON.stringify({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }, null, 2)}\n`
 const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#plan', 'read-only', 'ask', 'chat']
@@ -115,7 +118,8 @@ export const defineProvider = (given: BuiltIn): AgentProvider => ({
   authMethods: [],
   toolArgs: [],
   model: null,
-  tried: triedVersions[given.id] ?? null,
+  modelHosts: [],
+  tried: null,
   usageIsCumulative: false,
   ...given,
   modes: { work: [], plan, ...given.modes },
@@ -128,6 +132,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Claude Code',
     command: ['claude-agent-acp'],
     install: 'npm install -g @agentclientprotocol/claude-agent-acp',
+    modelHosts: [...anthropic, 'console.anthropic.com', 'platform.claude.com', 'claude.ai'],
+    tried: '0.49.0',
     credentials: { anthropic: claude },
     account: [
       ...anthropicAccount,
@@ -156,6 +162,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Codex',
     command: ['codex-acp'],
     install: 'npm install -g @agentclientprotocol/codex-acp',
+    modelHosts: [...openai, 'chatgpt.com', 'auth.openai.com'],
+    tried: '2.6.0',
     credentials: { openai: codex, custom: codex },
     account: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_PATH', 'CODEX_CONFIG', 'MODEL_PROVIDER'],
     authMethods: ['api-key', 'codex-api-key', 'openai-api-key'],
@@ -171,6 +179,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Gemini CLI',
     command: ['gemini', '--acp'],
     install: 'npm install -g @google/gemini-cli',
+    modelHosts: [...google, 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com', 'accounts.google.com'],
+    tried: '0.61.0',
     credentials: { google: gemini },
     account: googleAccount,
     authMethods: ['gemini-api-key'],
@@ -187,6 +197,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'GitHub Copilot CLI',
     command: ['copilot', '--acp'],
     install: 'npm install -g @github/copilot',
+    modelHosts: [...github, 'github.com'],
+    tried: '1.0.102',
     credentials: {
       github: keyVariables({ key: 'COPILOT_GITHUB_TOKEN' }),
       anthropic: copilotOwnProvider('anthropic'),
@@ -205,6 +217,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'OpenCode',
     command: ['opencode', 'acp'],
     install: 'npm install -g opencode-ai',
+    modelHosts: [...anthropic, ...openai, ...google, ...openrouter],
+    tried: '1.18.33',
     credentials: {
       anthropic: opencode('anthropic'),
       openai: opencode('openai'),
@@ -230,6 +244,8 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Qwen Code',
     command: ['qwen', '--acp'],
     install: 'npm install -g @qwen-code/qwen-code',
+    modelHosts: [...openai, 'dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'portal.qwen.ai', 'chat.qwen.ai'],
+    tried: '0.15.10',
     credentials: { openai: qwen, openrouter: qwen, custom: qwen },
     account: openaiAccount,
     pass: ['OPENAI_MODEL'],
@@ -247,6 +263,7 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Goose',
     command: ['goose', 'acp'],
     install: 'https://block.github.io/goose/docs/getting-started/installation',
+    modelHosts: [...anthropic, ...openai, ...google, ...openrouter],
     credentials: {
       anthropic: goose('anthropic', 'ANTHROPIC_API_KEY', 'ANTHROPIC_HOST'),
       openai: gooseOpenai,
@@ -274,6 +291,7 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Cursor',
     command: ['agent', 'acp'],
     install: 'https://cursor.com/docs/cli/installation',
+    modelHosts: ['*.cursor.sh', '*.cursor.com'],
     credentials: {},
     account: ['CURSOR_API_KEY'],
     state: ['.cursor', '.config/cursor'],

@@ -1,34 +1,16 @@
 import type { CredentialProvider } from '../../contract/accounts/credentials.ts'
 
-const anthropic = ['api.anthropic.com']
-const openai = ['api.openai.com']
-const google = ['generativelanguage.googleapis.com']
-const github = ['api.github.com', '*.githubcopilot.com', 'copilot-proxy.githubusercontent.com']
-const openrouter = ['openrouter.ai']
-
-/** Where the models of a credential's provider are, if its base URL does not say. */
-const hostsOfCredential: Readonly<Record<CredentialProvider, readonly string[]>> = {
-  anthropic,
-  openai,
-  google,
-  github,
-  openrouter,
+/** The hosts of the models of a credential's provider, in addition to its base URL. */
+export const providerHosts = {
+  anthropic: ['api.anthropic.com'],
+  openai: ['api.openai.com'],
+  google: ['generativelanguage.googleapis.com'],
+  github: ['api.github.com', '*.githubcopilot.com', 'copilot-proxy.githubusercontent.com'],
+  openrouter: ['openrouter.ai'],
   gitlab: [],
   gitea: [],
   custom: [],
-}
-
-/** Where an agent finds its model, and signs in again, as the account has it. */
-const hostsOfAgent: Readonly<Record<string, readonly string[]>> = {
-  claude: [...anthropic, 'console.anthropic.com', 'platform.claude.com', 'claude.ai'],
-  codex: [...openai, 'chatgpt.com', 'auth.openai.com'],
-  gemini: [...google, 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com', 'accounts.google.com'],
-  copilot: [...github, 'github.com'],
-  opencode: [...anthropic, ...openai, ...google, ...openrouter],
-  qwen: [...openai, 'dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'portal.qwen.ai', 'chat.qwen.ai'],
-  goose: [...anthropic, ...openai, ...google, ...openrouter],
-  cursor: ['*.cursor.sh', '*.cursor.com'],
-}
+} as const satisfies Readonly<Record<CredentialProvider, readonly string[]>>
 
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
@@ -37,12 +19,12 @@ const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
  * endpoints if they can be in the server's network, as without a sandbox; otherwise their hosts are listed.
  */
 export function listModelHosts(
-  agent: string,
+  agent: { modelHosts: readonly string[] },
   credential: CredentialProvider | null,
   env: Readonly<Record<string, string>>,
   canBePrivate: boolean,
 ): { hosts: readonly string[]; endpoints: readonly string[] } {
-  const known = credential === null ? (hostsOfAgent[agent] ?? []) : hostsOfCredential[credential]
+  const known = credential === null ? agent.modelHosts : providerHosts[credential]
   const urls = Object.entries(env).flatMap(([name, value]) =>
     baseUrlVariable.test(name) && /^https?:/.test(value) ? [value] : [],
   )

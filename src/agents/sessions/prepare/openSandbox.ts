@@ -12,7 +12,7 @@ export async function openSandbox(context: WithLaunch) {
   const access = agent && {
     openState: () => openState(agent.provider, credential, launch),
     sandboxOverride: agent.provider.sandboxOverride,
-    models: listModelHosts(agent.provider.id, credential?.provider ?? null, launch.env, canBePrivate),
+    models: listModelHosts(agent.provider, credential?.provider ?? null, launch.env, canBePrivate),
   }
   const isReadOnly = session.purpose === 'pre'
   const site = { project, place: workplace.place }
