@@ -10,7 +10,8 @@ import type { Mount } from '../../sandbox/mount.ts'
 import { removeFiles } from '../../worktrees/removeFiles.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
-import { builtIn, type AgentProvider } from './builtInProviders.ts'
+import type { AgentProvider } from './agentProvider.ts'
+import { builtIn } from './builtInProviders.ts'
 import type { AgentCredential } from './credentialEnvironment.ts'
 
 /** The folder with the home of a credential or profile in one project. The owner `account` has conversations only. */

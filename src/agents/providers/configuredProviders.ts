@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { CredentialProvider } from '../../contract/accounts/credentials.ts'
 import { AgentId, text, VariableName } from '../../contract/fields.ts'
-import { builtIn, defineProvider, type AgentProvider } from './builtInProviders.ts'
+import { defineProvider, type AgentProvider } from './agentProvider.ts'
+import { builtIn } from './builtInProviders.ts'
 import { keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
 
 /** Thrown if config.json in the data folder is invalid. The message is for the operator. */

@@ -12,6 +12,11 @@ export const providerHosts = {
   custom: [],
 } as const satisfies Readonly<Record<CredentialProvider, readonly string[]>>
 
+/** The hosts of agents that work with models of several providers. */
+export const commonModelHosts: readonly string[] = ['anthropic', 'openai', 'google', 'openrouter'].flatMap(
+  provider => providerHosts[provider as CredentialProvider],
+)
+
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
 /**

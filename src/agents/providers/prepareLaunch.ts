@@ -6,7 +6,7 @@ import { noChoice } from '../../domain/agents/agentChoice.ts'
 import { accountFolders, baseEnvironment, boardVariables, pick } from '../../process/environment.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
 import { agentFolder, makeAgentFolders, trialFolder } from './agentHomes.ts'
-import type { AgentProvider } from './builtInProviders.ts'
+import type { AgentProvider } from './agentProvider.ts'
 import type { AgentCredential } from './credentialEnvironment.ts'
 import { switchTelemetryOff } from './telemetryOff.ts'
 

@@ -1,7 +1,7 @@
 import { findProgram } from '../../process/findProgram.ts'
 import type { CredentialProvider } from '../../contract/accounts/credentials.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
-import type { AgentProvider } from './builtInProviders.ts'
+import type { AgentProvider } from './agentProvider.ts'
 import { InvalidConfig, readAgents } from './configuredProviders.ts'
 
 const cacheMs = 5000

@@ -17,7 +17,7 @@ import { takeAll } from './repositoryMounts.ts'
 import { asLaunchFailure } from '../../link/exitFailures.ts'
 import { AgentFailure, type AgentCommand, type AgentLaunch } from '../../link/agentLink.ts'
 import { settingsFolder } from '../../providers/telemetryOff.ts'
-import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
+import type { SandboxOverride } from '../../providers/agentProvider.ts'
 
 /** The dependencies of a session's restricted network on the server. */
 export type NetworkDependencies = Pick<

@@ -10,7 +10,7 @@ import type { SandboxPolicy } from '../../../sandbox/policy.ts'
 import type { GitView } from '../../../worktrees/gitView.ts'
 import { AgentFailure, type AgentLaunch } from '../../link/agentLink.ts'
 import { settingsFolder } from '../../providers/telemetryOff.ts'
-import type { SandboxOverride } from '../../providers/sandboxOverride.ts'
+import type { SandboxOverride } from '../../providers/agentProvider.ts'
 import { asPlain, openRepository, withoutWriting, type SandboxRepository } from './repositoryMounts.ts'
 
 /** The access of a program in addition to its folders. */
