@@ -12,7 +12,7 @@ import { registerAnswer } from './agents/answer.ts'
 import { registerMessages } from './agents/messages.ts'
 import { statusLines } from './projects/sandbox.ts'
 import { registerProfiles } from './agents/profiles.ts'
-import { registerSteering } from './agents/steering.ts'
+import { registerSessionCommands } from './agents/steering.ts'
 
 type Active = Output<Contract['agents']['active']>[number]
 type Session = Output<Contract['agents']['sessions']>[number]
@@ -103,7 +103,7 @@ export function register(agents: Command): void {
 
   registerCommands(agents)
   registerMessages(agents)
-  registerSteering(agents)
+  registerSessionCommands(agents)
   registerAnswer(agents)
   registerProfiles(agents)
   grouped(agents, {

@@ -8,7 +8,7 @@ import { Failure } from '../failures/failure.ts'
 
 /** A server listens for an instant before it leaves daemon.json. */
 const startingMs = 1000
-const lookMs = 25
+const pollMs = 25
 
 export const noServer = (cause?: unknown): Failure =>
   new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
@@ -53,7 +53,7 @@ export function renewalOf({ token, url, certificate }: Discovery): RenewablePlac
           certificate: runtime.certificate,
         }
       if (performance.now() >= giveUpAtMs) return undefined
-      await sleep(lookMs)
+      await sleep(pollMs)
     }
   }
 }

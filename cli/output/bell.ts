@@ -18,7 +18,7 @@ export interface Bell {
 }
 
 const settleMs = 500
-const lookMs = 10
+const pollMs = 10
 const maxCells = 200
 const kinds: Partial<Record<CardStatus, NotificationKind>> = {
   completed: 'agentCompleted',
@@ -50,7 +50,7 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
         const giveUpAt = performance.now() + settleMs;
         performance.now() < giveUpAt && expected.some(({ id }) => !heard.has(id));
       )
-        await delay(lookMs)
+        await delay(pollMs)
     },
   }
 }

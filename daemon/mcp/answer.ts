@@ -68,7 +68,7 @@ function createServer(session: Session, message: unknown, failures: unknown[], e
       instructions: caller.agent ? forAgents : forPeople,
     },
   )
-  const orNote = async <T>(work: () => Promise<T>): Promise<T> => {
+  const recordFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
@@ -76,9 +76,9 @@ function createServer(session: Session, message: unknown, failures: unknown[], e
       throw error
     }
   }
-  server.setRequestHandler(ListToolsRequestSchema, () => orNote(async () => ({ tools: await toolset.list() })))
+  server.setRequestHandler(ListToolsRequestSchema, () => recordFailure(async () => ({ tools: await toolset.list() })))
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: input = {} } }) =>
-    orNote(async () => {
+    recordFailure(async () => {
       const found = toolset.find(name)
       if (!found) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`)
       const done = await callTool(app, call, found, input, message)
@@ -87,7 +87,7 @@ function createServer(session: Session, message: unknown, failures: unknown[], e
       return { content: [] }
     }),
   )
-  if (!caller.agent) offerReading(server, { session, toolset, message, orNote, elsewhere })
+  if (!caller.agent) offerReading(server, { session, toolset, message, recordFailure, elsewhere })
   return server
 }
 
@@ -98,36 +98,38 @@ function offerReading(
     session,
     toolset,
     message,
-    orNote,
+    recordFailure,
     elsewhere,
   }: {
     session: Session
     toolset: Toolset
     message: unknown
-    orNote: <T>(work: () => Promise<T>) => Promise<T>
+    recordFailure: <T>(work: () => Promise<T>) => Promise<T>
     elsewhere: Response[]
   },
 ): void {
   const names = async () => new Set((await toolset.list()).map(({ name }) => name))
   server.setRequestHandler(ListResourcesRequestSchema, () =>
-    orNote(async () => ({
+    recordFailure(async () => ({
       resources: (await names()).has('list_projects') ? await listResources(session, message) : [],
     })),
   )
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () =>
-    orNote(async () => ({ resourceTemplates: templatesFor(await names()) })),
+    recordFailure(async () => ({ resourceTemplates: templatesFor(await names()) })),
   )
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) =>
-    orNote(async () => {
+    recordFailure(async () => {
       const done = await readResource(session, await names(), uri, message)
       if ('contents' in done) return { contents: [done.contents] }
       elsewhere.push(done.passed)
       return { contents: [] }
     }),
   )
-  server.setRequestHandler(ListPromptsRequestSchema, () => orNote(async () => ({ prompts: promptsFor(await names()) })))
+  server.setRequestHandler(ListPromptsRequestSchema, () =>
+    recordFailure(async () => ({ prompts: promptsFor(await names()) })),
+  )
   server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }) =>
-    orNote(async () => {
+    recordFailure(async () => {
       const tools = await names()
       const done = await writePrompt(tools, name, given, uri => readResource(session, tools, uri, message))
       if ('messages' in done) return done

@@ -10,7 +10,7 @@ import { callRow } from './rowTools.ts'
 import type { Content, Tool } from './tool.ts'
 import { toolsetOf, type Found } from './toolset.ts'
 import { visible, visibleJson } from './visible.ts'
-import { isToTell, whatToDo } from './whatToDo.ts'
+import { isToTell, recoveryHints } from './recoveryHints.ts'
 
 /**
  * Calls a tool. Failures that a model must see are results with a recovery hint. Others are thrown.
@@ -41,7 +41,7 @@ const resultOf = (answer: Record<string, unknown>): CallToolResult => ({
 })
 
 function failureOf(error: Problem, { caller }: Call): CallToolResult {
-  const next = caller.agent ? undefined : whatToDo(error)
+  const next = caller.agent ? undefined : recoveryHints(error)
   const { retryAfterSecs } = error
   const told = { error, ...(next && { next }), ...(retryAfterSecs !== undefined && { retryAfterSecs }) }
   return { isError: true, content: [{ type: 'text', text: visibleJson(told) }] }

@@ -2,7 +2,7 @@ import { ErrorCode, McpError, type Resource, type ResourceTemplate } from '@mode
 import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
 import { visible, visibleJson } from './visible.ts'
-import { isToTell } from './whatToDo.ts'
+import { isToTell } from './recoveryHints.ts'
 
 const scheme = 'board://projects'
 const mimeType = 'application/json'

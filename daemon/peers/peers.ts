@@ -5,7 +5,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../src/identity/forwardTokens.ts'
 import { readLeaseHolder, type LeaseHolder } from '../../src/store/server/daemons.ts'
-import type { AwayFile, Machine } from '../../src/transfers/awayFiles.ts'
+import type { RemoteAttachment, Machine } from '../../src/transfers/remoteAttachments.ts'
 
 /** The header with the forwarding daemon. A forwarded request is never forwarded again. */
 export const forwardedByHeader = 'x-board-passed-on'
@@ -82,7 +82,7 @@ export async function machineOf(app: App, projectId: number): Promise<Machine | 
 async function fetchFile(
   app: App,
   from: { host: string; daemonId: string; url: string },
-  { id, size, sha256 }: AwayFile,
+  { id, size, sha256 }: RemoteAttachment,
   path: string,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -3,10 +3,10 @@ import type { App } from '../../src/app.ts'
 import { removeUnusedHomes } from '../../src/agents/providers/agentHomes.ts'
 import { scheduledBackups } from '../../src/backups/schedule.ts'
 import { purge as purgeDeletedCards } from '../../src/domain/cards/cardRemoval.ts'
-import { removeGone } from '../../src/domain/worktrees/goneWorktrees.ts'
+import { removeOrphanedWorktrees } from '../../src/domain/worktrees/orphanedWorktrees.ts'
 import { indexPendingCards } from '../../src/domain/cards/search.ts'
 import { dropDeletedSnapshots } from '../../src/domain/worktrees/reviewSnapshots.ts'
-import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees/deletedWorktrees.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees/removeWorktree.ts'
 import { forgetAgentTokens } from '../../src/store/agents/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
 import type { Duty } from '../../src/daemons/membership.ts'
@@ -15,11 +15,11 @@ import { findDamage } from '../../src/store/engine/copies.ts'
 import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import { forgetDeliveries } from '../../src/store/automation/deliveries.ts'
 import { forgetForgeDeliveries } from '../../src/store/forges/forgeWebhooks.ts'
-import { giveBackPages } from '../../src/store/engine/givingBack.ts'
+import { giveBackPages } from '../../src/store/engine/reclaimPages.ts'
 import { forgetAnswers } from '../../src/store/server/idempotentAnswers.ts'
 import { forgetProjectDays, noteProjectDays } from '../../src/store/projects/projectDays.ts'
 import { forgetOauth } from '../../src/store/accounts/oauthServer.ts'
-import { inShortTransactions } from '../../src/store/engine/shortWork.ts'
+import { inShortTransactions } from '../../src/store/engine/shortTransactions.ts'
 import { forgetSignInTokens } from '../../src/store/accounts/signInTokens.ts'
 import { purgeTranscripts } from '../../src/store/agents/transcripts.ts'
 import { removeUnfinished } from '../../src/transfers/import.ts'
@@ -174,7 +174,7 @@ const machineJobs = (
     everySecs: 300,
     duty: 'machine',
     run: () =>
-      removeGone(machine, {
+      removeOrphanedWorktrees(machine, {
         dataDir: app.config.dataDir,
         isAtWork: cardId => app.supervisor.isAtWork(cardId) || app.previews.isAtWork(cardId),
         runCleanup: app.cleanup.run,

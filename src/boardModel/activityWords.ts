@@ -1,12 +1,12 @@
 import type { ActivityAction, ActivityValue, FieldChange } from '../contract/cards/activity.ts'
 
-interface Told {
+interface ActivityEntry {
   action: ActivityAction
   changes: readonly FieldChange[]
 }
 
 /** The end of a sentence about an entry, which begins with its author: "moved it from Backlog to Done". */
-export function activityWords({ action, changes }: Told): string {
+export function activityWords({ action, changes }: ActivityEntry): string {
   const [first] = changes
   const [from, to] = [wordsOf(first?.from ?? null), wordsOf(first?.to ?? null)]
   if (action === 'card.created') return to ? `created it in ${to}` : 'created it'

@@ -20,7 +20,7 @@ export interface ShownBoard {
 }
 
 /** The state that determines the shown board. */
-export interface BoardParts {
+export interface BoardDependencies {
   cache: CardCache
   moves: readonly Move[]
   filter: string
@@ -33,7 +33,10 @@ export interface BoardParts {
  * The board that the user sees: the cards from the server with the pending moves, filtered and sorted.
  * @param before the board that was shown last: unchanged columns stay the same objects
  */
-export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardParts, before?: ShownBoard): ShownBoard => ({
+export const shownBoard = (
+  { cache, moves, filter, sort, agents }: BoardDependencies,
+  before?: ShownBoard,
+): ShownBoard => ({
   cards: cache.cards,
   columns: withMoves(cache.columns, moves).map(column => {
     const found = sorted(

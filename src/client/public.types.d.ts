@@ -29,15 +29,15 @@ export interface FollowOptions {
   signal?: AbortSignal
 }
 
-interface Told {
+interface EventHead {
   seq: number
   projectId: string | null
   at: string
 }
 /** An event, or the server's message (`resync`) that it no longer has all events since the requested `seq`. */
 export type BoardEvent =
-  | { [Type in keyof Events]: Told & { type: Type; data: Events[Type] } }[keyof Events]
-  | (Told & { type: 'resync'; data: unknown })
+  | { [Type in keyof Events]: EventHead & { type: Type; data: Events[Type] } }[keyof Events]
+  | (EventHead & { type: 'resync'; data: unknown })
 
 export interface CallOptions {
   /** The expected version of the record. Another version fails with 412. */

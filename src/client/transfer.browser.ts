@@ -1,6 +1,6 @@
 import { dataOf } from './envelope.ts'
 import { openExchange } from './exchange.ts'
-import { fileOf, signOf, type FileHead } from './fileHead.ts'
+import { fileOf, responseMarkers, type FileHead } from './fileHeaders.ts'
 import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
@@ -39,7 +39,7 @@ export async function download(
       throw unreachable(url, options?.signal, error)
     }),
   )
-  if (status >= 300 || headers[signOf[transfer]] === undefined)
+  if (status >= 300 || headers[responseMarkers[transfer]] === undefined)
     dataOf(connection.url, { status, headers, body: parseJson(await body.text()), asked: { path } })
   return { ...fileOf(headers), body: await body.blob() }
 }

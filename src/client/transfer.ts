@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { dataOf } from './envelope.ts'
-import { fileOf, signOf, type FileHead } from './fileHead.ts'
+import { fileOf, responseMarkers, type FileHead } from './fileHeaders.ts'
 import { openExchange, type Exchange } from './exchange.ts'
 import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
@@ -42,7 +42,7 @@ export async function download(
     signal: options?.signal,
   }))
   const { status, headers, body } = answer
-  if (status >= 300 || headers[signOf[transfer]] === undefined) await jsonOf(connection, answer, path, options)
+  if (status >= 300 || headers[responseMarkers[transfer]] === undefined) await jsonOf(connection, answer, path, options)
   return { ...fileOf(headers), body }
 }
 

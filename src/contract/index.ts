@@ -47,7 +47,7 @@ import { users } from './accounts/users.ts'
 import { webhooks } from './automation/webhooks.ts'
 
 /** A route whose `emits` names events that exist. */
-type Told = Route & { emits?: readonly EventType[] }
+type RouteWithEvents = Route & { emits?: readonly EventType[] }
 
 /** The API as data: every route of the server, by resource. */
 export const contract = {
@@ -96,5 +96,5 @@ export const contract = {
   budgets,
   usage,
   external,
-} satisfies Record<string, Record<string, Told>>
+} satisfies Record<string, Record<string, RouteWithEvents>>
 export type Contract = typeof contract

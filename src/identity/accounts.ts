@@ -16,7 +16,7 @@ import { signInMs } from './authenticate.ts'
 import { mayRegister, readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { accept, requireOpen, takeInvitations } from '../domain/projects/invitations.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 import { endOperatorSignIn } from './operatorSignIns.ts'
 import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
@@ -37,13 +37,13 @@ type SignUp = Credentials & { displayName?: string }
 
 /** The ways to sign in to this server (specification "Settings"). */
 export const authStatus = async (
-  realm: Realm,
+  auth: AuthContext,
   isOwn: boolean,
 ): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean; registrationEnabled: boolean }> => ({
-  authEnabled: (await readAuthSettings(realm)).enabled,
-  oidcEnabled: await isOidcConfigured(realm.db),
-  hasUsers: await hasUsers(realm.db),
-  registrationEnabled: (await hasUsers(realm.db)) && (await mayRegister(realm, isOwn)),
+  authEnabled: (await readAuthSettings(auth)).enabled,
+  oidcEnabled: await isOidcConfigured(auth.db),
+  hasUsers: await hasUsers(auth.db),
+  registrationEnabled: (await hasUsers(auth.db)) && (await mayRegister(auth, isOwn)),
 })
 
 /**
@@ -52,12 +52,12 @@ export const authStatus = async (
  * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
  */
 export async function setup(
-  realm: Realm,
+  auth: AuthContext,
   input: SignUp & { setupCode?: string },
   peer: Peer,
   holdsLocalToken: boolean,
 ): Promise<SignedInUser> {
-  const { db, identity } = realm
+  const { db, identity } = auth
   const passwordHash = await identity.hashQueue(async () => {
     if (await hasUsers(db)) throw new Problem('SETUP_ALREADY_DONE')
     await identity.throttle.check(peer.address, input.email)
@@ -83,7 +83,7 @@ export async function setup(
  * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED
  */
 export async function login(
-  { db, identity }: Realm,
+  { db, identity }: AuthContext,
   { email, password, client }: Credentials,
   peer: Peer,
 ): Promise<SignedInUser> {
@@ -110,15 +110,15 @@ export async function login(
  * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED, INVITATION_NOT_FOUND, INVITATION_EXPIRED
  */
 export async function register(
-  realm: Realm,
+  auth: AuthContext,
   input: SignUp & { invitation?: string },
   peer: Peer,
   holdsLocalToken: boolean,
 ): Promise<SignedInUser> {
-  const { db, identity } = realm
+  const { db, identity } = auth
   const isOwn = holdsLocalToken || (await peer.isOwn())
-  await requireRegistration(realm, isOwn)
-  if (input.invitation !== undefined) await requireOpen(db, input.invitation, realm.config.clock())
+  await requireRegistration(auth, isOwn)
+  if (input.invitation !== undefined) await requireOpen(db, input.invitation, auth.config.clock())
   const passwordHash = await identity.hashQueue(async () => {
     await identity.throttle.check(peer.address, input.email)
     if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
@@ -126,7 +126,7 @@ export async function register(
     throw new Problem('EMAIL_TAKEN')
   }, peer.address)
   return db.transaction(async tx => {
-    await requireRegistration({ ...realm, db: tx }, isOwn)
+    await requireRegistration({ ...auth, db: tx }, isOwn)
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
     const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
     await markSelfRegistered(tx, user.id)
@@ -139,7 +139,7 @@ export async function register(
  * Revokes the token of the request.
  * @throws Problem CONFLICT for the local token, which is valid as long as the server runs
  */
-export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
+export async function logout({ identity }: AuthContext, tx: Transaction, caller: Caller): Promise<void> {
   if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request has no token to revoke.')
   if (caller.tokenHash === identity.localTokenHash)
     throw new Problem('CONFLICT', 'The local token cannot be revoked. It expires when the server stops.')
@@ -169,7 +169,7 @@ const ownAccountFirst =
   'Create the first user with the account that runs the server, for example with "board auth setup".'
 
 /** The first account is created by setup, because it must be a super_admin. */
-async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }, isOwn: boolean): Promise<void> {
+async function requireRegistration(place: Pick<AuthContext, 'config'> & { db: Reader }, isOwn: boolean): Promise<void> {
   if (!(await hasUsers(place.db)))
     throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
   if (!(await mayRegister(place, isOwn))) throw new Problem('REGISTRATION_DISABLED')

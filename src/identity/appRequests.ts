@@ -12,7 +12,7 @@ import {
 } from '../store/accounts/oauthServer.ts'
 import { markTicket } from '../store/accounts/tickets.ts'
 import { grantKey, type MintedKey } from './keys.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 import { isRegistered, placeOf, withAnswer } from './redirectUris.ts'
 import type { Seal } from './seal.ts'
 
@@ -23,7 +23,7 @@ export const codeMs = 60_000
 const maxDecided = 10_000
 const sealPlace = 'oauth/request'
 
-type Place = Pick<Realm, 'config' | 'db'> & { seal: Seal }
+type Place = Pick<AuthContext, 'config' | 'db'> & { seal: Seal }
 
 /** An app's request in the user's browser. */
 export interface Asked {

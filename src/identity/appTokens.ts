@@ -16,7 +16,7 @@ import {
   type OauthToken,
 } from '../store/accounts/oauthServer.ts'
 import { requireApp } from './appRegistration.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 
 const accessSecs = 3600
 const refreshMs = 30 * 86_400_000
@@ -47,8 +47,8 @@ type Outcome = AppTokens | 'refused'
  * first one, and an attempt that does not match revokes the code, because it was leaked.
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
-export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
-  transact(realm, async tx => {
+export const tradeCode = (auth: AuthContext, trade: Trade, address: string): Promise<AppTokens> =>
+  transact(auth, async tx => {
     const app = await requireApp(tx, trade.client_id)
     const found = await findOfKind(tx, 'svc_oc_', trade.code)
     if (!found) return 'refused'
@@ -59,11 +59,11 @@ export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<
       found.challenge === hash('sha256', trade.code_verifier ?? '', 'base64url') &&
       (trade.redirect_uri === undefined || trade.redirect_uri === found.redirectUri)
     if (!fits) {
-      await endGrant(realm, tx, found, address, found.usedAt === null ? 'CODE_REFUSED' : 'CODE_REUSED')
+      await endGrant(auth, tx, found, address, found.usedAt === null ? 'CODE_REFUSED' : 'CODE_REUSED')
       return 'refused'
     }
     await setOauthTokenUsed(tx, found.hash)
-    for (const keyId of await deleteOtherOauthGrants(tx, found)) await realm.identity.announce(tx, { keyId })
+    for (const keyId of await deleteOtherOauthGrants(tx, found)) await auth.identity.announce(tx, { keyId })
     return issue(tx, found)
   })
 
@@ -72,13 +72,13 @@ export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<
  * revoked.
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
-export const refreshTokens = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
-  transact(realm, async tx => {
+export const refreshTokens = (auth: AuthContext, trade: Trade, address: string): Promise<AppTokens> =>
+  transact(auth, async tx => {
     const app = await requireApp(tx, trade.client_id)
     const found = await findOfKind(tx, 'svc_or_', trade.refresh_token)
     if (found?.oauthClientId !== app.id) return 'refused'
     if (found.usedAt !== null) {
-      await endGrant(realm, tx, found, address, 'REFRESH_TOKEN_REUSED')
+      await endGrant(auth, tx, found, address, 'REFRESH_TOKEN_REUSED')
       return 'refused'
     }
     if (found.expiresAt <= tx.now) return 'refused'
@@ -91,7 +91,7 @@ export const refreshTokens = (realm: Realm, trade: Trade, address: string): Prom
  * @throws Problem INVALID_CLIENT, also for the token of another app
  */
 export async function revokeToken(
-  { db, identity }: Realm,
+  { db, identity }: AuthContext,
   { client_id: clientId, token = '' }: { client_id?: string; token?: string },
   address: string,
 ): Promise<void> {
@@ -106,7 +106,7 @@ export async function revokeToken(
   })
 }
 
-async function transact({ db }: Realm, work: (tx: Transaction) => Promise<Outcome>): Promise<AppTokens> {
+async function transact({ db }: AuthContext, work: (tx: Transaction) => Promise<Outcome>): Promise<AppTokens> {
   const outcome = await db.transaction(work)
   if (outcome === 'refused') throw new Problem('INVALID_GRANT')
   return outcome
@@ -142,7 +142,7 @@ function scopeOf(permissions: string): AppAccess[] {
 
 /** Revokes all access of an app. @param why the audit log's code if the cause was a theft */
 async function endGrant(
-  { identity }: Pick<Realm, 'identity'>,
+  { identity }: Pick<AuthContext, 'identity'>,
   tx: Transaction,
   { keyId, clientId }: OauthToken,
   address: string,

@@ -4,14 +4,14 @@ import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import { noteRightsChanged } from '../store/accounts/rights.ts'
 import { readServerSetting, writeServerSetting } from '../store/server/serverSettings.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 
 /** Whether signing in is required, and whether registration is open to all. */
 export interface AuthSettings {
   enabled: boolean
   registrationEnabled: boolean
 }
-type Place = Pick<Realm, 'config'> & { db: Reader }
+type Place = Pick<AuthContext, 'config'> & { db: Reader }
 
 const name = 'auth'
 
@@ -34,12 +34,12 @@ export async function mayRegister(place: Place, isOwn: boolean): Promise<boolean
  * Whether a request without a token acts as the local operator: authentication is off, and only this machine can reach
  * the server.
  */
-export const isOpen = async (realm: Place): Promise<boolean> =>
-  mayBeOff(realm.config) && !(await readAuthSettings(realm)).enabled
+export const isOpen = async (auth: Place): Promise<boolean> =>
+  mayBeOff(auth.config) && !(await readAuthSettings(auth)).enabled
 
 /** @throws Problem CONFLICT for authentication off on a server that others can reach */
 export async function changeAuthSettings(
-  { config }: Realm,
+  { config }: AuthContext,
   tx: Transaction,
   { enabled, registrationEnabled }: { enabled: boolean; registrationEnabled?: boolean },
 ): Promise<AuthSettings> {
@@ -56,8 +56,8 @@ export async function changeAuthSettings(
 }
 
 /** @throws Problem CONFLICT when authentication is off and the server is about to become reachable by others */
-export async function requireSafeAuthSettings(realm: Place): Promise<void> {
-  if (mayBeOff(realm.config) || (await readAuthSettings(realm)).enabled) return
+export async function requireSafeAuthSettings(auth: Place): Promise<void> {
+  if (mayBeOff(auth.config) || (await readAuthSettings(auth)).enabled) return
   throw new Problem(
     'CONFLICT',
     'Authentication is off, so the server must not be reachable from other machines. Start it on 127.0.0.1 and run "board settings auth on" first.',

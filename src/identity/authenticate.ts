@@ -18,7 +18,7 @@ import { isOpen } from './authSettings.ts'
 import { isOperatorSignIn } from './operatorSignIns.ts'
 import { projectRole } from '../domain/accounts/access.ts'
 import { noAccount, type Caller } from '../domain/accounts/caller.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 
 const dayMs = 86_400_000
 /** A sign-in expires this long after its last use, to the day. */
@@ -50,33 +50,33 @@ export type ForwardCheck = (() => boolean) | undefined
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
 export function authenticate(
-  realm: Realm & AgentNames,
+  auth: AuthContext & AgentNames,
   authorization: string | undefined,
   peer: Pick<Peer, 'isOwn'>,
   projectId?: number,
   operatorCheck?: ForwardCheck,
 ): Promise<Caller> {
-  if (authorization === undefined && operatorCheck) return operatorCheck() ? localOperatorCaller(realm, '') : refuse()
-  if (authorization === undefined) return callerWithoutToken(realm, peer)
+  if (authorization === undefined && operatorCheck) return operatorCheck() ? localOperatorCaller(auth, '') : refuse()
+  if (authorization === undefined) return callerWithoutToken(auth, peer)
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
     case 'svc_st_':
-      return signedIn(realm, hashToken(token), projectId)
+      return signedIn(auth, hashToken(token), projectId)
     case 'svc_ak_':
-      return keyHolder(realm, hashToken(token), projectId)
+      return keyHolder(auth, hashToken(token), projectId)
     case 'svc_ot_':
-      return keyHolder(realm, hashToken(token), projectId, findKeyHolderByAccessToken)
+      return keyHolder(auth, hashToken(token), projectId, findKeyHolderByAccessToken)
     case 'svc_at_':
-      return agent(realm, hashToken(token))
+      return agent(auth, hashToken(token))
     case 'svc_lt_':
-      return local(realm, hashToken(token))
+      return local(auth, hashToken(token))
     default:
       return refuse('The token is not valid.')
   }
 }
 
-async function signedIn({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
+async function signedIn({ config, identity }: AuthContext, tokenHash: string, projectId?: number): Promise<Caller> {
   const row = await findSignIn(identity.holders, tokenHash, projectId)
   if (!row)
     return (await isOperatorSignIn(identity.holders, tokenHash))
@@ -85,8 +85,8 @@ async function signedIn({ config, identity }: Realm, tokenHash: string, projectI
   const now = config.clock()
   const leftMs = Date.parse(row.expiresAt) - now.getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
-  if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(now.getTime() + signInMs).toISOString())
-  if (isWorthRecording(row.lastUsedAt, now)) identity.touches.signInUsed(tokenHash, now.toISOString())
+  if (leftMs < signInMs - dayMs) identity.lastUsed.extend(tokenHash, new Date(now.getTime() + signInMs).toISOString())
+  if (isWorthRecording(row.lastUsedAt, now)) identity.lastUsed.signInUsed(tokenHash, now.toISOString())
   return {
     kind: 'user',
     userId: row.userId,
@@ -100,7 +100,7 @@ async function signedIn({ config, identity }: Realm, tokenHash: string, projectI
 }
 
 async function keyHolder(
-  { config, identity }: Realm,
+  { config, identity }: AuthContext,
   tokenHash: string,
   projectId?: number,
   find = findKeyHolder,
@@ -111,7 +111,7 @@ async function keyHolder(
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
   const caller = callerOfKey(row, tokenHash, projectId)
   if (!caller) return refuse('The API key is not valid.')
-  if (isWorthRecording(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
+  if (isWorthRecording(row.lastUsedAt, now)) identity.lastUsed.keyUsed(row.id, now.toISOString())
   return caller
 }
 
@@ -171,7 +171,7 @@ const ownerBeforeUsers = (userId: number, hasUsers: number) =>
 
 /** A token that a user requested is valid only while the user has access to the project. */
 async function agent(
-  { config, identity: { holders }, catalogue }: Realm & AgentNames,
+  { config, identity: { holders }, catalogue }: AuthContext & AgentNames,
   tokenHash: string,
 ): Promise<Caller> {
   const row = await findAgentToken(holders, tokenHash)
@@ -193,24 +193,24 @@ async function agent(
   return role && role !== 'viewer' ? caller : refuse('The agent token is not valid.')
 }
 
-async function local(realm: Realm, tokenHash: string): Promise<Caller> {
-  if (tokenHash !== realm.identity.localTokenHash)
+async function local(auth: AuthContext, tokenHash: string): Promise<Caller> {
+  if (tokenHash !== auth.identity.localTokenHash)
     return refuse('The local token is not valid; the server that it belonged to has stopped.')
-  return localOperatorCaller(realm, tokenHash)
+  return localOperatorCaller(auth, tokenHash)
 }
 
 /** Authenticates a request without a token. */
-async function callerWithoutToken(realm: Realm, peer: Pick<Peer, 'isOwn'>): Promise<Caller> {
-  if (!(await isOpen({ config: realm.config, db: realm.identity.holders }))) return refuse()
+async function callerWithoutToken(auth: AuthContext, peer: Pick<Peer, 'isOwn'>): Promise<Caller> {
+  if (!(await isOpen({ config: auth.config, db: auth.identity.holders }))) return refuse()
   return (await peer.isOwn())
-    ? localOperatorCaller(realm, '')
+    ? localOperatorCaller(auth, '')
     : refuse(
         'Authentication is turned off only for the account that runs the server. Send Authorization: Bearer <token>.',
       )
 }
 
 /** The local operator, or the first super_admin once there is one. */
-async function localOperatorCaller({ identity }: Realm, tokenHash: string): Promise<Caller> {
+async function localOperatorCaller({ identity }: AuthContext, tokenHash: string): Promise<Caller> {
   const user = await readFirstSuperAdmin(identity.holders)
   if (!user) return { kind: 'local', ...operatorAccount, tokenHash }
   return {

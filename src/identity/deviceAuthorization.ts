@@ -26,7 +26,7 @@ export interface Authorization {
   expiresAt: string
 }
 
-export interface DeviceGrantParts {
+export interface DeviceGrantDependencies {
   config: ServerConfig
   db: Database
   seal: Seal

@@ -19,7 +19,7 @@ import {
   clientSecretFor,
   leaseMs,
   type Authorization,
-  type DeviceGrantParts,
+  type DeviceGrantDependencies,
   type DeviceRequest,
   type DeviceStatus,
 } from './deviceAuthorization.ts'
@@ -60,7 +60,7 @@ export interface DeviceGrants {
 
 const codePlace = (id: number) => `credentials/${id}/device-code`
 
-export function createDeviceGrants(parts: DeviceGrantParts): DeviceGrants {
+export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants {
   const { db, config, seal } = parts
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
@@ -119,7 +119,7 @@ export function createDeviceGrants(parts: DeviceGrantParts): DeviceGrants {
 }
 
 async function begin(
-  { config, db, seal, outboundDispatcher }: DeviceGrantParts,
+  { config, db, seal, outboundDispatcher }: DeviceGrantDependencies,
   caller: Caller,
   request: DeviceRequest,
 ): Promise<StartedGrant & { deviceCode: string }> {
@@ -161,7 +161,12 @@ async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise
 }
 
 /** Polls until there is an outcome, the code has expired, or the credential was deleted. */
-async function poll(parts: DeviceGrantParts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
+async function poll(
+  parts: DeviceGrantDependencies,
+  id: number,
+  deviceCode: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { config, db, outboundDispatcher } = parts
   for (;;) {
     const waiting = await readPending(db, id)
@@ -208,7 +213,7 @@ async function readPending(
  * A daemon whose lease has expired stores only tokens, because its failure can mean that another daemon has used the code.
  */
 const settle = (
-  { db, seal }: DeviceGrantParts,
+  { db, seal }: DeviceGrantDependencies,
   id: number,
   result: Exclude<PollResult, 'pending'>,
   lease?: Lease,

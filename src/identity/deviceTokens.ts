@@ -7,7 +7,7 @@ import {
   clientSecretFor,
   exchangeLease,
   leaseMs,
-  type DeviceGrantParts,
+  type DeviceGrantDependencies,
 } from './deviceAuthorization.ts'
 import { acquireLease } from './lease.ts'
 import { refresh, type Tokens } from './oauth.ts'
@@ -25,7 +25,7 @@ export const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
  * Refreshes tokens by one daemon at a time: many providers accept a refresh token once, and revoke all tokens when it
  * is reused.
  */
-export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens> {
+export async function renew(parts: DeviceGrantDependencies, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
     const lease = await acquireLease(parts.db, parts.daemonId, exchangeLease(id), leaseMs)
     if (lease)
@@ -45,7 +45,10 @@ export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens
 }
 
 /** Exchanges expiring tokens and stores the new ones; without new ones the old ones stay. */
-async function exchange({ config, db, seal, outboundDispatcher }: DeviceGrantParts, id: number): Promise<Tokens> {
+async function exchange(
+  { config, db, seal, outboundDispatcher }: DeviceGrantDependencies,
+  id: number,
+): Promise<Tokens> {
   const credential = await readCredential(db, id)
   if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
   const old = tokensOf(seal, credential)

@@ -11,7 +11,7 @@ import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
 import type { Seal } from './seal.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
-import { createTouches, type Touches } from './touches.ts'
+import { createLastUsedWriter, type LastUsedWriter } from './lastUsed.ts'
 
 /** The state of authentication that is not in the database. */
 export interface Identity extends Revocations {
@@ -32,12 +32,12 @@ export interface Identity extends Revocations {
   endSetup(): void
   throttle: Throttle
   hashQueue: HashQueue
-  touches: Touches
+  lastUsed: LastUsedWriter
   close(): void
 }
 
 /** The parts of the board that authentication uses. */
-export interface Realm {
+export interface AuthContext {
   config: ServerConfig
   db: Database
   identity: Identity
@@ -50,7 +50,7 @@ export async function createIdentity(
   seal: Seal,
   localToken: string = mint('svc_lt_'),
 ): Promise<Identity> {
-  const touches = createTouches(db)
+  const lastUsed = createLastUsedWriter(db)
   const revocations = createRevocations(db)
   const knowsAccounts = isLocalOnly(config) && (await hasSocketTables(config.socketTables))
   let setupCode =
@@ -71,10 +71,10 @@ export async function createIdentity(
     },
     throttle: createThrottle(db, seal),
     hashQueue: createHashQueue(),
-    touches,
+    lastUsed,
     close: () => {
       revocations.close()
-      touches.close()
+      lastUsed.close()
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Origin } from '../store/accounts/signInTokens.ts'
 import type { UserRow } from '../store/accounts/users.ts'
 import type { SignedInUser } from './accounts.ts'
 import { signInMs } from './authenticate.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 import { accountOf } from './oidcAccounts.ts'
 import type { Binding, Claims } from './oidcProvider.ts'
 import { fingerprint, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
@@ -41,7 +41,7 @@ export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { go
  * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a pending sign-in is
  * an encrypted cookie, so that strangers who start many sign-ins fill no memory and evict no other state.
  */
-export interface Oidc extends Realm, Runners {
+export interface Oidc extends AuthContext, Runners {
   log: Log
   seal: Seal
   used: Marks
@@ -61,7 +61,7 @@ interface Pending {
 }
 type Granted = OidcIdentity & { userId: number; challenge: string }
 
-export const createOidc = (place: Realm & Runners & Pick<Oidc, 'seal' | 'log'>): Oidc => ({
+export const createOidc = (place: AuthContext & Runners & Pick<Oidc, 'seal' | 'log'>): Oidc => ({
   ...place,
   completing: 0,
   providers: createProviderCache(place.seal, place.config.clock),

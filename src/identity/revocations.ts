@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { insertRevocation, lastRevocation, listRevocations } from '../store/accounts/revocations.ts'
 
-const lookMs = 400
+const pollMs = 400
 
 /**
  * The revoked object: one token (by its hash), every token of an account, every sign-in of an account, an API key, or cached
@@ -61,7 +61,7 @@ function pollRevocations(db: Database, notify: (ended: Ended) => void): () => vo
     for (
       ;
       !signal.aborted;
-      await delay(lookMs, undefined, { signal, ref: false }).catch(() => {
+      await delay(pollMs, undefined, { signal, ref: false }).catch(() => {
         /* Shutting down. */
       })
     ) {

@@ -10,7 +10,7 @@ import {
   type Origin,
 } from '../store/accounts/signInTokens.ts'
 import { findUserByEmail, localOperator, replacePasswordHash } from '../store/accounts/users.ts'
-import type { Identity, Realm } from './identity.ts'
+import type { Identity, AuthContext } from './identity.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 
 const maxClientCharacters = 200
@@ -22,7 +22,7 @@ export const originOf = ({ address }: Pick<Peer, 'address'>, { client }: { clien
 })
 
 /** The caller's own sign-ins, the newest first. */
-export const list = ({ db, config }: Pick<Realm, 'db' | 'config'>, { userId }: Caller): Promise<ListedSignIn[]> =>
+export const list = ({ db, config }: Pick<AuthContext, 'db' | 'config'>, { userId }: Caller): Promise<ListedSignIn[]> =>
   listSignIns(db, userId, config.clock().toISOString())
 
 /** Ends a sign-in of the caller. @throws Problem SIGN_IN_NOT_FOUND, also for those of others */
@@ -38,7 +38,7 @@ export async function end(identity: Identity, tx: Transaction, { userId }: Calle
  * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED, NOT_LOCAL_AUTH, CONFLICT, VALIDATION_FAILED if nothing would change
  */
 export async function changePassword(
-  { db, identity }: Realm,
+  { db, identity }: AuthContext,
   caller: Caller,
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
   { address }: Pick<Peer, 'address'>,

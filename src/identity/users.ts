@@ -26,7 +26,7 @@ import {
   type AccountRow,
 } from '../store/accounts/users.ts'
 import { revokeAgentTokens } from './agentTokens.ts'
-import type { Identity, Realm } from './identity.ts'
+import type { Identity, AuthContext } from './identity.ts'
 import { hashPassword } from './passwords.ts'
 
 /** A new account; the password is shown only once. */
@@ -53,7 +53,7 @@ export async function list(
  * @throws Problem FORBIDDEN, EMAIL_TAKEN, CONFLICT before the first user exists
  */
 export async function create(
-  { db, identity }: Realm,
+  { db, identity }: AuthContext,
   caller: Caller,
   { email, name, role }: { email: string; name: string; role: UserRole },
 ): Promise<NewAccount> {
@@ -122,7 +122,7 @@ export async function erase(identity: Identity, tx: Transaction, id: number, new
  * Replaces an account's password with a generated one and ends its sign-ins; its API keys stay.
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, NOT_LOCAL_AUTH
  */
-export async function resetPassword({ db, identity }: Realm, caller: Caller, id: number): Promise<string> {
+export async function resetPassword({ db, identity }: AuthContext, caller: Caller, id: number): Promise<string> {
   const generatedPassword = generatePassword()
   const passwordHash = await identity.hashQueue(() => hashPassword(generatedPassword))
   await db.transaction(async tx => {

@@ -4,12 +4,12 @@ import { noAccount, type Caller } from '../domain/accounts/caller.ts'
 import { findAgentToken } from '../store/agents/agentTokens.ts'
 import { findKeyHolderByAccessToken, readKey } from '../store/accounts/keys.ts'
 import { findSignIn } from '../store/accounts/signInTokens.ts'
-import type { Realm } from './identity.ts'
+import type { AuthContext } from './identity.ts'
 
 type Info = InferOutput<typeof TokenInfo>
 
 /** A token's account, kind, permissions and expiry. */
-export async function whoAmI({ identity }: Realm, caller: Caller): Promise<InferOutput<typeof WhoAmI>> {
+export async function whoAmI({ identity }: AuthContext, caller: Caller): Promise<InferOutput<typeof WhoAmI>> {
   const { userId, email, displayName, role } = caller
   const id = userId === noAccount ? null : String(userId)
   return { id, email, displayName, role, token: { ...nothing, ...(await infoOf(identity.holders, caller)) } }
@@ -27,7 +27,7 @@ const nothing: Omit<Info, 'kind'> = {
 }
 
 async function infoOf(
-  holders: Realm['identity']['holders'],
+  holders: AuthContext['identity']['holders'],
   { kind, userId, key, agent, tokenHash }: Caller,
 ): Promise<Pick<Info, 'kind'> & Partial<Info>> {
   if (key) {

@@ -207,8 +207,8 @@ function stateActions(
 /** The recorded fields of an issue that matches its card. */
 function syncedFields(tx: Transaction, { phase, seenAt }: CardIssueRow): CardIssueChange {
   const isRecent = Math.abs(Date.parse(tx.now) - Date.parse(seenAt)) < sameTimeMs
-  const lookMs = isRecent ? secondLookMs : phase === 'open' ? recheckMs : null
-  const dueAt = lookMs === null ? null : new Date(Date.parse(tx.now) + lookMs).toISOString()
+  const recheckAfterMs = isRecent ? secondLookMs : phase === 'open' ? recheckMs : null
+  const dueAt = recheckAfterMs === null ? null : new Date(Date.parse(tx.now) + recheckAfterMs).toISOString()
   return { dueAt, failures: 0, problem: null }
 }
 

@@ -1,7 +1,7 @@
 const mark = '[redacted]'
 const maxCharacters = 8192
 const maxItems = 100
-const deepest = 5
+const maxDepth = 5
 
 /** Names of fields whose values are always secrets. */
 const secretName =
@@ -44,7 +44,7 @@ function value(given: unknown, depth: number): unknown {
   if (given instanceof Date) return Number.isNaN(given.getTime()) ? null : given.toISOString()
   if (given instanceof Error) return text(given.stack ?? String(given))
   if (ArrayBuffer.isView(given)) return `${given.byteLength} bytes`
-  if (depth >= deepest) return '…'
+  if (depth >= maxDepth) return '…'
   if (Array.isArray(given)) return given.slice(0, maxItems).map(each => value(each, depth + 1))
   return fields(given as Record<string, unknown>, depth + 1)
 }

@@ -19,7 +19,7 @@ const lastWordsMs = 500
 const retryStopMs = 1000
 
 /** The parts of the board that a run uses. `url` is this server's, `timeoutMs` the time limit of a command. */
-export interface RunParts {
+export interface RunDependencies {
   db: Database
   processTrees: ProcessTrees
   log: Log
@@ -31,7 +31,11 @@ export interface RunParts {
  * Runs a monitor's command once, in its folder: to its end, to the time limit or until `stopped` is aborted with the reason. When
  * it resolves, all processes of the command have exited. Never rejects.
  */
-export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: AbortSignal): Promise<RunResult> {
+export async function runCommand(
+  parts: RunDependencies,
+  monitor: MonitorRow,
+  stopped: AbortSignal,
+): Promise<RunResult> {
   const cutShort = (output = ''): RunResult => ({ exitCode: null, error: String(stopped.reason), output })
   const started = await start(parts, monitor, stopped).catch((error: unknown) => explain(parts, monitor, error))
   if (stopped.aborted && !isChild(started)) return cutShort()
@@ -60,7 +64,7 @@ const isChild = (started: Child | string): started is Child => typeof started !=
 
 /** Starts the command, or returns why it could not start. */
 async function start(
-  { db, processTrees, url }: RunParts,
+  { db, processTrees, url }: RunDependencies,
   { projectId, cardId, cwd, command }: MonitorRow,
   stopped: AbortSignal,
 ): Promise<Child | string> {
@@ -77,7 +81,7 @@ async function start(
   })
 }
 
-function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
+function explain({ log }: RunDependencies, { id }: MonitorRow, error: unknown): string {
   if (error instanceof Problem || error instanceof LaunchFailed) return error.message
   logFailure(log, 'A monitor could not be run.', error, { monitorId: id })
   return 'The server could not run it; see its log.'
@@ -122,7 +126,7 @@ async function endOf(
  * Kills the remaining processes of a command. While some survive, the monitor does not run again. On a busy machine, a killed
  * process can take long to exit, so the first failure is only a warning.
  */
-async function killRemaining({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
+async function killRemaining({ log }: RunDependencies, child: Child, monitorId: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const isGone = await child.stop({ termMs }).catch((error: unknown) => error)
     if (isGone === true) return

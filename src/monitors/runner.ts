@@ -4,7 +4,7 @@ import { monitorLimits } from '../contract/automation/monitors.ts'
 import { begin } from '../domain/automation/monitorRuns.ts'
 import { writeWithRetry, retryWhileBusy } from '../store/engine/retry.ts'
 import { keepResult } from './results.ts'
-import { runCommand, type RunParts } from './run.ts'
+import { runCommand, type RunDependencies } from './run.ts'
 import type { Schedule, Scheduled } from './schedule.ts'
 
 const retryMs = 10_000
@@ -31,7 +31,7 @@ interface Running extends Scheduled {
  * @param onCut called when an aborted run has ended
  */
 export function createRunner(
-  parts: () => RunParts,
+  parts: () => RunDependencies,
   schedule: Schedule,
   wallTime: (inMs: number) => string,
   onCut: () => void,
@@ -74,7 +74,7 @@ export function createRunner(
 
 /** One run, from marking the row to storing the result. Never rejects. */
 async function runOnce(
-  parts: RunParts,
+  parts: RunDependencies,
   schedule: Schedule,
   wallTime: (inMs: number) => string,
   id: number,

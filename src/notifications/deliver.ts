@@ -6,7 +6,7 @@ import type { Watching } from '../views/cards.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** The content of a notification. `cardTitle` names its subject, even if that is not a card. */
-export interface News {
+export interface Notification {
   kind: NotificationKind
   projectId: number
   cardId: number | null
@@ -20,15 +20,15 @@ export interface News {
 export async function deliver(
   tx: Transaction,
   webhooks: Pick<Webhooks, 'queueUserDelivery'>,
-  { budgetId, ...news }: News,
+  { budgetId, ...notification }: Notification,
   to: readonly number[] | Watching,
 ): Promise<void> {
-  for (const { userId, desktop, sound } of await recipientsOf(tx, { ...news, budgetId }, to)) {
+  for (const { userId, desktop, sound } of await recipientsOf(tx, { ...notification, budgetId }, to)) {
     const data = {
-      ...news,
+      ...notification,
       userId: String(userId),
-      projectId: String(news.projectId),
-      cardId: news.cardId === null ? null : String(news.cardId),
+      projectId: String(notification.projectId),
+      cardId: notification.cardId === null ? null : String(notification.cardId),
       desktop,
       sound,
     }

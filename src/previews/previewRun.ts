@@ -30,7 +30,7 @@ const termMs = 3000
 /** The time to read the last output of an ended process. */
 const drainMs = 500
 
-export interface RunParts extends SandboxDependencies {
+export interface RunDependencies extends SandboxDependencies {
   processTrees: ProcessTrees
   log: Log
   config: SandboxDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
@@ -52,7 +52,7 @@ export class PreviewRun {
   readonly over: Promise<void>
   isOver = false
 
-  readonly #parts: RunParts
+  readonly #parts: RunDependencies
   readonly #tail = createTextTail(keptBytes)
   readonly #stopped = new AbortController()
   #redact = (text: string): string => text
@@ -63,7 +63,7 @@ export class PreviewRun {
   #limits: LimitWatch | undefined
   #sandbox = noSandbox
 
-  constructor(parts: RunParts, plan: PreviewPlan) {
+  constructor(parts: RunDependencies, plan: PreviewPlan) {
     this.plan = plan
     this.#parts = parts
     this.startedAt = parts.config.clock().toISOString()

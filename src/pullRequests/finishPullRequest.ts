@@ -1,13 +1,13 @@
-import { noteLanded } from '../domain/worktrees/landedWork.ts'
+import { noteLanded } from '../domain/worktrees/workInBase.ts'
 import { workIn } from '../domain/worktrees/repositoryWork.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
 import { fetchBranch } from './branchHead.ts'
 import { Problem } from '../contract/errors.ts'
 import { changeCardIfThere } from '../domain/cards/cardChanges.ts'
 import { moveAfterRequest } from '../domain/cards/cardMoves.ts'
-import { removeWorktree } from '../domain/worktrees/deletedWorktrees.ts'
+import { removeWorktree } from '../domain/worktrees/removeWorktree.ts'
 import { noteMerged } from '../domain/worktrees/mergedWork.ts'
-import { requireNothingLostBeside } from '../domain/worktrees/repositoryWorktrees.ts'
+import { requireNoUnsavedWork } from '../domain/worktrees/repositoryWorktrees.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
 import { cancelled, notStarted, type Ending } from '../domain/agents/sessions.ts'
 import { isClean, syncedWorktree } from '../worktrees/findWorktree.ts'
@@ -91,7 +91,7 @@ async function losesNothing(
   const landed = home?.headCommit ?? undefined
   if (!(await isClean(worktrees, project, card.worktreePath!, card.gitBranch, landed))) return false
   try {
-    await requireNothingLostBeside(worktrees, db, card, project, false, dataDir)
+    await requireNoUnsavedWork(worktrees, db, card, project, false, dataDir)
     return true
   } catch (error) {
     if (error instanceof Problem && error.code === 'WORKTREE_DIRTY') return false

@@ -22,7 +22,7 @@ const lastWordsMs = 1000
 const retryMs = 1000
 
 /** The dependencies of a run. `url` is the address of this server for its command; `launchQueue` starts one process at a time. */
-export interface RunParts {
+export interface RunDependencies {
   db: Database
   processTrees: ProcessTrees
   url: string
@@ -48,7 +48,7 @@ interface State {
 type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 
 /** Runs a script whose row is open. */
-export function startRun(parts: RunParts, run: OpenRun): LiveRun {
+export function startRun(parts: RunDependencies, run: OpenRun): LiveRun {
   const state: State = { tail: createTextTail(maxOutputBytes), reason: run.error }
   const over = live(parts, run, state)
   return {
@@ -62,7 +62,7 @@ export function startRun(parts: RunParts, run: OpenRun): LiveRun {
   }
 }
 
-async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> {
+async function live(parts: RunDependencies, run: OpenRun, state: State): Promise<void> {
   const ending = await perform(parts, run, state).catch((error: unknown): Ending => {
     logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
@@ -86,7 +86,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
 
 const isShuttingDown = (error: unknown) => error instanceof Problem && error.code === 'SHUTTING_DOWN'
 
-async function perform(parts: RunParts, run: OpenRun, state: State): Promise<Ending> {
+async function perform(parts: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
   const child = await parts
     .launchQueue(async () => (state.reason === null ? launch(parts, run) : undefined))
     .catch((error: unknown) => {
@@ -115,7 +115,7 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
   return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: exitCodeOf(exit) }
 }
 
-const launch = ({ processTrees, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
+const launch = ({ processTrees, url }: RunDependencies, { projectId, command, path }: OpenRun): Promise<Child> =>
   processTrees.spawn({
     command: shellCommand(command),
     cwd: path,
@@ -125,14 +125,14 @@ const launch = ({ processTrees, url }: RunParts, { projectId, command, path }: O
   })
 
 /** Also ends a script's remaining background processes. */
-const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
+const end = (parts: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
   child.stop({ termMs: withinMs }).catch((error: unknown) => {
     parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
     return false
   })
 
 /** Stores the pid at once and the output periodically. A failed write is retried later, or at the end. */
-function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
+function keepOutput({ db }: RunDependencies, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
   let kept = 0
   let saving: Promise<unknown> = db
     .transaction(tx => setRunPid(tx, scriptId, pid))

@@ -14,7 +14,7 @@ import { readProject } from '../store/projects/projects.ts'
 import type { AttachmentFiles } from '../domain/cards/attachmentFiles.ts'
 import { noAccount } from '../domain/accounts/caller.ts'
 import { readAttachmentRecords } from './attachmentParts.ts'
-import { bringFiles, type AwayFile, type MachineOf, type MissingFile } from './awayFiles.ts'
+import { bringFiles, type RemoteAttachment, type MachineOf, type MissingFile } from './remoteAttachments.ts'
 import { lengthOfPieces, piecesOf, type ContentFile } from './contentPieces.ts'
 import type { Scope } from './part.ts'
 import { parts } from './parts.ts'
@@ -175,9 +175,9 @@ async function keepFiles(
   db: Reader,
   { projects }: Scope,
   signal: AbortSignal,
-): Promise<{ kept: ContentFile[]; away: AwayFile[] }> {
+): Promise<{ kept: ContentFile[]; away: RemoteAttachment[] }> {
   const kept: ContentFile[] = []
-  const away: AwayFile[] = []
+  const away: RemoteAttachment[] = []
   for (const { id: projectId, cardIds } of projects) {
     for (let from = 0; from < cardIds.length; from += 1000) {
       signal.throwIfAborted()

@@ -26,7 +26,7 @@ export class BrokenJson extends Error {
 
 const chunkBytes = 65_536
 const maxKeyBytes = 1024
-const deepest = 64
+const maxDepth = 64
 const [quote, backslash, comma, colon, openList, closeList, openObject, closeObject] = [
   ...Buffer.from('"\\,:[]{}'),
 ] as [number, number, number, number, number, number, number, number]
@@ -221,7 +221,7 @@ function readsOn(scan: Scan, byte: number, at: number): boolean {
     scan.inString = true
     return false
   } else if (opens(byte)) {
-    if (++scan.depth > deepest) throw new BrokenJson(`nests deeper than ${deepest} levels`, at)
+    if (++scan.depth > maxDepth) throw new BrokenJson(`nests deeper than ${maxDepth} levels`, at)
   } else if (closes(byte)) scan.depth--
   else return false
   return scan.depth === 0

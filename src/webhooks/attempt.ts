@@ -14,7 +14,7 @@ const maxReadBytes = 1024 * 1024
 const jitter = 0.1
 
 /** The dependencies of attempts. `onFailure` receives errors that the receiver did not cause. */
-export interface AttemptParts {
+export interface AttemptDependencies {
   config: Pick<ServerConfig, 'clock' | 'webhookTiming'>
   seal: Seal
   egress: EgressPolicy
@@ -30,7 +30,7 @@ export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): 
  * @returns the result, with the time of the next attempt if a retry makes sense; undefined if `signal` stopped it
  */
 export async function attempt(
-  { config, seal, egress, onFailure }: AttemptParts,
+  { config, seal, egress, onFailure }: AttemptDependencies,
   delivery: DueDelivery,
   signal: AbortSignal,
 ): Promise<AttemptRow | undefined> {

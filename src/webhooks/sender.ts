@@ -10,7 +10,7 @@ import {
   type DueDelivery,
 } from '../store/automation/deliveries.ts'
 import { writeWithRetry } from '../store/engine/retry.ts'
-import { attempt, isGone, type AttemptParts } from './attempt.ts'
+import { attempt, isGone, type AttemptDependencies } from './attempt.ts'
 import { disableForMaker, whyNotSent } from './makers.ts'
 
 const maxConcurrent = 128
@@ -27,7 +27,7 @@ export interface Sender {
   stop(): Promise<void>
 }
 
-export function createSender(parts: AttemptParts & { db: Database }): Sender {
+export function createSender(parts: AttemptDependencies & { db: Database }): Sender {
   const { db, config, onFailure } = parts
   const now = () => config.clock().toISOString()
   const post = createPost(parts)
@@ -56,7 +56,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
 }
 
 /** Sends one delivery and records the result: at most 128 at once, until it is stopped. */
-function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
+function createPost({ db, ...parts }: AttemptDependencies & { db: Database }) {
   const withSlot = createSemaphore(maxConcurrent)
   const onTheirWay = new Set<AbortController>()
   let stopped = false

@@ -6,8 +6,12 @@ const policy = {
   allow: ['git', 'npm test', 'ls'],
   refuse: ['git push', 'rm -rf'],
 }
-const command = (text: string): AskedAction => ({ about: 'command', command: text, staysInFolder: false })
-const file = (about: 'edit' | 'read', staysInFolder: boolean): AskedAction => ({ about, command: null, staysInFolder })
+const command = (text: string): AskedAction => ({ about: 'command', command: text, isInsideFolder: false })
+const file = (about: 'edit' | 'read', isInsideFolder: boolean): AskedAction => ({
+  about,
+  command: null,
+  isInsideFolder,
+})
 
 describe('a command', () => {
   test.each([
@@ -80,10 +84,10 @@ describe('a command', () => {
     },
   )
   test('that is unknown requires a question', () => {
-    expect(decide(policy, { about: 'command', command: null, staysInFolder: true })).toBe('ask')
+    expect(decide(policy, { about: 'command', command: null, isInsideFolder: true })).toBe('ask')
   })
   test('is not a command if it is the input of another tool', () => {
-    expect(decide(policy, { about: 'other', command: 'git status', staysInFolder: true })).toBe('ask')
+    expect(decide(policy, { about: 'other', command: 'git status', isInsideFolder: true })).toBe('ask')
   })
 })
 
@@ -95,14 +99,14 @@ describe('the default', () => {
     ['allow_in_worktree', file('read', true), 'allow'],
     ['allow_in_worktree', file('edit', false), 'ask'],
     ['allow_in_worktree', file('read', false), 'ask'],
-    ['allow_in_worktree', { ...command('date'), staysInFolder: true }, 'ask'],
-    ['allow_in_worktree', { about: 'other', command: null, staysInFolder: true }, 'ask'],
+    ['allow_in_worktree', { ...command('date'), isInsideFolder: true }, 'ask'],
+    ['allow_in_worktree', { about: 'other', command: null, isInsideFolder: true }, 'ask'],
     ['refuse', file('edit', true), 'refuse'],
     ['refuse', command('date'), 'refuse'],
     ['refuse', command('git status'), 'allow'],
-    ['refuse', { about: 'other', command: null, staysInFolder: false }, 'refuse'],
-    ['refuse', { about: 'plan', command: null, staysInFolder: true }, 'ask'],
-    ['allow_in_worktree', { about: 'plan', command: null, staysInFolder: true }, 'ask'],
+    ['refuse', { about: 'other', command: null, isInsideFolder: false }, 'refuse'],
+    ['refuse', { about: 'plan', command: null, isInsideFolder: true }, 'ask'],
+    ['allow_in_worktree', { about: 'plan', command: null, isInsideFolder: true }, 'ask'],
   ] as const)('%s: %j: %s', (by, asked, verdict) => {
     expect(decide({ ...policy, default: by }, asked)).toBe(verdict)
   })

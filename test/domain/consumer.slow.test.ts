@@ -9,7 +9,7 @@ import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
 import { readCursor, readEventsOfTypes } from '../../src/store/server/events.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
-import { inShortTransactions } from '../../src/store/engine/shortWork.ts'
+import { inShortTransactions } from '../../src/store/engine/shortTransactions.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let folder: string

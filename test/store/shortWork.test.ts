@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/store/engine/open.ts'
-import { inShortTransactions } from '../../src/store/engine/shortWork.ts'
+import { inShortTransactions } from '../../src/store/engine/shortTransactions.ts'
 
 const stepMs = 3
 const steps = 30

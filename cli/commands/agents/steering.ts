@@ -27,7 +27,7 @@ export const sentFields: Column<Message>[] = [
   { name: 'sessionId', header: 'Session', value: message => message.sessionId },
 ]
 
-export function registerSteering(agents: Command): void {
+export function registerSessionCommands(agents: Command): void {
   registerSend(agents)
   const retry = starter(
     agents,

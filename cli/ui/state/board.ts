@@ -3,13 +3,13 @@ import type { Model } from './model.ts'
 import {
   shownBoard,
   unarrived,
-  type BoardParts,
+  type BoardDependencies,
   type ShownBoard,
   type ShownColumn,
 } from '../../../src/boardModel/shownBoard.ts'
 import type { Card, CardCache } from '../../../src/boardModel/cardCache.ts'
 
-let last: { parts: BoardParts; board: ShownBoard } | undefined
+let last: { parts: BoardDependencies; board: ShownBoard } | undefined
 
 /** The visible board. Memoized: the same inputs give the same object. */
 export function boardOf({

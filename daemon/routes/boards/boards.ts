@@ -9,7 +9,7 @@ import type { Handlers } from '../../http/handlers.ts'
 
 export function boardsRoutes(app: Pick<App, 'config' | 'db' | 'reads' | 'supervisor'>): Handlers<Contract['boards']> {
   // Serializes deletions of a project's boards, so that its last board and its transcripts are kept.
-  const inOrder = createKeyedQueue()
+  const queue = createKeyedQueue()
   return {
     list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),
     create: ({ projectId, ...input }, call) =>
@@ -22,7 +22,7 @@ export function boardsRoutes(app: Pick<App, 'config' | 'db' | 'reads' | 'supervi
     update: ({ projectId, boardId, ...change }, call) =>
       call.write(tx => boards.update(tx, projectId, boardId, change), board),
     delete: (ref, call) =>
-      inOrder(String(ref.projectId), async () => {
+      queue(String(ref.projectId), async () => {
         await boards.findRemovable(app.db, ref)
         await purgeTranscripts(app.db, { boardId: ref.boardId })
         return call.write(tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }, app.config))

@@ -7,8 +7,8 @@ import * as cardRemoval from '../../../src/domain/cards/cardRemoval.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { requireTakenOnCard } from '../../../src/domain/accounts/credentials.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
-import { removeUnneeded } from '../../../src/domain/worktrees/deletedWorktrees.ts'
-import { requireNothingLostBeside } from '../../../src/domain/worktrees/repositoryWorktrees.ts'
+import { removeUnneeded } from '../../../src/domain/worktrees/removeWorktree.ts'
+import { requireNoUnsavedWork } from '../../../src/domain/worktrees/repositoryWorktrees.ts'
 import * as worktrees from '../../../src/domain/worktrees/worktrees.ts'
 import {
   listItemsJson,
@@ -46,7 +46,7 @@ export const cardsRoutes = (
   delete: async ({ force, ...ref }, call) => {
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
     await worktrees.requireNothingLost(app.worktrees, project, card, force, app.config.dataDir)
-    await requireNothingLostBeside(app.worktrees, app.db, card, project, force, app.config.dataDir)
+    await requireNoUnsavedWork(app.worktrees, app.db, card, project, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force))
   },
   listDeleted: async input =>

@@ -22,7 +22,7 @@ import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { untilReached } from '../app/untilReached.ts'
 import { Cursor } from './cursor.ts'
-import { Doings } from './doings.ts'
+import { Doings } from './agentActivities.ts'
 
 export type Board = Output<Contract['boards']['list']>[number]
 

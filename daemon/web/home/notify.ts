@@ -1,5 +1,5 @@
 /** A notification for the person from the server. */
-export interface News {
+export interface ReceivedNotification {
   projectId: string
   /** Null for a notification about a schedule. */
   cardId: string | null
@@ -14,7 +14,10 @@ export const permission = (): NotificationPermission | 'unsupported' =>
   'Notification' in window && window.isSecureContext ? Notification.permission : 'unsupported'
 
 /** Shows a notification in the browser if the person has enabled and allowed that, and plays a sound if enabled. */
-export function notify({ projectId, cardId, cardTitle, message, desktop, sound }: News, open: () => void): void {
+export function notify(
+  { projectId, cardId, cardTitle, message, desktop, sound }: ReceivedNotification,
+  open: () => void,
+): void {
   if (sound) ring()
   if (!desktop || permission() !== 'granted') return
   // Several tabs report the same notification. With a tag, the browser shows it once.

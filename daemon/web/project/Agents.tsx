@@ -47,24 +47,24 @@ export const useKnownAgents = () =>
     [],
   )
 
-interface Known {
+interface AgentOptions {
   agents: Awaited<ReturnType<typeof client.agents.providers>>
   profiles: Awaited<ReturnType<typeof client.agentProfiles.list>>
   credentials: Awaited<ReturnType<typeof client.credentials.list>>
 }
-type WithKnown = SectionProps & { known: Known }
+type WithAgentOptions = SectionProps & { known: AgentOptions }
 type Named = readonly { id: string; name: string }[]
 
 const options = (named: Named, none: string) =>
   [['', none], ...named.map(({ id, name }) => [id, name] as const)] as readonly (readonly [string, string])[]
-const profileOptions = ({ profiles }: Known, none: string) =>
+const profileOptions = ({ profiles }: AgentOptions, none: string) =>
   options(
     profiles.map(({ name, agent }) => ({ id: name, name: `${name} (${agent})` })),
     none,
   )
 
 interface AgentChoiceProps {
-  known: Known
+  known: AgentOptions
   value: Choices
   /** The level that decides open settings: "the server's". */
   none: string
@@ -184,7 +184,7 @@ interface Next {
   credentialId: string | null
 }
 
-function UsageLimits({ project, onChange, known }: WithKnown) {
+function UsageLimits({ project, onChange, known }: WithAgentOptions) {
   const { values, bind, setValues } = useFields<{ onLimit: 'stop' | 'wait' | 'next'; next: Next[] }>(
     project.usageLimits,
   )
@@ -230,7 +230,7 @@ function NextEntry({
 }: {
   at: number
   entry: Next
-  known: Known
+  known: AgentOptions
   onChange: (entry: Next | undefined) => void
 }) {
   const bind = (key: keyof Next) => ({

@@ -3,7 +3,7 @@ import type { Message } from '../../../src/boardModel/openedCard.ts'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Clock } from './Clock.tsx'
-import { toolParts, type ToolParts } from './toolParts.ts'
+import { toolParts, type ToolDependencies } from './toolParts.ts'
 
 const TextDiff = lazyPart(() => import('./TextDiff.tsx'), 'TextDiff', { fallback: <p className="dim">Loading…</p> })
 
@@ -32,7 +32,7 @@ export function ToolCall({ tool, content, at }: { tool: Tool; content: string; a
   )
 }
 
-function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolParts }) {
+function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolDependencies }) {
   return (
     <div className="tool-body">
       {files.length > 0 && <p className="dim">{files.join(', ')}</p>}

@@ -9,7 +9,7 @@ export interface FileChange {
 }
 
 /** The input and output of a tool call as text. */
-export interface ToolParts {
+export interface ToolDependencies {
   input: string
   output: string
   diffs: readonly FileChange[]
@@ -17,7 +17,10 @@ export interface ToolParts {
 }
 
 /** Splits a tool call into parts. Agents send values of any shape: unknown values are shown as JSON. */
-export function toolParts({ input, output, locations }: NonNullable<Message['tool']>, content: string): ToolParts {
+export function toolParts(
+  { input, output, locations }: NonNullable<Message['tool']>,
+  content: string,
+): ToolDependencies {
   const told = Array.isArray(output) ? output.flatMap(diffIn) : []
   const diffs = told.length > 0 ? told : diffIn(input)
   const outputs = [content, told.length > 0 ? '' : textOf(output)].map(text => text.trim()).filter(text => text !== '')

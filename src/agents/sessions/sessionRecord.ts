@@ -58,7 +58,7 @@ export class SessionRecord {
   readonly #announced = new Set<string>()
   /** The user messages in the latest prompt. A turn that reached a usage limit has not answered them. */
   #taken: readonly WaitingMessage[] = []
-  readonly #inOrder = createSerialQueue()
+  readonly #queue = createSerialQueue()
 
   constructor(dependencies: RunDependencies, id: number, stopped: AbortSignal) {
     this.#dependencies = dependencies
@@ -134,7 +134,7 @@ export class SessionRecord {
     open: () => readonly PermissionRequest[],
     isBlocked: () => boolean,
   ): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.#queue(async () => {
       await before()
       if (!this.#stopped.aborted) await this.#write(tx => this.#writeQuestions(tx, open(), isBlocked()))
     })
@@ -142,7 +142,7 @@ export class SessionRecord {
 
   /** Writes after the writes before it. @throws RunStopped */
   writeInOrder<T>(work: (tx: Transaction, row: SessionRow) => Promise<T>): Promise<T> {
-    return this.#inOrder(() => this.#write(async tx => work(tx, await this.requireOwnRow(tx))))
+    return this.#queue(() => this.#write(async tx => work(tx, await this.requireOwnRow(tx))))
   }
 
   /** Records a wait of the agent that no turn depends on. */
@@ -153,7 +153,7 @@ export class SessionRecord {
       if (row)
         await noteModelWait(tx, row, { ...wait, isLifeless: lifeless !== null }, describeWait({ ...wait, lifeless }))
     }
-    void this.#inOrder(() => this.#write(write)).catch(() => {
+    void this.#queue(() => this.#write(write)).catch(() => {
       /* The session was deleted, or the server stops. */
     })
   }
@@ -165,7 +165,7 @@ export class SessionRecord {
 
   /** Adds a message from the board to the transcript, after the writes of `before`. @throws RunStopped */
   async note(text: string, before: () => Promise<void>): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.#queue(async () => {
       await before()
       await this.#write(async tx => addMessage(tx, transcriptOf(await this.requireOwnRow(tx)), 'system', text))
     })
@@ -178,7 +178,7 @@ export class SessionRecord {
 
   /** Resolves when all requested writes are done. */
   async settle(): Promise<void> {
-    await this.#inOrder(async () => {})
+    await this.#queue(async () => {})
   }
 
   /**
@@ -225,7 +225,7 @@ export class SessionRecord {
    * usage limit.
    */
   async fail(ending: Ending, limit?: ReachedLimit): Promise<void> {
-    await this.#inOrder(() =>
+    await this.#queue(() =>
       this.#write(async tx => {
         const row = await this.#ownRow(tx)
         if (!row) return
@@ -295,7 +295,7 @@ export class SessionRecord {
     if (inTime !== undefined) return inTime
     // The caller queues its write of the known number in this turn of the event loop, before the count can arrive.
     void counted
-      .then(filesChanged => this.#inOrder(() => this.#write(tx => updateSession(tx, this.id, { filesChanged }))))
+      .then(filesChanged => this.#queue(() => this.#write(tx => updateSession(tx, this.id, { filesChanged }))))
       .catch(() => {}) // The server stops. Nothing but this number is lost.
     return session.filesChanged
   }

@@ -5,7 +5,7 @@ export interface AskedAction {
   about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'question' | 'other'
   command: string | null
   /** Whether all the files concerned are inside the session's folder. */
-  staysInFolder: boolean
+  isInsideFolder: boolean
 }
 /** `ask`: a user decides. */
 export type PolicyVerdict = 'ask' | 'allow' | 'refuse'
@@ -20,7 +20,7 @@ interface Word {
  * Applies a project's policy to an agent's request. Policies never answer plans, questions and commands outside the sandbox.
  * `allow_in_worktree` covers an agent's own reading and editing of files, because the files of a shell command are unknown.
  */
-export function decide(policy: ApprovalPolicy, { about, command, staysInFolder }: AskedAction): PolicyVerdict {
+export function decide(policy: ApprovalPolicy, { about, command, isInsideFolder }: AskedAction): PolicyVerdict {
   if (about === 'plan' || about === 'question' || about === 'unsandboxed') return 'ask'
   if (about === 'command' && command !== null) {
     const words = simpleWords(command)
@@ -28,7 +28,7 @@ export function decide(policy: ApprovalPolicy, { about, command, staysInFolder }
     if (words && isAllowed(policy, words)) return 'allow'
   }
   if (policy.default === 'allow_in_worktree')
-    return (about === 'edit' || about === 'read') && staysInFolder ? 'allow' : 'ask'
+    return (about === 'edit' || about === 'read') && isInsideFolder ? 'allow' : 'ask'
   return policy.default
 }
 

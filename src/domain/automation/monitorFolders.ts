@@ -7,7 +7,7 @@ import type { CardRow } from '../../store/cards/cards.ts'
 import type { Reader } from '../../store/engine/database.ts'
 import type { ProjectRow } from '../../store/projects/projects.ts'
 import { wrong } from './monitorFields.ts'
-import { worktreesBeside } from '../worktrees/repositoryWorktrees.ts'
+import { otherWorktrees } from '../worktrees/repositoryWorktrees.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
 type Project = ProjectFolder
@@ -35,7 +35,7 @@ export async function requireCardFolder(
   const roots = await Promise.all([
     realpath(project.path).catch(() => undefined),
     ...(worktreePath === null ? [] : [placeOf(worktreePath)]),
-    ...(await worktreesBeside(db, id, project)).map(placeOf),
+    ...(await otherWorktrees(db, id, project)).map(placeOf),
   ])
   if (!roots.some(root => root !== undefined && isWithin(root, real))) throw wrong('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
   return real

@@ -14,7 +14,7 @@ import { insertColumn } from '../../store/boards/columns.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { board as boardView } from '../../views/boards.ts'
 import type { Caller } from '../accounts/caller.ts'
-import { noteGone } from '../worktrees/goneWorktrees.ts'
+import { recordOrphanedWorktrees } from '../worktrees/orphanedWorktrees.ts'
 import { requireWholeOrder } from '../cards/order.ts'
 import type { Agents } from '../agents/sessions.ts'
 import { requireMayStart, requireNoNewTurn } from '../cards/startPermission.ts'
@@ -69,7 +69,7 @@ export async function remove(
   places: WorktreePlaces,
 ): Promise<void> {
   const board = await findRemovable(tx, { projectId, boardId })
-  await noteGone(tx, places, { projectId, boardId })
+  await recordOrphanedWorktrees(tx, places, { projectId, boardId })
   await requireNoNewTurn(tx, caller, projectId, () => deleteBoard(tx, board))
   agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })

@@ -51,7 +51,7 @@ import { ownerFor } from '../../store/accounts/users.ts'
 import { projectEvent } from '../../views/projects.ts'
 import * as boards from '../boards/boards.ts'
 import { changedForge } from '../forges/forges.ts'
-import { noteGone } from '../worktrees/goneWorktrees.ts'
+import { recordOrphanedWorktrees } from '../worktrees/orphanedWorktrees.ts'
 import { requireWholeOrder } from '../cards/order.ts'
 import { findOwnCredential } from '../accounts/ownCredential.ts'
 import type { Agents } from '../agents/sessions.ts'
@@ -183,7 +183,7 @@ export async function update(
  */
 export async function remove(tx: Transaction, agents: Agents, id: number, places: WorktreePlaces): Promise<void> {
   await find(tx, id)
-  await noteGone(tx, places, { projectId: id })
+  await recordOrphanedWorktrees(tx, places, { projectId: id })
   agents.reconcile(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })

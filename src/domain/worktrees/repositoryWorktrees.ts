@@ -161,7 +161,7 @@ export async function findRepositories(
 }
 
 /** The folders of a card's worktrees in its project's other repositories. */
-export async function worktreesBeside(
+export async function otherWorktrees(
   db: Reader,
   cardId: number,
   project: Pick<ProjectRow, 'repositories'>,
@@ -174,7 +174,7 @@ export async function worktreesBeside(
  * Ensures for a card's worktrees outside its home what `requireNothingLost` ensures for the home.
  * @throws Problem WORKTREE_DIRTY
  */
-export async function requireNothingLostBeside(
+export async function requireNoUnsavedWork(
   worktrees: Worktrees,
   db: Reader,
   card: Pick<CardRow, 'id' | 'merges'>,
@@ -214,7 +214,7 @@ export async function requireAllKept(
  * @returns whether its branch still exists: it is deleted only if other branches contain all its commits
  * @throws Problem CONFLICT
  */
-export async function dropLeft(
+export async function dropLeftover(
   worktrees: Worktrees,
   folderRecords: string,
   { path, branch, worktreePath }: LeftWorktree,
@@ -228,7 +228,7 @@ export async function dropLeft(
 }
 
 /** Removes a card's worktrees outside its home. The caller has ensured that no work is lost. @throws Problem CONFLICT */
-export async function removeBeside(
+export async function removeOtherWorktrees(
   worktrees: Worktrees,
   db: Database,
   { id }: Pick<CardRow, 'id'>,
@@ -237,7 +237,7 @@ export async function removeBeside(
   for (const row of await listCardRepositories(db, id)) {
     if (row.worktreePath === null) continue
     const path = repositoriesOf(project).find(({ name }) => name === row.name)?.path ?? row.path
-    const hasBranch = await dropLeft(worktrees, project.folderRecords, { ...row, path })
+    const hasBranch = await dropLeftover(worktrees, project.folderRecords, { ...row, path })
     await db.transaction(async tx => {
       if (hasBranch) await putCardRepository(tx, { ...row, worktreePath: null })
       else await deleteCardRepository(tx, id, row.name)

@@ -3,7 +3,7 @@ import type { ForgeAddress, ForgePull, PullChange, PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
 import { asInvalid } from '../forgeFailures.ts'
-import { allowedMethods, changeReviewers, readLogin, RequestedReviewers, whyNotTaken } from '../likeGitHub.ts'
+import { allowedMethods, changeReviewers, readLogin, RequestedReviewers, ignoredFailure } from '../gitHubCompatible.ts'
 import { pageSize } from './fields.ts'
 import { isReady } from './protection.ts'
 
@@ -164,10 +164,10 @@ async function changeNames(
     const ids = known.filter(({ name }) => wanted.includes(name)).map(({ id }) => id)
     const unknown = wanted.filter(label => known.every(({ name }) => name !== label))
     notTaken.push(...unknown.map(label => `Gitea has no label ${label}.`))
-    if (ids.length > 0) notTaken.push(...(await whyNotTaken(http.send('POST', path, { labels: ids }, Anything))))
+    if (ids.length > 0) notTaken.push(...(await ignoredFailure(http.send('POST', path, { labels: ids }, Anything))))
   }
   for (const { id } of present.filter(({ name }) => unwanted.includes(name)))
-    notTaken.push(...(await whyNotTaken(http.send('DELETE', `${path}/${id}`, {}, Anything))))
+    notTaken.push(...(await ignoredFailure(http.send('DELETE', `${path}/${id}`, {}, Anything))))
   return [...notTaken, ...(await changeReviewers(http, `${repo}/pulls/${number}`, requested_reviewers, change))]
 }
 

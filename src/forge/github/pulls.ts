@@ -2,7 +2,14 @@ import * as v from 'valibot'
 import { ForgeFailed, type ForgeAddress, type ForgePull, type PullChange, type PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
-import { allowedMethods, changeReviewers, isSame, readLogin, RequestedReviewers, whyNotTaken } from '../likeGitHub.ts'
+import {
+  allowedMethods,
+  changeReviewers,
+  isSame,
+  readLogin,
+  RequestedReviewers,
+  ignoredFailure,
+} from '../gitHubCompatible.ts'
 
 const Repository = v.object({
   default_branch: Branch,
@@ -142,9 +149,9 @@ async function changeNames(
   const present = labels.map(({ name }) => name)
   const notTaken: string[] = []
   const added = wanted.filter(name => !present.some(each => isSame(each, name)))
-  if (added.length > 0) notTaken.push(...(await whyNotTaken(http.send('POST', path, { labels: added }, Anything))))
+  if (added.length > 0) notTaken.push(...(await ignoredFailure(http.send('POST', path, { labels: added }, Anything))))
   for (const name of present.filter(each => unwanted.some(other => isSame(each, other))))
-    notTaken.push(...(await whyNotTaken(http.send('DELETE', `${path}/${encodeURIComponent(name)}`, {}, Anything))))
+    notTaken.push(...(await ignoredFailure(http.send('DELETE', `${path}/${encodeURIComponent(name)}`, {}, Anything))))
   return [...notTaken, ...(await changeReviewers(http, `${repo}/pulls/${number}`, requested_reviewers, change))]
 }
 

@@ -1,5 +1,5 @@
 import type { Database, Reader, Transaction, Value } from '../engine/database.ts'
-import { inShortTransactions } from '../engine/shortWork.ts'
+import { inShortTransactions } from '../engine/shortTransactions.ts'
 
 export type TranscriptRole = 'user' | 'agent' | 'thought' | 'tool' | 'plan' | 'system'
 /** A whole message. `pieces` is a JSON list, oldest first. */

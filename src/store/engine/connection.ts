@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync, existsSync } from 'node:fs'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import { collectGarbage } from '../../system/collectGarbage.ts'
 import type { Reader, Value } from './database.ts'
-import { givesBack } from './givingBack.ts'
+import { givesBack } from './reclaimPages.ts'
 import { createStatements } from './statements.ts'
 
 export interface Connection extends Reader {

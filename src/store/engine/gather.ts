@@ -28,15 +28,14 @@ export function gather(waiting: readonly Waiting[], again: (alone: Waiting) => v
   }
   return [...groups.values()].flatMap(group => {
     const made: Waiting[] = []
-    for (let from = 0; from < group.length; from += maxSets)
-      made.push(together(group.slice(from, from + maxSets), again))
+    for (let from = 0; from < group.length; from += maxSets) made.push(batch(group.slice(from, from + maxSets), again))
     return made
   })
 }
 
 const columns = ['value']
 
-function together(group: Waiting[], again: (alone: Waiting) => void): Waiting {
+function batch(group: Waiting[], again: (alone: Waiting) => void): Waiting {
   const [first] = group as [Waiting]
   const { sql, args, gathered } = first.statement
   if (group.length === 1 || !gathered) return first

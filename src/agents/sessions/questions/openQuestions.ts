@@ -16,11 +16,11 @@ export interface OpenQuestions {
 export function createOpenQuestions(): OpenQuestions {
   const open = new Map<string, PermissionRequest>()
   const undecided = new Set<string>()
-  const inOrder = createSerialQueue()
+  const queue = createSerialQueue()
   return {
     add(request, decide) {
       undecided.add(request.id)
-      return inOrder(async () => {
+      return queue(async () => {
         const isDecided = undecided.has(request.id) && (await decide())
         if (undecided.delete(request.id) && !isDecided) open.set(request.id, request)
       })

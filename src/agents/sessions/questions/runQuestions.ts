@@ -9,7 +9,7 @@ import { messageOfAnswer, personQuestion, wordsOf, type PersonAnswer } from './p
 import { queueMessage } from '../queue/queuedMessages.ts'
 import { RunStopped } from '../sessionEndings.ts'
 import { addMessage, transcriptOf } from '../../transcript/transcriptWriter.ts'
-import { answerByPolicy } from './policyAnswers.ts'
+import { answerByPolicy } from './applyApprovalPolicy.ts'
 import type { RunDependencies } from '../runDependencies.ts'
 import type { RunState } from '../runState.ts'
 import type { SessionRecord } from '../sessionRecord.ts'

@@ -25,7 +25,7 @@ const maxTitleLength = 500
 type Config = Pick<ServerConfig, 'agentQuietMs' | 'agentSilenceMs' | 'clock'>
 type Watched = Pick<AgentLink, 'stderrTail' | 'stderrWritten' | 'exited'>
 type Processes = Pick<AgentProcesses, 'usage'>
-type Told = Pick<SessionRecord, 'noteWait' | 'onSilence'>
+type SilenceRecorder = Pick<SessionRecord, 'noteWait' | 'onSilence'>
 
 /**
  * Watches an agent during a turn. It reports two states. In the first, the agent waits for its model, as agents that retry
@@ -36,7 +36,7 @@ export class SilenceWatch {
   /** Tool calls by ID, with their titles. */
   readonly #openCalls = new Map<string, string>()
   readonly #config: Config
-  readonly #record: Told
+  readonly #record: SilenceRecorder
   readonly #use: ProcessorUse
   #questions = 0
   #timer: NodeJS.Timeout | undefined
@@ -50,7 +50,7 @@ export class SilenceWatch {
   #told = noWait
   #turn: { link: Watched; reject(failure: AgentFailure): void } | undefined
 
-  constructor(config: Config, processes: Processes, record: Told) {
+  constructor(config: Config, processes: Processes, record: SilenceRecorder) {
     this.#config = config
     this.#record = record
     this.#use = new ProcessorUse(processes, config.agentSilenceMs)

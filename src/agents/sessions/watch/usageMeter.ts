@@ -50,7 +50,7 @@ interface Reports {
 export class UsageMeter {
   readonly #dependencies: RunDependencies
   readonly #sessionId: number
-  readonly #inOrder = createSerialQueue()
+  readonly #queue = createSerialQueue()
   #account: Account | undefined
   #reports: Reports = { tokens: null, costUsd: null }
   #isQueued = false
@@ -159,7 +159,7 @@ export class UsageMeter {
 
   /** Resolves when all reported usage is booked. Never rejects. */
   async settle(): Promise<void> {
-    await this.#inOrder.idle()
+    await this.#queue.idle()
   }
 
   /** Books the rest at the end of the run. */
@@ -179,7 +179,7 @@ export class UsageMeter {
   #queueBooking(): void {
     if (this.#isQueued) return
     this.#isQueued = true
-    void this.#inOrder(() => {
+    void this.#queue(() => {
       this.#isQueued = false
       return this.#book()
     }).catch((error: unknown) =>

@@ -179,7 +179,7 @@ async function commitBatch(
       const mayGoOn = () => tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken()
       try {
         for (let next: BegunJob | undefined = begin(jobs[0]!); next;) {
-          const ended: Promise<Attempt> = next.takeTurn()
+          const ended: Promise<Attempt> = next.resume()
           next = mayGoOn() ? begin(jobs[tried++]!) : undefined
           attempts.push(await ended)
         }

@@ -15,7 +15,7 @@ export interface Attempt {
 /** A job that has started while the previous one still writes. Its announced reads run early, the rest in its turn. */
 export interface BegunJob {
   /** Resumes the job, once the previous one has ended. */
-  takeTurn(): Promise<Attempt>
+  resume(): Promise<Attempt>
 }
 
 export function beginJob(
@@ -29,10 +29,10 @@ export function beginJob(
     job.work({ ...writer, ...commit, actor: job.actor, afterCommit: effect => effects.push(effect) })
   const worked = work()
   worked.catch(() => {
-    /* `takeTurn` reports the error. */
+    /* `resume` reports the error. */
   })
   return {
-    takeTurn: async () => {
+    resume: async () => {
       const scope = open()
       let result: unknown
       try {

@@ -35,14 +35,14 @@ export async function changeReviewers(
   const change = async (method: 'POST' | 'DELETE', reviewers: readonly string[]) =>
     reviewers.length === 0
       ? []
-      : whyNotTaken(http.send(method, `${pullPath}/requested_reviewers`, { reviewers }, Anything))
+      : ignoredFailure(http.send(method, `${pullPath}/requested_reviewers`, { reviewers }, Anything))
   const added = wanted.filter(name => !present.some(each => isSame(each, name)))
   const removed = present.filter(name => unwanted.some(each => isSame(each, name)))
   return [...(await change('POST', added)), ...(await change('DELETE', removed))]
 }
 
 /** Why a forge did not accept an optional change. @throws other errors */
-export async function whyNotTaken(change: Promise<unknown>): Promise<string[]> {
+export async function ignoredFailure(change: Promise<unknown>): Promise<string[]> {
   try {
     await change
     return []

@@ -14,7 +14,7 @@ interface Missing {
 /**
  * The header that distinguishes the board's response from another program's: a file has a name, a page or metrics a request ID.
  */
-export const signOf = { file: 'content-disposition', raw: 'x-request-id' }
+export const responseMarkers = { file: 'content-disposition', raw: 'x-request-id' }
 
 export function fileOf(headers: Record<string, string | string[] | undefined>): FileHead {
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]

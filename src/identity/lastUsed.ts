@@ -4,7 +4,7 @@ import { setKeyLastUsed } from '../store/accounts/keys.ts'
 import { extendSignInToken, setSignInUsed } from '../store/accounts/signInTokens.ts'
 
 /** Times of last use of keys and sign-in tokens. Written in batches, after the responses. */
-export interface Touches {
+export interface LastUsedWriter {
   keyUsed(keyId: number, at: string): void
   signInUsed(tokenHash: string, at: string): void
   extend(tokenHash: string, expiresAt: string): void
@@ -13,7 +13,7 @@ export interface Touches {
 
 const debounceMs = 100
 
-export function createTouches(db: Database): Touches {
+export function createLastUsedWriter(db: Database): LastUsedWriter {
   let keys = new Map<number, string>()
   let tokens = new Map<string, string>()
   let signIns = new Map<string, string>()

@@ -4,7 +4,7 @@ import { Problem } from '../contract/errors.ts'
 import type { ContentFile } from './contentPieces.ts'
 
 /** An attachment whose file is not on this machine: its exact size in bytes, its hash in hexadecimal, and the file's name. */
-export interface AwayFile {
+export interface RemoteAttachment {
   id: number
   projectId: number
   size: number
@@ -19,7 +19,7 @@ export interface Machine {
    * Writes an attachment's file to a path. Returns false if it does not exist. @throws Problem MACHINE_UNAVAILABLE, or the
    * signal's reason
    */
-  fetch: ((file: AwayFile, path: string, signal: AbortSignal) => Promise<boolean>) | undefined
+  fetch: ((file: RemoteAttachment, path: string, signal: AbortSignal) => Promise<boolean>) | undefined
 }
 /** Returns the machine with a project's files. Undefined if there is only one machine. */
 export type MachineOf = (projectId: number) => Promise<Machine | undefined>
@@ -36,7 +36,7 @@ const atOnce = 4
 /** Fetches files of other machines into a folder. An unreachable machine is not contacted for the remaining files. */
 export async function bringFiles(
   machineOf: MachineOf,
-  away: readonly AwayFile[],
+  away: readonly RemoteAttachment[],
   folder: string,
   signal: AbortSignal,
 ): Promise<{ files: ContentFile[]; missing: MissingFile[] }> {
@@ -53,7 +53,7 @@ export async function bringFiles(
 
 async function bring(
   fetch: NonNullable<Machine['fetch']>,
-  files: readonly AwayFile[],
+  files: readonly RemoteAttachment[],
   folder: string,
   brought: Map<number, ContentFile>,
   signal: AbortSignal,
@@ -78,8 +78,8 @@ async function bring(
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-function byProject(away: readonly AwayFile[]): Map<number, AwayFile[]> {
-  const projects = new Map<number, AwayFile[]>()
+function byProject(away: readonly RemoteAttachment[]): Map<number, RemoteAttachment[]> {
+  const projects = new Map<number, RemoteAttachment[]>()
   for (const file of away) {
     const files = projects.get(file.projectId) ?? []
     files.push(file)

@@ -12,7 +12,7 @@ import { listAgreements, type Agreement } from '../../store/projects/boardFileAg
 import { readProject, type ProjectRow } from '../../store/projects/projects.ts'
 import { cleanUp, type RunCleanup } from './cleanup.ts'
 import { effectiveBy } from './worktreeSettings.ts'
-import { dropLeft, requireAllKept } from './repositoryWorktrees.ts'
+import { dropLeftover, requireAllKept } from './repositoryWorktrees.ts'
 import { requireNothingLost } from './worktrees.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
@@ -32,10 +32,10 @@ const ending = '.gone.json'
 
 /**
  * Records in the data folder which worktrees remain when a project or board is deleted with its cards, within that transaction.
- * `removeGone` removes the worktrees. A record is harmless if its transaction fails.
+ * `removeOrphanedWorktrees` removes the worktrees. A record is harmless if its transaction fails.
  * @throws Problem DISK_FULL
  */
-export async function noteGone(
+export async function recordOrphanedWorktrees(
   tx: Transaction,
   places: WorktreePlaces,
   of: { projectId: number; boardId?: number },
@@ -68,7 +68,7 @@ export async function noteGone(
 }
 
 /** The locations of recorded worktrees, and the dependencies of their removal. */
-interface RemovalParts {
+interface RemovalDependencies {
   dataDir: string
   /** Whether processes of an agent or a preview might be running there. */
   isAtWork(cardId: number): boolean
@@ -82,7 +82,7 @@ interface RemovalParts {
  * being ended or an error occurs.
  * @throws AggregateError with the failures
  */
-export async function removeGone(db: Database, parts: RemovalParts): Promise<void> {
+export async function removeOrphanedWorktrees(db: Database, parts: RemovalDependencies): Promise<void> {
   const failures: unknown[] = []
   const notes = worktreesFolder(parts.dataDir)
   const names = await readdir(notes).catch((error: NodeJS.ErrnoException) => {
@@ -98,7 +98,7 @@ export async function removeGone(db: Database, parts: RemovalParts): Promise<voi
     )
 }
 
-async function removeNoted(db: Database, file: string, parts: RemovalParts): Promise<void> {
+async function removeNoted(db: Database, file: string, parts: RemovalDependencies): Promise<void> {
   const { dataDir, isAtWork, runCleanup, worktrees } = parts
   const {
     projectId,
@@ -130,7 +130,7 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
     if (project && effective)
       await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
     await dropWorktree(worktrees, folder, path, branch)
-    for (const each of repositories) await dropLeft(worktrees, folderRecords, each)
+    for (const each of repositories) await dropLeftover(worktrees, folderRecords, each)
     await dropSnapshots(projectPath, id, snapshots)
     for (const { path: beside, snapshot } of card.snapshotsBeside ?? []) await dropSnapshots(beside, id, [snapshot])
   }

@@ -6,9 +6,9 @@ import type { Database } from '../../store/engine/database.ts'
 import { listOpenOfCard } from '../../store/forges/pullRequestReads.ts'
 import { readProject, type ProjectRow } from '../../store/projects/projects.ts'
 import { cleanUp, type RunCleanup } from './cleanup.ts'
-import { findRepositories, removeBeside, requireNothingLostBeside } from './repositoryWorktrees.ts'
+import { findRepositories, removeOtherWorktrees, requireNoUnsavedWork } from './repositoryWorktrees.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
-import { forgetLanded } from './landedWork.ts'
+import { forgetLanded } from './workInBase.ts'
 import { keep, requireNothingLost } from './worktrees.ts'
 import { findWorktreeSettings } from './worktreeSettings.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
@@ -26,10 +26,10 @@ export async function removeWorktree(
   dataDir: string,
   runCleanup: RunCleanup,
 ): Promise<void> {
-  await requireNothingLostBeside(worktrees, db, card, project, true, dataDir)
+  await requireNoUnsavedWork(worktrees, db, card, project, true, dataDir)
   if (card.worktreePath !== null && card.worktreeManaged === 1)
     await removeOwn(worktrees, db, card, card.worktreePath, project, dataDir, runCleanup)
-  await removeBeside(worktrees, db, card, project)
+  await removeOtherWorktrees(worktrees, db, card, project)
 }
 
 /** The dependencies of removing a card's worktrees. */
@@ -69,7 +69,7 @@ export async function removeUnneeded(
   if ((await listOpenOfCard(db, card.id)).length > 0)
     throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
   await requireNothingLost(worktrees, project, card, false, dataDir)
-  await requireNothingLostBeside(worktrees, db, card, project, false, dataDir)
+  await requireNoUnsavedWork(worktrees, db, card, project, false, dataDir)
   await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(tx => forgetLanded(tx, card))
 }

@@ -32,7 +32,7 @@ const byCode: Partial<Record<Problem['code'], string>> = {
 }
 
 /** Returns a recovery hint for a model, if there is one. */
-export const whatToDo = (problem: Problem): string | undefined => byCode[problem.code]
+export const recoveryHints = (problem: Problem): string | undefined => byCode[problem.code]
 
 const ofMessages = new Set(failuresOf(contract.mcp.call))
 

@@ -7,8 +7,8 @@ import { maxPaths } from '../../acp/callSubject.ts'
 import type { PermissionRequest } from '../../link/agentLink.ts'
 import { toPlainLine } from '../../link/failureReasons.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
-import { worktreesBeside } from '../../../domain/worktrees/repositoryWorktrees.ts'
-import { staysInFolder } from '../sandbox/staysInFolder.ts'
+import { otherWorktrees } from '../../../domain/worktrees/repositoryWorktrees.ts'
+import { isInsideFolder } from '../sandbox/isInsideFolder.ts'
 
 /** How a project's policy answers a question on behalf of a user. */
 interface PolicyAnswer {
@@ -47,15 +47,15 @@ async function readPolicyAnswer(
   const verdict = decide(JSON.parse(project.approvalPolicy), {
     about: request.about,
     command: request.command,
-    staysInFolder:
+    isInsideFolder:
       mayTouch &&
       session.cwd !== null &&
       request.paths.length <= maxPaths &&
-      (await staysInFolder(
+      (await isInsideFolder(
         session.cwd,
         request.paths,
         request.about === 'edit',
-        await worktreesBeside(db, session.cardId, project),
+        await otherWorktrees(db, session.cardId, project),
       )),
   })
   if (verdict === 'ask') return undefined

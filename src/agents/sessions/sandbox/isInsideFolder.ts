@@ -11,7 +11,7 @@ const steering =
  * folders in `beside`. Ambiguous paths are not: those with `~`, and URLs. With `edits`, paths that configure Git or an agent are
  * not either.
  */
-export async function staysInFolder(
+export async function isInsideFolder(
   folder: string,
   paths: readonly string[],
   edits: boolean,
