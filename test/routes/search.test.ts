@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { end } from '../../src/domain/agents/sessions.ts'
+import { insertSession } from '../../src/store/agents/sessions.ts'
 import { insertMessage, insertPiece } from '../../src/store/agents/transcripts.ts'
-import { newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
@@ -76,15 +76,18 @@ test('archived cards are found and marked, deleted ones are not, and restored on
 describe('a card is also found by', () => {
   const comment = (cardId: string, body: string) => board.client.comments.create({ projectId, cardId, body })
   /** A session of the card's agent that ends with these messages. */
-  async function said(cardId: string, ...texts: string[]) {
-    const session = await newSession(board, { projectId, cardId })
+  /** A session whose agent has sent these messages. It begins and ends in one transaction, because no agent runs. */
+  async function said(id: string, ...texts: string[]) {
     const { db, supervisor } = board.server.app
+    const cardId = Number(id)
     await db.transaction(async tx => {
+      const session = { projectId: Number(projectId), cardId, agent: 'fixture', prompt: '' } as const
+      const sessionId = await insertSession(tx, { ...session, purpose: 'work', status: 'running' })
       for (const text of texts) {
-        const message = await insertMessage(tx, { sessionId: session.id, cardId: Number(cardId), role: 'agent' })
+        const message = await insertMessage(tx, { sessionId, cardId, role: 'agent' })
         for (const piece of [text.slice(0, 9), text.slice(9)]) await insertPiece(tx, message, JSON.stringify(piece))
       }
-      await end(tx, supervisor, session.id, { status: 'completed' })
+      await end(tx, supervisor, sessionId, { status: 'completed' })
     })
   }
   const found = async (q: string) =>

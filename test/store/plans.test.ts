@@ -6,6 +6,7 @@ import { listDueSyncs, readNextSyncTime } from '../../src/store/cards/cardIssues
 import type { Database, Reader, Value } from '../../src/store/engine/database.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
+import { findKnownSources } from '../../src/store/cards/cardSources.ts'
 import { listDuePullRequests, readNextReadTime } from '../../src/store/forges/pullRequestReads.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-plans-'))
@@ -65,4 +66,10 @@ test.each(Object.entries(polled))('%s are found without a scan of cards', async 
   expect(plan.length).toBeGreaterThan(0)
   // `c` and `k` are cards, which must be found by their ids only.
   expect(plan.filter(step => /^(SCAN|SEARCH) (c|k|cards)\b/.test(step) && !step.includes('PRIMARY KEY'))).toEqual([])
+})
+
+test('the cards of imported sources are found by their sources, instead of comparing each source with each card', async () => {
+  const sources = [{ kind: 'github', id: '1', url: 'https://github.com/acme/web/issues/1' }] as const
+  const plan = await planOf(reader => findKnownSources(reader, 1, sources))
+  expect(plan).toContain('SEARCH c USING INDEX cards_source (project_id=? AND <expr>=? AND <expr>=?)')
 })

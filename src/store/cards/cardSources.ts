@@ -11,8 +11,9 @@ export async function findKnownSources(
   sources: readonly CardSource[],
 ): Promise<Set<string>> {
   if (sources.length === 0) return new Set()
+  // CROSS JOIN: the engine has no statistics of the list, and would compare each card with each source.
   const rows = await db.all<{ id: string }>(
-    `SELECT json_extract(j.value, '$.id') AS id FROM json_each(?1) j JOIN cards c
+    `SELECT json_extract(j.value, '$.id') AS id FROM json_each(?1) j CROSS JOIN cards c
        ON c.project_id = ?2 AND json_extract(c.source, '$.kind') = ?3 AND json_extract(c.source, '$.id') = json_extract(j.value, '$.id')
        WHERE c.source IS NOT NULL
      UNION SELECT json_extract(j.value, '$.id') FROM json_each(?1) j
