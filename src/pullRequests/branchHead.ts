@@ -126,7 +126,7 @@ async function accept({ db }: LoopDependencies, { row: { id } }: PullRequestCont
   await db.transaction(async tx => {
     const present = (await readContext(tx, id))?.row
     if (!present) return
-    const isByUser = present.pushedCommit !== null && (present.phase === 'watching' || present.phase === 'handedOver')
+    const isByUser = present.phase === 'watching' || present.phase === 'handedOver'
     await pulls.change(tx, present, { ...(isByUser && resume(present)), pushedCommit: head })
   })
   return true

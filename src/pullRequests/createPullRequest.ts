@@ -65,6 +65,7 @@ export const createPullRequest = (
         ...(await makerFor(tx, caller)),
         ...request,
         headCommit: pushed.commit,
+        pushedCommit: pushed.commit,
         autoMerge: wanted.autoMerge ?? open.settings.autoMerge,
         mergeMethod: wanted.mergeMethod ?? open.settings.mergeMethod,
         nextReadAt: tx.now,

@@ -23,6 +23,8 @@ const told = async ({ id }: Card) =>
 test('a conflict with the pushes of others is tried once, and again when one side changes or a user resumes it', async () => {
   const { forge, client, projectId, git } = board
   const card = await board.opened()
+  // Others can push before the board first reads the request.
+  expect((await board.pull(card)).pushedCommit).toMatch(/^[0-9a-f]{40}$/)
   const stops = () => board.untilPull(card, 'its stop', ({ stopped }) => /conflicts in work\.txt/.test(stopped ?? ''))
   const { worktreePath } = (await board.server.app.db.get<{ worktreePath: string }>(
     'SELECT worktree_path AS worktreePath FROM cards WHERE id = ?',

@@ -12,7 +12,7 @@ afterAll(() => board.close())
 test('a signed delivery polls the forge immediately, once each', async () => {
   const { forge, projectId } = board
   const card = await board.opened()
-  await board.untilPull(card, 'the first look', ({ pushedCommit }) => pushedCommit !== null)
+  await board.untilPull(card, 'the first look', ({ readAt }) => readAt !== null)
   const { url, secret } = await board.client.forges.giveWebhookSecret({ projectId })
   forge.webhookTo(url, secret, { hold: true })
   forge.setCheck((await board.pull(card)).headCommit!, 'build', 'success')
