@@ -39,7 +39,7 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   return card.ready && isPulled
 }
 
-/** Returns whether a card in a full column is expected to work, after which it can leave the column, or has left it meanwhile. */
+/** Returns whether a place in a full column is free by now, or one of its cards is expected to work and then to leave it. */
 async function isWorkExpectedIn(
   context: Context,
   { projectId }: Card,

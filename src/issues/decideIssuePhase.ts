@@ -22,7 +22,7 @@ type State = 'open' | 'closed'
  * - closedByBoard: the board has closed the issue, and reopens it if its card comes back.
  * - reopening: the forge is to reopen the issue.
  * - closedElsewhere: users of the forge have closed the issue. Only they reopen it.
- * - missing: the forge no longer has the issue. If it appears again, it continues in its state there.
+ * - missing: the forge no longer has the issue. If it appears again, the issue takes the phase that its state on the forge requires.
  */
 export interface Seen {
   phase: IssuePhase

@@ -22,7 +22,7 @@ export function decideTurnEnd(session: Pick<SessionRow, 'status' | 'statusReason
 /**
  * How the head on the forge relates to the card's branch:
  * - known: the branch contains it
- * - conflicting: both were already found to conflict, and a user knows
+ * - conflicting: the board has already reported that both conflict
  * - unavailable: it could not be fetched
  * - replaced: it lacks commits that the board has pushed
  * - ahead: it has commits that others have pushed on top

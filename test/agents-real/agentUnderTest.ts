@@ -17,6 +17,8 @@ export interface Traits {
   askingEnvironment?: Record<string, string>
   /** The command in its question about a monitor of `date`. */
   firstAsked?: string | null
+  /** Whether it loads a conversation only after the minute in which it began. */
+  resumesNextMinute?: boolean
   /** The hosts beyond this machine that it connects to. */
   foreign?: string[]
 }

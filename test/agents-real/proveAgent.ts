@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
 import type { AgentUnderTest, Traits } from './agentUnderTest.ts'
@@ -20,7 +21,7 @@ const says = {
 
 /** Tests one real agent through its public interface. */
 export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
-  const { silence = '20s', usage, foreign = [] } = traits
+  const { silence = '20s', usage, resumesNextMinute, foreign = [] } = traits
   const agent = installedAgent(id)
   describe.skipIf(!agent)(`${id} on a card`, () => {
     let real: RealBoard
@@ -94,6 +95,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
       await real.start(cardId)
       await real.untilStatus(cardId, 'completed')
       await real.untilNoneRuns()
+      if (resumesNextMinute) await sleep(60_000 - (Date.now() % 60_000))
       const before = real.model.asked.length
       real.model.play({ text: 'Going on.' })
       await real.board.client.agents.send({ ...ref, content: 'Which word?' })
