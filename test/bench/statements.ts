@@ -30,7 +30,6 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
     enqueue: (sql, args) => {
       void note(undefined)(sql, args)
     },
-    ahead: () => {},
     now: new Date().toISOString(),
     actor: systemActor,
     signals: createCommitSignals(),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 let cli: CommandLine
@@ -115,7 +116,11 @@ test.each(['allow', 'refuse'])('projects edit states the allowed form of a prefi
 const which = { question: 'Which database should I use?\nIt stores 3 tables.', options: ['Postgres', 'SQLite'] }
 const asked = async (questions: object[] = [which]) => {
   const { id } = await board.start('people', { prompt: JSON.stringify({ ask: questions }) })
-  await board.until(id, 'the questions', ({ status }) => status === 'waiting')
+  const ref = { projectId: board.projectId, cardId: id }
+  await eventually(
+    'the questions',
+    async () => (await board.client.agents.get(ref)).questions.length === questions.length,
+  )
   return id
 }
 

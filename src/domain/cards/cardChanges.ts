@@ -1,15 +1,7 @@
 import { Problem } from '../../contract/errors.ts'
 import type { EventData } from '../../contract/server/events.ts'
 import { append } from '../../events/outbox.ts'
-import {
-  readCard,
-  readCardBeside,
-  readMovedCard,
-  updateCard,
-  type CardChange,
-  type CardRest,
-  type CardRow,
-} from '../../store/cards/cards.ts'
+import { readCard, updateCard, type CardChange, type CardRow } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { cardDetail, cardMoved } from '../../views/cards.ts'
 import { changesBetween, recordActivity } from './activity.ts'
@@ -56,19 +48,10 @@ export async function changeCardIfThere(tx: Transaction, card: Changed, change: 
   if (changed) await append(tx, 'card.updated', card.projectId, cardDetail(changed))
 }
 
-/**
- * Moves a card, which can archive or unarchive it, and appends the event. `rest` is the card's data outside its row, if it is
- * known to be unchanged.
- */
-export async function changePlace(
-  tx: Transaction,
-  before: CardRow,
-  change: CardChange,
-  rest?: CardRest,
-): Promise<CardRow> {
+/** Moves a card, which can archive or unarchive it, and appends the event. */
+export async function changePlace(tx: Transaction, before: CardRow, change: CardChange): Promise<CardRow> {
   await updateCard(tx, before.id, change)
-  const staysInColumn = rest !== undefined && Object.keys(change).every(field => field === 'leafId')
-  const moved = staysInColumn ? await readMovedCard(tx, before) : await find(tx, before, rest)
+  const moved = await find(tx, before)
   const from = { columnId: String(before.columnId), position: before.position }
   const to = { columnId: String(moved.columnId), position: moved.position }
   await append(tx, 'card.moved', before.projectId, cardMoved(moved, from, to))
@@ -128,8 +111,8 @@ export async function announceCard(tx: Transaction, event: CardEvent, card: Chan
 export const announceRow = (tx: Transaction, event: CardEvent, card: CardRow): Promise<void> =>
   append(tx, event, card.projectId, cardDetail(card))
 
-async function find(tx: Transaction, { id, projectId }: Changed, rest?: CardRest): Promise<CardRow> {
-  const found = await (rest ? readCardBeside(tx, projectId, id, rest) : readCard(tx, projectId, id))
+async function find(tx: Transaction, { id, projectId }: Changed): Promise<CardRow> {
+  const found = await readCard(tx, projectId, id)
   if (!found) throw new Problem('CARD_NOT_FOUND')
   return found
 }

@@ -1,6 +1,6 @@
 import { Problem, refuse } from '../../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
-import { readCards, restOf, type CardChange, type CardRow } from '../../store/cards/cards.ts'
+import { readCards, type CardChange, type CardRow } from '../../store/cards/cards.ts'
 import { listColumns, readFirstColumn, type ColumnRow } from '../../store/boards/columns.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { listDependents } from '../../store/cards/dependencies.ts'
@@ -12,7 +12,6 @@ import { columnOfProject, find, findVersion, type CardRef, type StartRef } from 
 import { hasRoom, isOrdered, requireRoom, tellsOfWait, waitsForRoom } from '../boards/columnLimits.ts'
 import { requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
-import { readAheadOfMove } from './readAhead.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from '../agents/sessions.ts'
 import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHold.ts'
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
@@ -59,7 +58,6 @@ async function moveCard(
   automation: boolean,
   ending: Ending,
 ): Promise<CardRow> {
-  readAheadOfMove(tx, ref, to)
   const card = await findVersion(tx, ref)
   const column = await columnOfProject(tx, ref, to.columnId)
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
@@ -80,7 +78,7 @@ async function moveCard(
     ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
     ...heldFields(tx, hold),
   }
-  const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
+  const moved = await changePlace(tx, card, change)
   await announceProgress(tx, agents, card, moved, byOf(ref))
   return starts ? startOrHold(tx, agents, moved, ref.caller!, hold, to.force) : moved
 }

@@ -4,13 +4,11 @@ import type { CardKind } from '../../contract/fields.ts'
 import type { IssueSummary } from '../../contract/forges/issueRecords.ts'
 import { append } from '../../events/outbox.ts'
 import {
-  insertCardAs,
+  insertCard,
   markRead,
   markSomeRead,
   readCard,
   readExternalJson,
-  readNewCard,
-  readNextCardId,
   type CardChange,
   type CardRow,
 } from '../../store/cards/cards.ts'
@@ -31,7 +29,6 @@ import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.t
 import { requireOrder, type CardOrder } from './dependencies.ts'
 import { notStarted, type Agents } from '../agents/sessions.ts'
 import { mayStart, refusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
-import { readAheadOfCard } from './readAhead.ts'
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 import { startFor } from './startTimes.ts'
 import { countSessionCard } from '../agents/sessionCards.ts'
@@ -95,7 +92,6 @@ export async function findExternalJson(
  * AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
-  readAheadOfCard(tx, card)
   await countSessionCard(tx, card.projectId, card.caller)
   const { column, activeColumns } = await placeForNewCard(tx, card, automation)
   const { kind = 'kanban', caller } = card
@@ -107,8 +103,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   if (card.mustStart && !starts) refuse('CONFLICT', startsNothing)
   const { blockedBy = [], parentId = null, discoveredFromId = caller.agent?.cardId ?? null } = card
   await requireOrder(tx, card, { blockedBy, parentId, discoveredFromId })
-  const id = await readNextCardId(tx)
-  const stored = insertCardAs(tx, id, {
+  const id = await insertCard(tx, {
     projectId: card.projectId,
     boardId: column.boardId,
     columnId: column.id,
@@ -139,10 +134,10 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     archivedAt: column.columnType === 'archive' ? tx.now : null,
     doneAt: column.columnType === 'done' ? tx.now : null,
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
-    leafId: isOrdered(card) ? await order.placeNewCard(tx, column, id, card.columnId) : null,
   })
+  if (isOrdered(card)) await order.insertCard(tx, column.id, id)
   if (blockedBy.length > 0) await replaceBlockers(tx, id, blockedBy)
-  const made = await (blockedBy.length > 0 ? find(tx, { ...card, cardId: id }) : readNewCard(tx, stored))
+  const made = await find(tx, { projectId: card.projectId, cardId: id })
   await announceNew(tx, made)
   const created = await noteAssigned(tx, undefined, made, caller)
   recordActivity(tx, created.id, 'card.created', [{ field: 'columnName', from: null, to: created.columnName }])

@@ -14,7 +14,7 @@ import {
 import { armsOf } from './cardSorting.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 import { placeJoins, placeSql } from './order.ts'
-import { defineRecord, entriesOf, type Change, type NewRow, type Row, type StoredRow } from '../engine/record.ts'
+import { defineRecord, entriesOf, type Change, type NewRow, type Row } from '../engine/record.ts'
 
 /** A row of a card query. `locks` and `sessions` exist only if a single card was read. */
 export type CardRow = Row<typeof cardFields> & Partial<Row<typeof cardExtras>>
@@ -56,45 +56,16 @@ const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** The cards that external routes list and count. */
 const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-// Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
-const card = record.reading(`${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`)
+// A constant: the engine caches prepared statements by their text, and building the text costs more than the look-up.
+const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
-  card(db, [id, projectId])
+  db.get(card, [id, projectId])
 /** Reads cards in the order of these ids, without deleted ones, in few statements. On a libSQL server, each statement is a round trip. */
 export async function readCards(db: Reader, ids: readonly number[], maxPerRead = 100): Promise<CardRow[]> {
   const cards: CardRow[] = []
   for (let at = 0; at < ids.length; at += maxPerRead)
     cards.push(...(await db.all<CardRow>(cardsOfIds, [JSON.stringify(ids.slice(at, at + maxPerRead))])))
   return cards
-}
-/** The data of a card outside its own table: sessions and dependencies. */
-export type CardRest = Row<typeof cardExtras>
-/** The rest of a newly created card. */
-const noRest: CardRest = { locks: '[]', sessions: '[]', blockedBy: '[]', blocks: '[]' }
-/** The rest of a row. Undefined if it was not read with the row. */
-export const restOf = ({ locks, sessions, blockedBy, blocks }: CardRow): CardRest | undefined =>
-  locks === undefined || sessions === undefined || blockedBy === undefined || blocks === undefined
-    ? undefined
-    : { locks, sessions, blockedBy, blocks }
-const cardAlone = `SELECT ${listed} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
-/** Like `readCard`, with the rest already known. Reading the rest takes 500 of 860 µs on a libSQL server. */
-export async function readCardBeside(
-  db: Reader,
-  projectId: number,
-  id: number,
-  rest: CardRest,
-): Promise<CardRow | undefined> {
-  const found = await db.get<CardRow>(cardAlone, [id, projectId])
-  return found && Object.assign(found, rest)
-}
-const placeOfCard = `SELECT c.leaf_id AS leafId, ${placeSql} AS position, c.updated_at AS updatedAt, c.version FROM cards c ${placeJoins} WHERE c.id = ?`
-/**
- * Returns a card that the transaction has moved within its column and not changed otherwise. Unaffected fields are not read
- * again.
- */
-export async function readMovedCard(tx: Transaction, before: CardRow): Promise<CardRow> {
-  const place = await tx.get<Pick<CardRow, 'leafId' | 'position' | 'updatedAt' | 'version'>>(placeOfCard, [before.id])
-  return { ...before, ...place }
 }
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(`SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [
@@ -116,17 +87,6 @@ export const projectOfCard = async (db: Reader, id: number): Promise<number | un
   )?.projectId
 
 export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> => record.insert(tx, card)
-
-/** The ID of the next card, for `insertCardAs` in the same transaction, so that no statement waits for the INSERT. */
-export const readNextCardId = async (db: Reader): Promise<number> => (await db.get<{ id: number }>(nextId))!.id
-const nextId = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cards'), 0) + 1 AS id`
-export const insertCardAs = (tx: Transaction, id: number, card: NewCardRow): StoredRow<typeof cardFields> =>
-  record.insertAs(tx, id, card)
-
-const computed = `SELECT ${record.columnsOf(fieldNames.filter(name => 'sql' in cardFields[name]))} ${from} WHERE c.id = ?`
-/** Returns a card that the transaction has just created and that no card blocks. Written values are not read again. */
-export const readNewCard = async (tx: Transaction, made: StoredRow<typeof cardFields>): Promise<CardRow> =>
-  Object.assign(made, (await tx.get<CardRow>(computed, [made.id]))!, noRest)
 
 /** Changes fields of a card and increments its version. */
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
@@ -167,24 +127,19 @@ export async function listExternalJson(db: Reader, filter: CardFilter): Promise<
   const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
   let parameter = 1
   const numbered = where.replace(/\?/g, () => `?${++parameter}`)
-  return (await db.get<{ value: string }>(
-    `SELECT '{"items":[' || coalesce(items, '') || '],"nextCursor":' || iif(count = ?1 AND EXISTS (SELECT 1 FROM cards c WHERE ${numbered} AND c.id > lastId), lastId, 'null') || '}' AS value
+  return (await db.get<{ json: string }>(
+    `SELECT '{"items":[' || coalesce(items, '') || '],"nextCursor":' || iif(count = ?1 AND EXISTS (SELECT 1 FROM cards c WHERE ${numbered} AND c.id > lastId), lastId, 'null') || '}' AS json
      FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${numbered} ORDER BY c.id LIMIT ?1))`,
     [filter.limit, ...args],
-    { shared: 1 },
-  ))!.value
+  ))!.json
 }
 
 /** A card in the external view, and its version. */
-export async function readExternalJson(
+export const readExternalJson = (
   db: Reader,
   projectId: number,
   id: number,
-): Promise<{ json: string; version: number } | undefined> {
-  const found = await db.get<{ value: string }>(externalCard, [id, projectId], { shared: 0 })
-  const at = found?.value.indexOf('{')
-  return found && { version: Number(found.value.slice(0, at)), json: found.value.slice(at) }
-}
+): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
@@ -236,7 +191,7 @@ function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | nu
 
 const integerIds = { assignees: externalAssigneesSql }
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer', integerIds)
-const externalCard = `SELECT c.version || ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS value ${from} WHERE c.id = ?1 AND c.project_id = ?2 AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+const externalCard = `SELECT c.version, ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS json ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
 const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
   children: childrenSql,
 })

@@ -4,7 +4,6 @@ import {
   addNode,
   dropLeaf,
   encode,
-  lastLeafOfProject,
   later,
   leafAt,
   leafOf,
@@ -43,27 +42,6 @@ type Ordered = { id: number; columnId: number; leafId: number | null }
 export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = theEnd): Promise<void> {
   const leaf = await leafAt(tx, columnId, position)
   setLeafOfCard(tx, cardId, await insertAt(tx, columnId, leaf, cardId, position))
-}
-
-/**
- * Places a card at the end of the column `columnId`, or of the project's first column.
- * @returns the leaf for its row, which the caller writes
- */
-export const placeNewCard = async (
-  tx: Transaction,
-  column: { id: number; projectId: number },
-  cardId: number,
-  columnId?: number,
-): Promise<number> => insertAt(tx, column.id, await readEnd(tx, column.projectId, columnId), cardId, theEnd)
-
-/** Reads where `placeNewCard` puts a card. */
-export const readEnd = (db: Reader, projectId: number, columnId?: number): Promise<Leaf | undefined> =>
-  columnId === undefined ? lastLeafOfProject(db, projectId) : leafAt(db, columnId, theEnd)
-
-/** Reads the places between which `moveCard` moves a card. */
-export function readPlaces(db: Reader, cardId: number, columnId: number, position = theEnd): void {
-  void leafOf(db, cardId)
-  void leafAt(db, columnId, position)
 }
 
 /**

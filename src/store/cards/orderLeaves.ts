@@ -44,14 +44,6 @@ const leafByPlace = `${leaf} column_nodes p CROSS JOIN node_leaves s ON s.node_i
   WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
 const lastLeaf = `SELECT s.leafId, s.nodeId, s.nodeStart, s.start, s.length, k.ids FROM (SELECT s.leaf_id AS leafId, s.node_id AS nodeId, p.start AS nodeStart, max(s.start) AS start, s.length
   FROM (SELECT id, max(start) AS start FROM column_nodes WHERE column_id = ?) p CROSS JOIN node_leaves s ON s.node_id = p.id) s CROSS JOIN column_leaves k ON k.id = s.leafId`
-const lastLeafOfFirst = lastLeaf.replace(
-  'column_id = ?',
-  'column_id = (SELECT id FROM columns WHERE board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY position LIMIT 1)',
-)
-
-/** The last leaf of the first column of a project's first board, where cards without a column are placed. */
-export const lastLeafOfProject = (db: Reader, projectId: number): Promise<Leaf | undefined> =>
-  db.get<Leaf>(lastLeafOfFirst, [projectId])
 
 /** The leaf that a card's row refers to. */
 export async function leafOf(db: Reader, cardId: number): Promise<Leaf> {

@@ -1,4 +1,4 @@
-import type { Database, Gathered, Reader, Value } from './database.ts'
+import type { Database, Reader, Value } from './database.ts'
 
 const maxStatements = 100
 const maxResultsPerStatement = 10_000
@@ -32,8 +32,8 @@ export function cachedReader(db: Database, version: Database['version'] = db.ver
   const [one, all] = [createMemory(version), createMemory(version)]
   return {
     host: db.host,
-    get: <T>(sql: string, args?: readonly Value[], gathered?: Gathered) =>
-      one(sql, args, () => db.get<T>(sql, args, gathered)) as Promise<T | undefined>,
+    get: <T>(sql: string, args?: readonly Value[]) =>
+      one(sql, args, () => db.get<T>(sql, args)) as Promise<T | undefined>,
     all: <T>(sql: string, args?: readonly Value[]) => all(sql, args, () => db.all<T>(sql, args)) as Promise<T[]>,
   }
 }

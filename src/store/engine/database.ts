@@ -4,16 +4,6 @@ import { Problem } from '../../contract/errors.ts'
 /** The value of a parameter. Booleans become 0 and 1, undefined becomes NULL. */
 export type Value = string | number | boolean | null | undefined
 
-/**
- * Marks a query that a database server can answer for several concurrent callers in one statement. The server prepares every
- * statement each time, so this takes a fraction of the time of separate statements. The query has at most one row, whose only
- * column is text, called `value`. Its parameters are `?1`, `?2` and so on, and callers of the same query pass the same values for
- * the first `shared` ones.
- */
-export interface Gathered {
-  shared: number
-}
-
 export interface Reader {
   /**
    * The machine whose folders this daemon sees. Null if the database is a file of the only machine. Work is limited to projects
@@ -21,7 +11,7 @@ export interface Reader {
    */
   readonly host: string | null
   /** The first row, or undefined. */
-  get<T>(sql: string, args?: readonly Value[], gathered?: Gathered): Promise<T | undefined>
+  get<T>(sql: string, args?: readonly Value[]): Promise<T | undefined>
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
 }
 
@@ -53,13 +43,6 @@ export interface Transaction extends Reader {
    * thrown here, by a later statement, or by the commit.
    */
   enqueue(sql: string, args?: readonly Value[]): void
-  /**
-   * Announces reads that will follow, as the functions that make them; only the first statement of each counts. On a database
-   * server, the reads are sent in one message, and the answers are available until the transaction writes. The reads of a job
-   * that shares a commit are sent with the writes of the previous job, which has already started. A file is read only when the
-   * value is requested.
-   */
-  ahead(reads: (reader: Reader) => unknown): void
   /** Runs `effect` once the transaction is on disk. Never runs it if the transaction fails. */
   afterCommit(effect: () => void): void
   /** The database's signals, to emit on after the commit. */

@@ -101,9 +101,6 @@ export async function attempt(
       all: writer.all,
       run: writer.run,
       enqueue: writer.enqueue,
-      ahead: () => {
-        /* Nothing travels. */
-      },
       now,
       actor: job.actor,
       signals,

@@ -1,5 +1,4 @@
 import { coalesce } from '../../async/coalesce.ts'
-import { gather, type Waiting } from './gather.ts'
 import {
   runBatch,
   runStatement,
@@ -15,6 +14,13 @@ import { runBatchTransaction } from './remote/remoteTransaction.ts'
 const maxStreams = 8
 /** Statements of one message wait for each other. */
 const maxBatch = 8
+
+/** A statement whose rows a caller waits for. */
+interface Waiting {
+  statement: Statement
+  resolve(rows: Rows): void
+  reject(error: unknown): void
+}
 
 /** Runs single read statements, and heartbeats, on one connection to a libSQL server. */
 export interface ReadingStreams {
@@ -45,13 +51,12 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   const client = openHrana(url, token)
   const keeps = staysOpen(url)
   let [idle, busy]: [Stream[], number] = [[], 0]
-  let queue: Waiting[] = []
+  const queue: Waiting[] = []
   let isDue = false
 
   const dispatch = () => {
     isDue = false
     idle = idle.filter(({ closed }) => !closed)
-    if (busy < maxStreams) queue = gather(queue, ask)
     while (queue.length > 0 && busy < maxStreams) void runOn(idle.pop(), queue.splice(0, maxBatch))
   }
   const runOn = async (open: Stream | undefined, batch: readonly Waiting[]) => {

@@ -1,5 +1,4 @@
-import type { Reader, Transaction, Value } from './database.ts'
-import { objectMaker } from './objectMaker.ts'
+import type { Transaction, Value } from './database.ts'
 
 /**
  * A record is described by one table of its fields. The type of its row, the SELECT, JSON generated in SQL, INSERT, UPDATE and
@@ -92,11 +91,6 @@ export interface RecordTable<T extends Fields> {
   /** The list of a SELECT: all fields, or the named ones. */
   readonly columns: string
   columnsOf(names: ReadonlyArray<keyof T>): string
-  /**
-   * A read of the first row with all fields, by the SQL after the SELECT list. A database server, which prepares a statement each
-   * time, is queried for all columns of the table, which takes half the time of 60 names.
-   */
-  reading(rest: string): (db: Reader, args: readonly Value[]) => Promise<Row<T> | undefined>
   /** SQL of a JSON object with these fields in their order. SQL of `instead` replaces that of its fields. */
   jsonOf<Name extends keyof T & string>(
     names: readonly Name[],
@@ -105,8 +99,6 @@ export interface RecordTable<T extends Fields> {
   ): string
   /** Inserts a record. @returns its id */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
-  /** Queues an INSERT of a row with a known ID. @returns the row, in which computed fields are undefined */
-  insertAs(tx: Transaction, id: number, row: NewRow<T>): StoredRow<T>
   /**
    * Queues an UPDATE of the fields in `change`. Sets `updatedAt` to the transaction's time and increments `version` if the record
    * has them. Without either, an empty change does nothing.
@@ -122,44 +114,23 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   const written = Object.keys(fields).filter(name => name !== 'id' && fields[name]!.sql === undefined)
   const columns = new Map(written.map(name => [name, columnOf(name)]))
   const initials = written.map(name => fields[name]!.initial)
-  // Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
+  // A constant: the engine caches prepared statements by their text, and building the text costs more than the look-up.
   const insert = `INSERT INTO ${table} (${[...columns.values()].join(', ')}) VALUES (${written.map(() => '?').join(', ')})`
-  const insertAs = insert.replace('(', '(id, ').replace('VALUES (', 'VALUES (?, ')
   const valuesOf = (tx: Transaction, row: NewRow<T>) => {
     const given = row as Readonly<Record<string, Value>>
     return written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : ((initials[at] as Value) ?? null)))
   }
-  const names = Object.keys(fields)
-  const toRow = objectMaker(names)
-  /** The index of each field in the values of `insertAs`. -1 if SQL computes the field. */
-  const places = names.map(name => ['id', ...written].indexOf(name))
-  const computed = names.filter(name => fields[name]!.sql !== undefined)
-  const wholeRow = [`${alias}.*`, ...(computed.length > 0 ? [columnsOf(computed)] : [])].join(', ')
-  const inWholeRow = names.map(name => (fields[name]!.sql === undefined ? columnOf(name) : name))
   const touched = [
     ...('updatedAt' in fields ? ['updated_at = ?'] : []),
     ...('version' in fields ? [`version = version + 1`] : []),
   ]
   return {
     fields,
-    columns: columnsOf(names),
+    columns: columnsOf(Object.keys(fields)),
     columnsOf,
-    reading: rest => {
-      const [named, whole] = [`SELECT ${columnsOf(names)} ${rest}`, `SELECT ${wholeRow} ${rest}`]
-      return async (db, args) => {
-        if (db.host === null) return db.get<Row<T>>(named, args)
-        const row = await db.get<Record<string, unknown>>(whole, args)
-        return row && (toRow(inWholeRow.map(name => row[name])) as Row<T>)
-      }
-    },
     jsonOf: (names, ids, instead = {}) =>
       `json_object(${names.map(name => `'${name}', ${instead[name] ?? jsonValue(fields[name]!.kind, sqlOf(name), ids)}`).join(', ')})`,
     insert: async (tx, row) => (await tx.run(insert, valuesOf(tx, row))).lastId,
-    insertAs: (tx, id, row) => {
-      const values = [id, ...valuesOf(tx, row)]
-      tx.enqueue(insertAs, values)
-      return toRow(places.map(at => stored(values[at]))) as StoredRow<T>
-    },
     update: (tx, id, change) => {
       const values: Value[] = []
       const assignments: string[] = []
@@ -186,8 +157,5 @@ function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   if (kind === 'json') return `json(${sql})`
   return kind === 'id' && ids === 'text' ? `cast(${sql} AS TEXT)` : sql
 }
-
-/** A value as the database returns it. */
-const stored = (value: Value): Value => (typeof value === 'boolean' ? Number(value) : value)
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

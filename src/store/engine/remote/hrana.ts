@@ -1,11 +1,9 @@
 import { Problem } from '../../../contract/errors.ts'
-import type { Gathered } from '../database.ts'
 
 /** Whole numbers are sent as integers. */
 export interface Statement {
   sql: string
   args: Array<string | number | null>
-  gathered?: Gathered
 }
 
 /** The result of a statement. */

@@ -6,7 +6,7 @@ import type { Stream } from './hrana.ts'
 import { exact } from './hranaHttp.ts'
 import { openHrana } from './openHrana.ts'
 import { createJobQueue, settle, type Job } from '../jobs.ts'
-import { beginJob, type Attempt, type BegunJob } from './remoteJob.ts'
+import { runJob, type Attempt } from './remoteJob.ts'
 import { bind, readerOf, recordsOf } from './remoteReader.ts'
 import { openRemoteTransaction } from './remoteTransaction.ts'
 import { openReadingStreams, type ReadingStreams } from '../readingStreams.ts'
@@ -170,19 +170,14 @@ async function commitBatch(
   if (jobs.length === 0) return []
   const leftMs = Math.min(...jobs.map(leftMsOf))
   const attempts: Attempt[] = []
-  let tried = 1
+  let tried = 0
   try {
     await connection.use(async writing => {
       const transaction = openRemoteTransaction(writing.stream())
       const now = clock().toISOString()
-      const begin = (job: Job) => beginJob(transaction, job, { host, now, signals })
-      const mayGoOn = () => tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken()
       try {
-        for (let next: BegunJob | undefined = begin(jobs[0]!); next;) {
-          const ended: Promise<Attempt> = next.resume()
-          next = mayGoOn() ? begin(jobs[tried++]!) : undefined
-          attempts.push(await ended)
-        }
+        while (tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken())
+          attempts.push(await runJob(transaction, jobs[tried++]!, { host, now, signals }))
         await transaction.commit()
       } catch (error) {
         writing.dropStream()

@@ -1,4 +1,4 @@
-import { translate, type Gathered, type Reader, type Value } from '../database.ts'
+import { translate, type Reader, type Value } from '../database.ts'
 import type { Rows, Statement } from './hrana.ts'
 import { objectMaker } from '../objectMaker.ts'
 
@@ -7,12 +7,12 @@ export function readerOf(
   host: string,
   execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>,
 ): Reader {
-  const ask = async <T>(sql: string, args: readonly Value[] = [], gathered?: Gathered): Promise<T[]> =>
-    recordsOf(await execute({ sql, args: bind(args), gathered }).catch(fail)) as T[]
+  const ask = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> =>
+    recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
   return {
     host,
-    all: (sql, args) => ask(sql, args),
-    get: async <T>(sql: string, args?: readonly Value[], gathered?: Gathered) => (await ask<T>(sql, args, gathered))[0],
+    all: ask,
+    get: async <T>(sql: string, args?: readonly Value[]) => (await ask<T>(sql, args))[0],
   }
 }
 

@@ -19,15 +19,8 @@ export interface Scope {
 
 /** A write transaction on a distant server. Statements are pipelined as long as no result is awaited. */
 export interface RemoteTransaction {
-  /** Starts the next scope; the previous one must have ended. Offered reads belong to the new scope. */
+  /** Starts the next scope; the previous one must have ended. */
   scope(): Scope
-  /**
-   * Sends a read of the next scope after the next writes of this one, in the same message. Its answer is valid as long as
-   * `areOffersGood` when that scope has started.
-   */
-  offer(read: Statement): Promise<Rows>
-  /** Whether nothing except log tables was written between the offered reads and the scope that has just started. */
-  areOffersGood(): boolean
   /** Whether no part of the transaction can be committed any more. */
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
@@ -50,13 +43,7 @@ interface State {
 export function openRemoteTransaction(stream: Stream): RemoteTransaction {
   const statements = openStatementQueue(stream)
   return {
-    scope: () => {
-      const scope = openScope(statements)
-      statements.takeOffers()
-      return scope
-    },
-    offer: statements.offer,
-    areOffersGood: statements.areOffersGood,
+    scope: () => openScope(statements),
     isBroken: () => statements.broken !== undefined,
     openForMs: statements.openForMs,
     commit: async () => {
@@ -101,10 +88,6 @@ interface StatementQueue {
   wait(entry: Omit<QueuedStatement, 'waiting'>): Promise<Rows>
   /** Removes and returns the statements of a scope that have not been sent. */
   withdraw(state: State): QueuedStatement[]
-  offer(read: Statement): Promise<Rows>
-  /** Sends the offered reads that were not sent before. */
-  takeOffers(): void
-  areOffersGood(): boolean
   openForMs(): number
   readonly broken: { error: unknown } | undefined
 }
@@ -114,7 +97,6 @@ function openStatementQueue(stream: Stream): StatementQueue {
   let isFlushing = false
   let broken: { error: unknown } | undefined
   let openSince: number | undefined
-  const offers = openOffers()
   const fail = (error: unknown, left: readonly QueuedStatement[]) => {
     broken = { error }
     for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
@@ -124,7 +106,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
     // Batches statements of the same tick.
     await Promise.resolve()
     while (!broken && queue.some(({ waiting }) => waiting)) {
-      const sent = offers.joining(queue.splice(0))
+      const sent = queue.splice(0)
       try {
         const ended = settle(
           sent,
@@ -132,10 +114,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
         )
         openSince ??= performance.now()
         if ('error' in ended) fail(ended.error, ended.left)
-        else {
-          if (ended.left.length > 0) offers.spoil()
-          queue = [...ended.left, ...queue]
-        }
+        else queue = [...ended.left, ...queue]
       } catch (error) {
         fail(translate(error), sent)
       }
@@ -144,7 +123,6 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
   const enqueue = (entry: QueuedStatement) => {
     if (broken) return entry.waiting?.reject(broken.error)
-    if (changes(entry)) offers.spoil()
     queue.push(entry)
     if (entry.waiting && !isFlushing) void flush()
   }
@@ -159,50 +137,12 @@ function openStatementQueue(stream: Stream): StatementQueue {
       queue = queue.filter(each => each.state !== state)
       return own
     },
-    offer: offers.add,
-    takeOffers: () => offers.take().forEach(enqueue),
-    areOffersGood: offers.areGood,
     openForMs: () => (openSince === undefined ? 0 : performance.now() - openSince),
     get broken() {
       return broken
     },
   }
 }
-
-/** Reads of the next scope that wait for a message whose writes they can follow. */
-function openOffers() {
-  const waiting: QueuedStatement[] = []
-  let [areSent, areGood] = [false, true]
-  return {
-    add: (statement: Statement) =>
-      new Promise<Rows>((resolve, reject) =>
-        waiting.push({ statement, state: { isOver: false }, waiting: { resolve, reject } }),
-      ),
-    /** Returns a message's statements with the offered reads that join it. */
-    joining: (sent: QueuedStatement[]): QueuedStatement[] => {
-      if (waiting.length === 0 || !sent.some(changes)) return sent
-      areSent = true
-      return [...sent, ...waiting.splice(0)]
-    },
-    /** Records a write after the sent reads. */
-    spoil: () => {
-      if (areSent) areGood = false
-    },
-    take: () => {
-      areSent = false
-      return waiting.splice(0)
-    },
-    areGood: () => {
-      const were = areGood
-      areGood = true
-      return were
-    },
-  }
-}
-
-/** Whether a statement can change the results of announced reads. None of them reads these log tables. */
-const changes = ({ statement: { sql } }: QueuedStatement) =>
-  !/^(SELECT |SAVEPOINT |RELEASE |BEGIN |COMMIT$|INSERT INTO (events|card_activity) )/.test(sql)
 
 /**
  * Runs a transaction in one message.
