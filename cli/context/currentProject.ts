@@ -45,14 +45,13 @@ function projectsOfFolder(all: readonly Project[]): Candidates {
   const around = all
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
-  // Servers from before the consent feature don't send this field.
-  const accepted = around.filter(project => project.accepted !== false)
+  const accepted = around.filter(project => project.accepted)
   const listOfOtherOwners = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
   return {
     projects: accepted
       .filter(({ path }, _, [first]) => path === first!.path)
       .map(({ id, name, ownerId }) => ({ id, name, sameFolder: listOfOtherOwners(ownerId) })),
-    notAccepted: around.filter(project => project.accepted === false),
+    notAccepted: around.filter(project => !project.accepted),
   }
 }
 

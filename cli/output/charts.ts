@@ -15,7 +15,7 @@ export interface Day {
   active: number
   done: number
   archived: number
-  byStatus: Readonly<Partial<Record<string, number>>> | null
+  byStatus: Readonly<Partial<Record<string, number>>>
 }
 
 const maxNameWidth = 24
@@ -64,24 +64,20 @@ export async function drawBurnUp(history: readonly Day[], { width, colour }: Ter
 }
 
 const levels = '▁▂▃▄▅▆▇█'
-/** A day of which the statuses were not recorded. */
-const unknown = '·'
 
 /** A line for each status that cards have had: a column a day as high as their count, the latest that fit, and the last count. */
 export function drawStatusDays(history: readonly Day[], { width, colour }: Terminal): string {
-  const first = history.findIndex(({ byStatus }) => byStatus !== null)
-  if (first < 0 || history.length < 2) return paint('The chart of statuses begins on the second day.', 'dim', colour)
-  const counted = history.flatMap(({ byStatus }) => Object.entries(byStatus ?? {}))
+  if (history.length < 2) return paint('The chart of statuses begins on the second day.', 'dim', colour)
+  const counted = history.flatMap(({ byStatus }) => Object.entries(byStatus))
   const names = [...new Set(counted.map(([name]) => name))]
   const max = Math.max(...counted.map(([, count]) => count ?? 0), 1)
   const nameWidth = Math.max(...names.map(widthOf), 0)
   const days = history.slice(-Math.max(10, width - nameWidth - String(max).length - 4))
   const cell = (count: number) => (count === 0 ? ' ' : levels[Math.ceil((count / max) * levels.length) - 1]!)
   const lines = names.map(name => {
-    const cells = days.map(({ byStatus }) => (byStatus === null ? unknown : cell(byStatus[name] ?? 0))).join('')
-    const last = history.at(-1)!.byStatus?.[name] ?? 0
+    const cells = days.map(({ byStatus }) => cell(byStatus[name] ?? 0)).join('')
+    const last = history.at(-1)!.byStatus[name] ?? 0
     return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${paint(cells, statusColour(name) ?? 'cyan', colour)}  ${last}`
   })
-  const note = days[0]!.byStatus === null ? `; ${unknown} was not recorded, before ${history[first]!.day}` : ''
-  return [`cards by status, ${days[0]!.day} to ${days.at(-1)!.day}${note}`, ...lines].join('\n')
+  return [`cards by status, ${days[0]!.day} to ${days.at(-1)!.day}`, ...lines].join('\n')
 }

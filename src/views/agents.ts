@@ -51,8 +51,7 @@ export const noSession = <Id extends number | null>(cardId: Id) => ({
 })
 
 const questionsOf = ({ waitingFor }: SessionRow) =>
-  waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[]).map(asked => ({ ...nothingMore, ...asked }))
-const nothingMore = { command: null, paths: [], plan: null, options: [], takesText: false }
+  waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[])
 const stateOf = (row: SessionItem) => ({ sessionId: String(row.id), waitingFor: row.question, usage: usage(row) })
 
 /** A session with the questions that wait for a user. */

@@ -7,8 +7,8 @@ type Message = Pick<DeliveryRow, 'messageId' | 'type' | 'body'>
 
 /** Queues messages as deliveries and wakes the sender after the commit. */
 export interface Queue {
-  /** Queues a new message. `asked`: a person waits for it. Returns its delivery's id. */
-  enqueue(tx: Transaction, webhookId: number, message: WebhookMessage, asked?: boolean): Promise<number>
+  /** Queues a new message. `requested`: a person waits for it. Returns its delivery's id. */
+  enqueue(tx: Transaction, webhookId: number, message: WebhookMessage, requested?: boolean): Promise<number>
   /** Queues a message once more because a person asked for it. Returns the new delivery's id. */
   repeat(tx: Transaction, webhookId: number, message: Message): Promise<number>
   wakeAfter(tx: Transaction, webhookId: number): void
@@ -16,14 +16,14 @@ export interface Queue {
 
 export function createQueue(sender: Pick<Sender, 'wake'>): Queue {
   const wakeAfter = (tx: Transaction, webhookId: number) => tx.afterCommit(() => sender.wake(webhookId))
-  const add = async (tx: Transaction, webhookId: number, { messageId, type, body }: Message, asked: boolean) => {
-    const id = await insertDelivery(tx, { webhookId, messageId, type, body, asked })
+  const add = async (tx: Transaction, webhookId: number, { messageId, type, body }: Message, requested: boolean) => {
+    const id = await insertDelivery(tx, { webhookId, messageId, type, body, requested })
     wakeAfter(tx, webhookId)
     return id
   }
   return {
-    enqueue: (tx, webhookId, message, asked = false) =>
-      add(tx, webhookId, { messageId: newMessageId(), type: message.type, body: bodyOf(message) }, asked),
+    enqueue: (tx, webhookId, message, requested = false) =>
+      add(tx, webhookId, { messageId: newMessageId(), type: message.type, body: bodyOf(message) }, requested),
     repeat: (tx, webhookId, message) => add(tx, webhookId, message, true),
     wakeAfter,
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
@@ -102,39 +102,22 @@ test('a check of a credential leaves no home', async () => {
   expect(existsSync(join(board.dataDir, 'agents', id))).toBe(false)
 })
 
-test('a start removes homes that earlier versions shared, follows no link in them, and their agents start new conversations', async () => {
-  const dataDir = board.folder('upgrade')
+test('a start removes the homes of deleted projects and of unfinished checks, and follows no link in them', async () => {
+  const dataDir = board.folder('restart')
   const before = await startFolderBoard(agents, { dataDir })
   const { projectId } = before
-  const { id } = await before.client.credentials.create({ name: 'old', provider: 'openai', apiKey: key })
-  await before.client.credentials.choose({ projectId, credentialId: Number(id) })
-  const { id: cardId } = await before.start('resumable')
-  await before.untilStatus(cardId, 'completed')
-  const say = async (client: AgentBoard['client'], content: string) => {
-    const answers = async () =>
-      (await client.agents.messages({ projectId, cardId })).filter(({ role }) => role === 'agent')
-    const count = (await answers()).length
-    await client.agents.send({ projectId, cardId, content })
-    await eventually(`the answer to ${content}`, async () => (await answers()).length > count)
-    return (await answers()).at(-1)!.content
-  }
-  expect(await say(before.client, 'More.')).toContain('You said 2 things')
-  await before.untilStatus(cardId, 'completed')
   await before.server.stop()
-  const owner = join(dataDir, 'agents', id)
-  renameSync(join(owner, projectId, 'home'), join(owner, 'home'))
   const outside = join(board.folder('outside'), 'board-attachments-own')
   mkdirSync(outside)
-  symlinkSync(dirname(outside), join(owner, 'home/tmp'))
+  mkdirSync(join(dataDir, 'agents/account/999/home'), { recursive: true })
+  symlinkSync(dirname(outside), join(dataDir, 'agents/account/999/home/tmp'))
   mkdirSync(join(dataDir, 'agents/checks/check-left/home'), { recursive: true })
   writeFileSync(join(dataDir, 'agents/checks/check-left/home/file'), '')
-  const conversations = [projectId, '999'].map(each => join(dataDir, 'agents/account', each, 'conversations'))
-  for (const folder of conversations) mkdirSync(folder, { recursive: true })
+  mkdirSync(join(dataDir, 'agents/account', projectId, 'conversations'), { recursive: true })
   const after = await startBoard({ dataDir })
-  expect(conversations.map(each => existsSync(each))).toEqual([true, false])
+  expect(readdirSync(join(dataDir, 'agents/account'))).toEqual([projectId])
   expect(existsSync(outside)).toBe(true)
-  expect([existsSync(join(owner, 'home')), existsSync(join(dataDir, 'agents/checks'))]).toEqual([false, false])
-  expect(await say(after.client, 'Still more.')).toMatch(/You said 1 things, the first was: [^]*Do it\./)
+  expect(existsSync(join(dataDir, 'agents/checks'))).toBe(false)
   await after.close()
   await before.close()
 })

@@ -61,6 +61,8 @@ test('the output of a background server does not fill the disk, and its first pa
   await cli.ok(['server', 'start', '--', '--port', '0', '--log-level', 'info'])
   const printed = join(dataDir, 'logs', 'server.out')
   const size = () => statSync(printed).size
+  // `server start` returns when the server answers, which can be before it prints its address.
+  await eventually('the address', () => readFileSync(printed, 'utf8').includes('Listening on '))
   const much = 'A line of the log.\n'.repeat(2 ** 18)
   appendFileSync(printed, much)
   const isPrintedAfter = async (request: string, isSo: () => boolean) => {

@@ -87,7 +87,7 @@ describe('a server that cannot start exits immediately with the reason', () => {
   test.skipIf(!mayMount)('on a full disk, regardless of the remaining space', async () => {
     const disk = join(cli.home, 'disk')
     mkdirSync(disk)
-    for (const size of ['64k', '1m', '2m']) {
+    for (const size of ['64k', '1m', '1500k']) {
       mountDisk(disk, size)
       const dataDir = join(disk, 'data')
       expect(await refusal(dataDir).finally(() => unmountDisk(disk))).toEqual({

@@ -48,7 +48,7 @@ afterEach(async () => {
 })
 
 const write = <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work)
-const add = (webhookId: number, more: { asked?: boolean } = {}) =>
+const add = (webhookId: number, more: { requested?: boolean } = {}) =>
   write(tx =>
     insertDelivery(tx, { webhookId, messageId: `m${Math.random()}`, type: 'card.moved', body: '{}', ...more }),
   )
@@ -105,9 +105,9 @@ test('the next delivery is one that a user requested, otherwise the one that has
   await attempted(later, { nextAttemptAt: second(14) })
   const young = await add(one)
   expect([await nextOf(one, second(20)), await nextOf(one, second(11))]).toEqual([again, young])
-  const asked = await add(one, { asked: true })
-  expect([await nextOf(one, second(20)), await nextOf(two, second(20))]).toEqual([asked, other])
-  await attempted(asked, { status: 'succeeded' })
+  const requested = await add(one, { requested: true })
+  expect([await nextOf(one, second(20)), await nextOf(two, second(20))]).toEqual([requested, other])
+  await attempted(requested, { status: 'succeeded' })
   await attempted(young, { status: 'succeeded' })
   expect(await nextOf(one, second(20))).toBe(again)
   await write(tx => hastenDelivery(tx, later))

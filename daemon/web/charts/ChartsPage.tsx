@@ -120,7 +120,7 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
 function Statuses({ history, days }: Pick<ChartsProps, 'history' | 'days'>) {
   const chart = statusesByDay(history, days)
   const isPartial = chart.points.some(({ values }) => values === undefined)
-  const begins = history.find(({ byStatus }) => byStatus !== null)?.day
+  const begins = history[0]?.day
   return (
     <section className="panel">
       <h2>Cards by status</h2>

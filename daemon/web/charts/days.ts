@@ -59,7 +59,7 @@ const statuses = Object.keys(statusLooks) as CardStatus[]
 export function statusesByDay(history: readonly HistoryDay[], days: readonly string[]): Chart {
   const recorded = recordedOf(history, days).map(each => ({
     day: each.day,
-    counts: each.recorded?.byStatus ?? undefined,
+    counts: each.recorded?.byStatus,
   }))
   const series = statuses.filter(status => recorded.some(({ counts }) => (counts?.[status] ?? 0) > 0))
   return {

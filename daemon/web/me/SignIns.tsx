@@ -31,11 +31,13 @@ export function SignIns() {
               {all.map(({ id, client: program, address, createdAt, lastUsedAt, current }) => (
                 <tr key={id}>
                   <td>{program ?? 'unknown'}</td>
-                  <td>{address ?? 'unknown'}</td>
+                  <td>{address}</td>
                   <td>
                     <Time at={createdAt} />
                   </td>
-                  <td>{lastUsedAt === null ? '–' : <Time at={lastUsedAt} />}</td>
+                  <td>
+                    <Time at={lastUsedAt} />
+                  </td>
                   <td>
                     {current ? (
                       'this one'

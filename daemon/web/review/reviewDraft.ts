@@ -163,7 +163,7 @@ export class ReviewDraft {
     if (!draft) return
     this.#updatedAt = draft.updatedAt
     const text = sessionStorage.getItem(this.#key)
-    const here = text === null ? undefined : withRepositories(JSON.parse(text) as Kept)
+    const here = text === null ? undefined : (JSON.parse(text) as Kept)
     // A form that was opened before the answer came stays.
     this.#set({ body: draft.body, comments: draft.comments, form: this.state.get().form ?? here?.form })
     if (!here?.isChanged) return
@@ -225,13 +225,6 @@ export class ReviewDraft {
     sessionStorage.setItem(this.#key, JSON.stringify(kept))
   }
 }
-
-/** An earlier version of the page has kept none. */
-const withRepositories = (kept: Kept): Kept => ({
-  ...kept,
-  comments: kept.comments.map(comment => ({ ...comment, repository: comment.repository ?? '' })),
-  form: kept.form && { ...kept.form, repository: kept.form.repository ?? '' },
-})
 
 interface Kept {
   body: string

@@ -129,7 +129,7 @@ interface AgentFolder {
 
 const isOwner = (name: string): boolean => /^(\d+|profile-.*|account)$/.test(name)
 
-/** The folders with homes. Earlier versions had `home` and `tmp` in the place of projects. */
+/** The folders with homes. */
 export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> {
   const agents = agentsFolder(dataDir)
   const owners = (await readdir(agents).catch(() => [])).filter(isOwner)
@@ -146,7 +146,7 @@ export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> 
 }
 
 /**
- * Removes the homes whose project, credential or profile is deleted, and those of earlier versions, which were shared by projects.
+ * Removes the homes whose project, credential or profile is deleted.
  * A home that an agent uses stays for the next time. Agents could put links into homes, so a process in the sandbox removes the content.
  * @throws AggregateError with the failures
  */

@@ -28,15 +28,13 @@ export const WhoAmI = v.object({ ...Me.entries, id: v.nullable(Me.entries.id), t
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters. The password is hashed verbatim, without normalization. */
 const Password = text(8, 1024)
-/**
- * A sign-in of an account. `lastUsedAt` is accurate to the minute. Fields are null for sign-ins from before they were recorded.
- */
+/** A sign-in of an account. `lastUsedAt` is accurate to the minute. `client` is null if the request did not name it. */
 export const SignIn = v.object({
   id: Id,
   createdAt: Time,
-  lastUsedAt: v.nullable(Time),
+  lastUsedAt: Time,
   expiresAt: Time,
-  address: v.nullable(v.string()),
+  address: v.string(),
   client: v.nullable(v.string()),
   current: v.boolean(),
 })

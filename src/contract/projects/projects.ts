@@ -53,7 +53,7 @@ export const Stats = v.object({
 })
 /**
  * The number of a project's cards at the end of a day (UTC), by the type of their column; archived ones separately. `byStatus`
- * counts the cards that are not archived, and is null for days from before it was recorded.
+ * counts the cards that are not archived.
  */
 const CardsOfDay = v.object({
   day: v.pipe(v.string(), v.isoDate()),
@@ -61,7 +61,7 @@ const CardsOfDay = v.object({
   active: Count,
   done: Count,
   archived: Count,
-  byStatus: v.nullable(v.record(CardStatus, Count)),
+  byStatus: v.record(CardStatus, Count),
 })
 /** The usage so far of an agent's sessions that started on a day (UTC). `costUsd` is null if none of them reported its cost. */
 const UsageOfDay = v.object({

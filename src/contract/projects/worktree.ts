@@ -15,24 +15,23 @@ export const maxPorts = 10
 const Ports = integer(0, maxPorts)
 const Minutes = integer(1, 240)
 const maxPatterns = 100
+const leavesFolder = /^!?(~\/|(.*\/)?\.\.\s*(\/|$))/
 /**
  * Patterns of ignored files that are copied into each new worktree, in the syntax of gitignore. The last matching pattern
  * decides.
  */
-const patterns = <Item extends v.GenericSchema<string, string>>(item: Item) =>
-  v.pipe(v.array(item), v.maxLength(maxPatterns, `must have at most ${maxPatterns} entries`))
-const CopiedFiles = patterns(text(1, 500))
-const leavesFolder = /^!?(~\/|(.*\/)?\.\.\s*(\/|$))/
-/** Patterns that a user sets. Earlier versions accepted others. */
-const ChangedCopiedFiles = patterns(
-  v.pipe(
-    text(1, 500),
-    v.check(pattern => !/[\r\n]/.test(pattern), 'must be one line'),
-    v.check(
-      pattern => !leavesFolder.test(pattern),
-      "must not leave the project's folder, to which it is relative: config/*.local",
+const CopiedFiles = v.pipe(
+  v.array(
+    v.pipe(
+      text(1, 500),
+      v.check(pattern => !/[\r\n]/.test(pattern), 'must be one line'),
+      v.check(
+        pattern => !leavesFolder.test(pattern),
+        "must not leave the project's folder, to which it is relative: config/*.local",
+      ),
     ),
   ),
+  v.maxLength(maxPatterns, `must have at most ${maxPatterns} entries`),
 )
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
@@ -96,7 +95,7 @@ export const WorktreeSettings = v.object(own)
 export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
 export const defaultWorktree = mapFields(() => null) as { [Name in keyof Fields]: null }
 /** Omitted fields are unchanged. */
-export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: ChangedCopiedFiles }))
+export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: CopiedFiles }))
 
 /** `board.json` in a project's folder. */
 export const BoardFile = v.strictObject({
@@ -106,7 +105,7 @@ export const BoardFile = v.strictObject({
   }),
   copiedFiles: v.optional(
     described(
-      ChangedCopiedFiles,
+      CopiedFiles,
       'Patterns of ignored files to copy into each new worktree, as in .gitignore: .env, config/*.local',
     ),
     [],

@@ -82,8 +82,8 @@ async function chargeOne(
   const unknownRuns = Math.max(0, present ? before.unknownRuns + added.unknownRuns : before.unknownRuns)
   const state = stateOf(spent, row.amount)
   const now: MeasuredBudget = { ...before, spent, unknownRuns, state }
-  const news = isMore(state, before.told)
-  noteSpent(tx, { ...now, told: news ? state : before.told })
+  const news = isMore(state, before.notifiedState)
+  noteSpent(tx, { ...now, notifiedState: news ? state : before.notifiedState })
   if (news)
     await append(
       tx,
@@ -95,7 +95,7 @@ async function chargeOne(
 }
 
 const order = ['ok', 'warned', 'exhausted']
-const isMore = (state: string, told: string): boolean => order.indexOf(state) > order.indexOf(told)
+const isMore = (state: string, earlier: string): boolean => order.indexOf(state) > order.indexOf(earlier)
 
 /** Pauses the running work under an exhausted budget, or only one session of it. */
 export async function pauseUnder(

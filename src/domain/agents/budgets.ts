@@ -91,7 +91,7 @@ export async function create(
     period,
     periodStart: start,
     ...used,
-    told: stateOf(used.spent, limit),
+    notifiedState: stateOf(used.spent, limit),
   })
   return changed(tx, agents, id, 'budget.created')
 }
@@ -118,7 +118,7 @@ export async function update(
     period,
     periodStart: start,
     ...used,
-    told: stateOf(used.spent, limit),
+    notifiedState: stateOf(used.spent, limit),
   })
   agents.reconcile(tx)
   return changed(tx, agents, id, 'budget.updated')

@@ -20,12 +20,11 @@ import type { Worktrees } from '../../worktrees/worktrees.ts'
 interface Note {
   projectId: number
   projectPath: string
-  folderRecords?: string
-  /** The settings for the project's cleanup. Earlier versions did not record them. */
-  settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & {
-    agreements?: Pick<Agreement, 'version' | 'lapsed'>[]
-  }
-  cards: Array<Pick<CardLeftovers, 'id' | 'branch'> & Partial<CardLeftovers>>
+  folderRecords: string
+  /** The settings for the project's cleanup. */
+  settings: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'>
+  agreements: Pick<Agreement, 'version' | 'lapsed'>[]
+  cards: Array<CardLeftovers & { path: string }>
 }
 
 const ending = '.gone.json'
@@ -46,12 +45,8 @@ export async function recordOrphanedWorktrees(
     projectId: project.id,
     projectPath: project.path,
     folderRecords: project.folderRecords,
-    settings: {
-      worktree: project.worktree,
-      copiedFiles: project.copiedFiles,
-      sandbox: project.sandbox,
-      agreements: await listAgreements(tx, project.id),
-    },
+    settings: { worktree: project.worktree, copiedFiles: project.copiedFiles, sandbox: project.sandbox },
+    agreements: await listAgreements(tx, project.id),
     // If the path is not known yet, the worktree might be under construction.
     cards: cards.map(card => ({ ...card, path: card.path ?? newWorktreePath(places, project.id, card.id) })),
   }
@@ -100,16 +95,11 @@ export async function removeOrphanedWorktrees(db: Database, parts: RemovalDepend
 
 async function removeNoted(db: Database, file: string, parts: RemovalDependencies): Promise<void> {
   const { dataDir, isAtWork, runCleanup, worktrees } = parts
-  const {
-    projectId,
-    projectPath,
-    folderRecords = '{}',
-    settings,
-    cards,
-  } = JSON.parse(await readFile(file, 'utf8')) as Note
+  const note = JSON.parse(await readFile(file, 'utf8')) as Note
+  const { projectId, projectPath, folderRecords, settings, agreements, cards } = note
   const folder = { path: projectPath, folderRecords }
-  const project = settings && { ...settings, ...folder, id: projectId }
-  const effective = project && (await effectiveBy(worktrees, project, settings.agreements ?? []))
+  const project = { ...settings, ...folder, id: projectId }
+  const effective = await effectiveBy(worktrees, project, agreements)
   // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
     await db.transaction(tx =>
@@ -122,17 +112,15 @@ async function removeNoted(db: Database, file: string, parts: RemovalDependencie
   const gone = cards.filter(({ id }) => !present.has(id))
   if (gone.some(({ id }) => isAtWork(id))) return
   const folders = new Set<string>()
-  for (const { id, branch, snapshots = [], firstPort = null, repositories = [], ...card } of gone) {
-    const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
+  for (const { id, path, branch, snapshots, firstPort, repositories, snapshotsBeside } of gone) {
     folders.add(dirname(path))
     await requireNothingLost(worktrees, folder, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
     await requireAllKept(worktrees, folderRecords, { id }, repositories, true, dataDir)
-    if (project && effective)
-      await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
+    await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
     await dropWorktree(worktrees, folder, path, branch)
     for (const each of repositories) await dropLeftover(worktrees, folderRecords, each)
     await dropSnapshots(projectPath, id, snapshots)
-    for (const { path: beside, snapshot } of card.snapshotsBeside ?? []) await dropSnapshots(beside, id, [snapshot])
+    for (const { path: beside, snapshot } of snapshotsBeside) await dropSnapshots(beside, id, [snapshot])
   }
   await rm(file)
   for (const folder of folders)

@@ -71,13 +71,9 @@ export async function findDraft(db: Reader, ref: OwnRef): Promise<Draft> {
   const { id } = await find(db, ref)
   const draft = await readReviewDraft(db, ref.caller.userId, id)
   return draft
-    ? { body: draft.body, comments: commentsOf(draft), updatedAt: draft.updatedAt }
+    ? { body: draft.body, comments: JSON.parse(draft.comments) as NewComment[], updatedAt: draft.updatedAt }
     : { body: '', comments: [], updatedAt: null }
 }
-
-/** Drafts of earlier versions name no repository. */
-const commentsOf = ({ comments }: { comments: string }): NewComment[] =>
-  (JSON.parse(comments) as NewComment[]).map(comment => ({ ...comment, repository: comment.repository ?? home }))
 
 /** Replaces the caller's own draft; an empty one is deleted. @throws Problem CARD_NOT_FOUND */
 export async function saveDraft(

@@ -10,7 +10,7 @@ export interface SignInRow extends GrantBeside {
   displayName: string
   role: UserRole
   expiresAt: string
-  lastUsedAt: string | null
+  lastUsedAt: string
 }
 
 /** The origin of a sign-in: an address and the client's own name. */
@@ -23,9 +23,9 @@ export interface ListedSignIn {
   id: number
   hash: string
   createdAt: string
-  lastUsedAt: string | null
+  lastUsedAt: string
   expiresAt: string
-  address: string | null
+  address: string
   client: string | null
 }
 

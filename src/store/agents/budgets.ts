@@ -23,12 +23,12 @@ export const budgetFields = {
   /** The limit. */
   amount: number(),
   period: text<BudgetPeriod>(),
-  /** The first day of the period that `spent`, `unknownRuns` and `told` refer to. */
+  /** The first day of the period that `spent`, `unknownRuns` and `notifiedState` refer to. */
   periodStart: text(),
   spent: number(),
   unknownRuns: number(),
   /** The last state in the period that users were notified about. */
-  told: text<BudgetState>().initially('ok'),
+  notifiedState: text<BudgetState>().initially('ok'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
 }
@@ -61,7 +61,10 @@ export const insertBudget = (tx: Transaction, budget: NewBudget): Promise<number
 export const updateBudget = (
   tx: Transaction,
   id: number,
-  change: Pick<Change<typeof budgetFields>, 'amount' | 'period' | 'periodStart' | 'spent' | 'unknownRuns' | 'told'>,
+  change: Pick<
+    Change<typeof budgetFields>,
+    'amount' | 'period' | 'periodStart' | 'spent' | 'unknownRuns' | 'notifiedState'
+  >,
 ): void => record.update(tx, id, change)
 /** Writes the spent amount. The time of change is unchanged, because no user changed the budget. */
 export const noteSpent = (
@@ -71,14 +74,14 @@ export const noteSpent = (
     periodStart,
     spent,
     unknownRuns,
-    told,
-  }: Pick<BudgetRow, 'id' | 'periodStart' | 'spent' | 'unknownRuns' | 'told'>,
+    notifiedState,
+  }: Pick<BudgetRow, 'id' | 'periodStart' | 'spent' | 'unknownRuns' | 'notifiedState'>,
 ): void =>
-  tx.enqueue('UPDATE budgets SET period_start = ?, spent = ?, unknown_runs = ?, told = ? WHERE id = ?', [
+  tx.enqueue('UPDATE budgets SET period_start = ?, spent = ?, unknown_runs = ?, notified_state = ? WHERE id = ?', [
     periodStart,
     spent,
     unknownRuns,
-    told,
+    notifiedState,
     id,
   ])
 export const deleteBudget = (tx: Transaction, id: number): void => tx.enqueue('DELETE FROM budgets WHERE id = ?', [id])

@@ -98,9 +98,7 @@ export const sessionFields = {
   /** The open questions for a user, oldest first. */
   waitingFor: json<readonly AgentQuestion[]>().orNull(),
 }
-/** A stored question. A question of an earlier version has only these fields. */
-export type AgentQuestion = Pick<InferOutput<typeof Question>, 'requestId' | 'title' | 'kind'> &
-  Partial<InferOutput<typeof Question>>
+export type AgentQuestion = InferOutput<typeof Question>
 export type SessionItem = Row<typeof listedSessionFields>
 export type SessionRow = Row<typeof sessionFields>
 export type NewSession = NewRow<typeof sessionFields>

@@ -56,13 +56,13 @@ export const insertDelivery = async (
     messageId,
     type,
     body,
-    asked = false,
-  }: Pick<DeliveryRow, 'webhookId' | 'messageId' | 'type' | 'body'> & { asked?: boolean },
+    requested = false,
+  }: Pick<DeliveryRow, 'webhookId' | 'messageId' | 'type' | 'body'> & { requested?: boolean },
 ): Promise<number> =>
   (
     await tx.run(
-      'INSERT INTO webhook_deliveries (webhook_id, message_id, type, body, asked, next_attempt_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [webhookId, messageId, type, body, asked, tx.now, tx.now],
+      'INSERT INTO webhook_deliveries (webhook_id, message_id, type, body, requested, next_attempt_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [webhookId, messageId, type, body, requested, tx.now, tx.now],
     )
   ).lastId
 
@@ -105,16 +105,18 @@ export const disabledWithDeliveries = async (db: Reader): Promise<number[]> =>
     )
   ).map(({ id }) => id)
 
-const due = `SELECT d.id, d.webhook_id AS webhookId, w.project_id AS projectId, w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, d.type, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
+const due = `SELECT d.id, d.webhook_id AS webhookId, w.project_id AS projectId, w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, d.type, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.requested, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
 
 /**
  * The next delivery of a webhook: one that a user requested, otherwise the longer waiting of its first unattempted delivery and
  * its first retry that is due.
  */
 export async function nextDelivery(db: Reader, webhookId: number, now: string): Promise<DueDelivery | undefined> {
-  type Candidate = DueDelivery & { asked: 0 | 1; dueAt: string }
-  const first = await db.get<Candidate>(`${due} AND d.attempts = 0 ORDER BY d.asked DESC, d.id LIMIT 1`, [webhookId])
-  if (first?.asked) return first
+  type Candidate = DueDelivery & { requested: 0 | 1; dueAt: string }
+  const first = await db.get<Candidate>(`${due} AND d.attempts = 0 ORDER BY d.requested DESC, d.id LIMIT 1`, [
+    webhookId,
+  ])
+  if (first?.requested) return first
   const again = await db.get<Candidate>(
     `${due} AND d.attempts > 0 AND d.next_attempt_at <= ? ORDER BY d.next_attempt_at LIMIT 1`,
     [webhookId, now],
@@ -153,7 +155,7 @@ export const recordAttempt = async (
 
 /** Makes a pending delivery due now. */
 export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => {
-  tx.enqueue('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id])
+  tx.enqueue('UPDATE webhook_deliveries SET next_attempt_at = ?, requested = 1 WHERE id = ?', [tx.now, id])
 }
 
 /**

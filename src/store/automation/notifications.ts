@@ -43,10 +43,10 @@ export const listBudgetKeepers = async (db: Reader, budgetId: number): Promise<n
 export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<boolean> =>
   (
     await tx.run(
-      'INSERT INTO waiting_told (session_id) SELECT id FROM agent_sessions WHERE id = ? ON CONFLICT DO NOTHING',
+      'INSERT INTO notified_waits (session_id) SELECT id FROM agent_sessions WHERE id = ? ON CONFLICT DO NOTHING',
       [sessionId],
     )
   ).changes === 1
 export const forgetWaiting = async (tx: Transaction, sessionId: number): Promise<void> => {
-  tx.enqueue('DELETE FROM waiting_told WHERE session_id = ?', [sessionId])
+  tx.enqueue('DELETE FROM notified_waits WHERE session_id = ?', [sessionId])
 }

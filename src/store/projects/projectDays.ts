@@ -8,10 +8,9 @@ export interface ProjectDay {
   active: number
   done: number
   archived: number
-  /** Null where it was not recorded. */
-  byStatus: Partial<Record<CardStatus, number>> | null
+  byStatus: Partial<Record<CardStatus, number>>
 }
-type Row = Omit<ProjectDay, 'byStatus'> & { byStatus: string | null }
+type Row = Omit<ProjectDay, 'byStatus'> & { byStatus: string }
 
 const countOf = (type: string) => `coalesce(sum(n.total) FILTER (WHERE l.column_type = '${type}'), 0)`
 const byStatus = `(SELECT json_group_object(status, total) FROM (SELECT s.status, sum(s.total) AS total
@@ -51,7 +50,7 @@ export const listProjectDays = async (
 
 const dayOf = ({ byStatus, ...row }: Row): ProjectDay => ({
   ...row,
-  byStatus: byStatus === null ? null : (JSON.parse(byStatus) as ProjectDay['byStatus']),
+  byStatus: JSON.parse(byStatus) as ProjectDay['byStatus'],
 })
 
 /** Deletes days before this one. */

@@ -26,11 +26,11 @@ CREATE TABLE sign_in_tokens (
   id INTEGER PRIMARY KEY,
   hash TEXT NOT NULL UNIQUE,
   user_id INTEGER NOT NULL REFERENCES users(id) ON DELETE CASCADE,
-  address TEXT,
+  address TEXT NOT NULL,
   client TEXT,
   created_at TEXT NOT NULL,
   expires_at TEXT NOT NULL,
-  last_used_at TEXT
+  last_used_at TEXT NOT NULL
 );
 CREATE INDEX sign_in_tokens_by_user ON sign_in_tokens(user_id);
 CREATE INDEX sign_in_tokens_by_expiry ON sign_in_tokens(expires_at);

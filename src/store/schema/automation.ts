@@ -119,14 +119,14 @@ CREATE INDEX webhooks_by_project ON webhooks(project_id, id);
 CREATE UNIQUE INDEX webhooks_by_user ON webhooks(user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX webhooks_by_maker_key ON webhooks(maker_key_id) WHERE maker_key_id IS NOT NULL;
 
--- url is the target of the latest attempt. Deliveries that a person requested (asked) come first.
+-- url is the target of the latest attempt. Deliveries that a person requested come first.
 CREATE TABLE webhook_deliveries (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   webhook_id INTEGER NOT NULL REFERENCES webhooks(id) ON DELETE CASCADE,
   message_id TEXT NOT NULL,
   type TEXT NOT NULL,
   body TEXT NOT NULL,
-  asked INTEGER NOT NULL DEFAULT 0,
+  requested INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL DEFAULT 'pending',
   attempts INTEGER NOT NULL DEFAULT 0,
   next_attempt_at TEXT,
@@ -141,7 +141,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries(webhook_id, id);
 CREATE INDEX webhook_deliveries_by_status ON webhook_deliveries(webhook_id, status, id);
-CREATE INDEX webhook_deliveries_first ON webhook_deliveries(webhook_id, asked DESC, id) WHERE status = 'pending' AND attempts = 0;
+CREATE INDEX webhook_deliveries_first ON webhook_deliveries(webhook_id, requested DESC, id) WHERE status = 'pending' AND attempts = 0;
 CREATE INDEX webhook_deliveries_again ON webhook_deliveries(webhook_id, next_attempt_at) WHERE status = 'pending' AND attempts > 0;
 CREATE INDEX webhook_deliveries_finished ON webhook_deliveries(finished_at) WHERE finished_at IS NOT NULL;
 `

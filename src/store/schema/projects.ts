@@ -82,7 +82,7 @@ CREATE TABLE project_days (
   active INTEGER NOT NULL,
   done INTEGER NOT NULL,
   archived INTEGER NOT NULL,
-  by_status TEXT,
+  by_status TEXT NOT NULL,
   PRIMARY KEY (project_id, day)
 ) WITHOUT ROWID;
 

@@ -90,7 +90,7 @@ CREATE TABLE budgets (
   period_start TEXT NOT NULL,
   spent REAL NOT NULL,
   unknown_runs INTEGER NOT NULL,
-  told TEXT NOT NULL DEFAULT 'ok',
+  notified_state TEXT NOT NULL DEFAULT 'ok',
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );

@@ -112,8 +112,7 @@ function nameOf({ id, filename }: AttachmentRow): string {
 
 /** Removes the copies that an earlier server left behind. Agents cannot write to those folders. */
 export async function removeLeftCopies(dataDir: string): Promise<void> {
-  // Earlier versions stored homes in place of project folders, and a home can contain a link.
-  const own = (await listAgentFolders(dataDir)).filter(({ project }) => /^\d+$/.test(project))
+  const own = await listAgentFolders(dataDir)
   const folders = [join(agentsFolder(dataDir), 'none'), ...own.map(({ path }) => path)]
   for (const tmp of folders.map(folder => join(folder, 'tmp')))
     for (const name of await readdir(tmp).catch(() => []))
