@@ -35,7 +35,7 @@ const checkSteps = [
 /** Tests of each part of an agent's life, which run once more with their agents in the sandbox. */
 const sandboxed = [
   ...(
-    'assistant attachments boardTools goneWorktrees interrupted lifecycle messages missingParts ' +
+    'assistant attachments boardTools orphanedWorktrees interrupted lifecycle messages missingParts ' +
     'permissions pipeline preSessions relay restored usageLimits worktreeCommands'
   )
     .split(' ')

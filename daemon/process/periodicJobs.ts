@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts'
 import { removeUnusedHomes } from '../../src/agents/providers/agentHomes.ts'
 import { scheduledBackups } from '../../src/backups/schedule.ts'
 import { purge as purgeDeletedCards } from '../../src/domain/cards/cardRemoval.ts'
-import { removeOrphanedWorktrees } from '../../src/domain/worktrees/orphanedWorktrees.ts'
+import { removeOrphanedWorktrees } from '../../src/domain/worktrees/removeOrphanedWorktrees.ts'
 import { indexPendingCards } from '../../src/domain/cards/search.ts'
 import { dropDeletedSnapshots } from '../../src/domain/worktrees/reviewSnapshots.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees/removeWorktree.ts'
@@ -175,7 +175,7 @@ const machineJobs = (
     duty: 'machine',
     run: () =>
       removeOrphanedWorktrees(machine, {
-        dataDir: app.config.dataDir,
+        places: app.config,
         isAtWork: cardId => app.supervisor.isAtWork(cardId) || app.previews.isAtWork(cardId),
         runCleanup: app.cleanup.run,
         worktrees: app.worktrees,

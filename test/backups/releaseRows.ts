@@ -18,6 +18,7 @@ const rows = [
   `INSERT INTO oauth_tokens (hash, kind, key_id, created_at, expires_at) SELECT 'hash', 'refresh', id, ${at}, ${at} FROM api_keys`,
   `INSERT INTO credential_usage SELECT id, '2026-11-30', 1, 10, 5, 0.25 FROM credentials WHERE kind = 'api_key'`,
   `INSERT INTO project_days VALUES (${project}, '2026-11-29', 1, 1, 0, 1, '{"idle":3}')`,
+  `INSERT INTO orphaned_worktrees (host, data, created_at) VALUES ('elsewhere', '{}', ${at})`,
   `INSERT INTO board_file_agreements (project_id, version, agreed_by, created_at) VALUES (${project}, 'v', 'Ada', ${at})`,
   `UPDATE cards SET assignees = '[{"userId":"1","displayName":"Ada"}]', due_at = ${at} WHERE id = ${card}`,
   `INSERT INTO card_blockers VALUES (${card}, ${other})`,

@@ -25,7 +25,7 @@ export function boardsRoutes(app: Pick<App, 'config' | 'db' | 'reads' | 'supervi
       queue(String(ref.projectId), async () => {
         await boards.findRemovable(app.db, ref)
         await purgeTranscripts(app.db, { boardId: ref.boardId })
-        return call.write(tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }, app.config))
+        return call.write(tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }))
       }),
   }
 }

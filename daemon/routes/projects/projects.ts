@@ -63,7 +63,7 @@ export const projectsRoutes = (
   },
   delete: async ({ id }, call) => {
     await purgeTranscripts(app.db, { projectId: id })
-    return call.write(tx => projects.remove(tx, app.supervisor, id, app.config))
+    return call.write(tx => projects.remove(tx, app.supervisor, id))
   },
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id)),
   markAllRead: async ({ id }) => {

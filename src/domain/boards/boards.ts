@@ -1,4 +1,3 @@
-import type { WorktreePlaces } from '../../worktrees/worktreePlaces.ts'
 import { Problem } from '../../contract/errors.ts'
 import { append } from '../../events/outbox.ts'
 import {
@@ -14,7 +13,7 @@ import { insertColumn } from '../../store/boards/columns.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { board as boardView } from '../../views/boards.ts'
 import type { Caller } from '../accounts/caller.ts'
-import { recordOrphanedWorktrees } from '../worktrees/orphanedWorktrees.ts'
+import { insertOrphans } from '../../store/projects/orphanedWorktrees.ts'
 import { requireWholeOrder } from '../cards/order.ts'
 import type { Agents } from '../agents/sessions.ts'
 import { requireMayStart, requireNoNewTurn } from '../cards/startPermission.ts'
@@ -59,17 +58,16 @@ export async function update(
 
 /**
  * Deletes a board with its columns and cards, and ends their agents. Their worktrees are removed later.
- * @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL, INSUFFICIENT_PERMISSIONS if the deletion starts a card of another board
+ * @throws Problem BOARD_NOT_FOUND, LAST_BOARD, INSUFFICIENT_PERMISSIONS if the deletion starts a card of another board
  * that the caller cannot start
  */
 export async function remove(
   tx: Transaction,
   agents: Agents,
   { projectId, boardId, caller }: { projectId: number; boardId: number; caller: Caller },
-  places: WorktreePlaces,
 ): Promise<void> {
   const board = await findRemovable(tx, { projectId, boardId })
-  await recordOrphanedWorktrees(tx, places, { projectId, boardId })
+  await insertOrphans(tx, { projectId, boardId })
   await requireNoNewTurn(tx, caller, projectId, () => deleteBoard(tx, board))
   agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })

@@ -3,7 +3,7 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../../config/folders.ts'
 import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
-import type { WorktreePlaces } from '../../worktrees/worktreePlaces.ts'
+import { insertOrphans } from '../../store/projects/orphanedWorktrees.ts'
 import type { AfterMerge } from '../../contract/forges/afterMerge.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import type { ApprovalPolicy } from '../../contract/agents/approvalPolicy.ts'
@@ -51,7 +51,6 @@ import { ownerFor } from '../../store/accounts/users.ts'
 import { projectEvent } from '../../views/projects.ts'
 import * as boards from '../boards/boards.ts'
 import { changedForge } from '../forges/forges.ts'
-import { recordOrphanedWorktrees } from '../worktrees/orphanedWorktrees.ts'
 import { requireWholeOrder } from '../cards/order.ts'
 import { findOwnCredential } from '../accounts/ownCredential.ts'
 import type { Agents } from '../agents/sessions.ts'
@@ -179,11 +178,11 @@ export async function update(
 
 /**
  * Deletes a project with everything in it and ends its agents. Its folder stays, and worktrees are removed later.
- * @throws Problem PROJECT_NOT_FOUND, DISK_FULL
+ * @throws Problem PROJECT_NOT_FOUND
  */
-export async function remove(tx: Transaction, agents: Agents, id: number, places: WorktreePlaces): Promise<void> {
+export async function remove(tx: Transaction, agents: Agents, id: number): Promise<void> {
   await find(tx, id)
-  await recordOrphanedWorktrees(tx, places, { projectId: id })
+  await insertOrphans(tx, { projectId: id })
   agents.reconcile(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })

@@ -70,11 +70,3 @@ export const listPurgeable = async (db: Reader, before: string, limit: number): 
 /** Purges cards, with their attachments' rows. */
 export const purgeCards = async (tx: Transaction, ids: readonly number[]): Promise<void> =>
   void (await tx.run('DELETE FROM cards WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(ids)]))
-
-/** Returns the IDs that belong to cards, including deleted ones. */
-export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
-  (
-    await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [
-      JSON.stringify(ids),
-    ])
-  ).map(({ id }) => id)

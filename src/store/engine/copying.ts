@@ -153,6 +153,9 @@ async function requireEmpty(to: Database): Promise<void> {
     throw new Problem('CONFLICT', 'The target already contains a board. To replace it, use --replace')
 }
 
+/** The tables whose `host` names the machine with the folders of a project. */
+const tablesOfMachines = new Set(['projects', 'orphaned_worktrees'])
+
 async function copyTable(
   from: Reader,
   to: Database,
@@ -160,7 +163,7 @@ async function copyTable(
   { hostOf, copyId }: Pick<CopyOptions, 'hostOf'> & { copyId: string },
   step: (rows: number) => void,
 ): Promise<Tally> {
-  const [hash, hostAt] = [createHash('sha256'), table.name === 'projects' ? table.columns.indexOf('host') : -1]
+  const [hash, hostAt] = [createHash('sha256'), tablesOfMachines.has(table.name) ? table.columns.indexOf('host') : -1]
   let rows = 0
   for await (const page of pagesOf(from, table)) {
     if (hostAt >= 0) for (const row of page) row[hostAt] = hostOf(row[hostAt] as string | null)

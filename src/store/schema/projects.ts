@@ -74,6 +74,15 @@ CREATE TABLE project_visits (
 ) WITHOUT ROWID;
 CREATE INDEX project_visits_by_project ON project_visits(project_id);
 
+-- Worktrees and snapshots of reviews that cards of deleted projects and boards have left on a machine, until it has removed them.
+-- data is JSON.
+CREATE TABLE orphaned_worktrees (
+  id INTEGER PRIMARY KEY,
+  host TEXT,
+  data TEXT NOT NULL,
+  created_at TEXT NOT NULL
+);
+
 -- Counts of a project's cards at the end of each day. by_status is JSON.
 CREATE TABLE project_days (
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { listOrphans } from '../../src/store/projects/orphanedWorktrees.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
@@ -17,14 +18,14 @@ const clearUp = () =>
     .find(({ name }) => name.startsWith('remove worktrees of projects'))!
     .run(new AbortController().signal)
 const worktrees = () => join(board.dataDir, 'worktrees')
-const notes = () => readdirSync(worktrees()).filter(name => name.endsWith('.json'))
+const countOrphans = async () => (await listOrphans(board.server.app.db)).length
 const cleanupsTold = async () =>
   JSON.stringify(await board.client.logs.list({ search: 'cleanup of a worktree failed' }))
 /** The agent of a card that is just completed might still be ending. */
 const untilCleared = () =>
-  eventually('the end of all notes', async () => {
+  eventually('the removal of all worktrees', async () => {
     await clearUp()
-    return notes().length === 0
+    return (await countOrphans()) === 0
   })
 const patchOf = (cardId: string) => {
   const [name] = readdirSync(join(board.dataDir, 'patches')).filter(each => each.startsWith(`card-${cardId}-`))
@@ -61,10 +62,10 @@ async function newProject(name: string) {
   return { path, projectId, start, worktree }
 }
 
-test('a project without worktrees creates no record', async () => {
+test('a project without worktrees leaves none to remove', async () => {
   const { id } = await board.client.projects.create({ name: 'Without', path: board.folder('without') })
   await board.client.projects.delete({ id })
-  expect(existsSync(worktrees())).toBe(false)
+  expect(await countOrphans()).toBe(0)
 })
 
 test('a deleted project leaves no worktree, and work that only its worktrees had is kept', async () => {
@@ -73,7 +74,7 @@ test('a deleted project leaves no worktree, and work that only its worktrees had
   git(worktree(committed), 'add', '--all')
   git(worktree(committed), 'commit', '--quiet', '--message', 'Mine')
   await board.client.projects.delete({ id: projectId })
-  expect([existsSync(worktree(changed)), notes().length]).toEqual([true, 1])
+  expect([existsSync(worktree(changed)), await countOrphans()]).toEqual([true, 2])
   await untilCleared()
   expect(existsSync(join(worktrees(), projectId))).toBe(false)
   expect([patchOf(changed), patchOf(committed)]).toEqual([
@@ -113,37 +114,25 @@ test('the worktree of an ending agent is kept until the agent has ended', async 
   expect(existsSync(worktree(cardId))).toBe(false)
 })
 
-test('a record with existing cards removes nothing', async () => {
-  const { path, projectId, start, worktree } = await newProject('Staying')
-  const cardId = await start('good')
-  writeFileSync(
-    join(worktrees(), 'stale.gone.json'),
-    JSON.stringify({ projectId: Number(projectId), projectPath: path, cards: [{ id: Number(cardId), branch: null }] }),
-  )
-  await untilCleared()
-  expect(existsSync(worktree(cardId))).toBe(true)
-})
-
-test('an unreadable record blocks no other and is kept; without the folder of records no project with worktrees is deleted', async () => {
+test('a worktree whose work cannot be saved stays, and blocks no other', async () => {
   const { projectId, start, worktree } = await newProject('Beside')
-  const cardId = await start('good')
-  const broken = join(worktrees(), '0-broken.gone.json')
-  writeFileSync(broken, '{')
-  renameSync(worktrees(), `${worktrees()}-away`)
-  writeFileSync(worktrees(), 'no folder')
-  await expect(clearUp()).rejects.toMatchObject({ code: 'ENOTDIR' })
-  await expect(board.client.projects.delete({ id: projectId })).rejects.toMatchObject({ status: 500 })
-  rmSync(worktrees())
-  renameSync(`${worktrees()}-away`, worktrees())
-  expect(await board.client.projects.get({ id: projectId })).toMatchObject({ name: 'Beside' })
+  const [changed, clean] = [await start('good'), await start('good')]
+  git(worktree(clean), 'checkout', '--quiet', '.')
+  git(worktree(clean), 'clean', '--quiet', '-fd')
+  const patches = join(board.dataDir, 'patches')
+  mkdirSync(patches, { recursive: true })
+  renameSync(patches, `${patches}-away`)
+  writeFileSync(patches, 'no folder')
   await board.client.projects.delete({ id: projectId })
-  await eventually('the end of the other note', async () => {
-    await expect(clearUp()).rejects.toThrow('The worktrees of 1 deleted projects or boards could not all be removed.')
-    return notes().length === 1
+  await eventually('the removal of the other worktree', async () => {
+    await expect(clearUp()).rejects.toThrow('The worktrees of 1 deleted cards could not be removed.')
+    return (await countOrphans()) === 1
   })
-  expect([existsSync(worktree(cardId)), existsSync(broken)]).toEqual([false, true])
-  rmSync(broken)
-  await clearUp()
+  expect([existsSync(worktree(changed)), existsSync(worktree(clean))]).toEqual([true, false])
+  rmSync(patches)
+  renameSync(`${patches}-away`, patches)
+  await untilCleared()
+  expect(patchOf(changed)).toContain('+hello from turn 1')
 })
 
 test("before a worktree is removed, its project's approved cleanup runs there, and its failure does not block", async () => {
