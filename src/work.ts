@@ -10,7 +10,7 @@ import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/c
 import { removeLeftCopies } from './agents/sessions/prompts/promptFiles.ts'
 import { from, logFailure } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
-import { folderIn } from './domain/worktrees/repositoryWork.ts'
+import { folderIn } from './cardWork/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
 import { throttle } from './async/throttle.ts'
 import type { Outbox } from './events/outbox.ts'

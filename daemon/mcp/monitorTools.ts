@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { integer, refTo, text } from '../../src/contract/fields.ts'
 import { monitorLimits as limits } from '../../src/contract/automation/monitors.ts'
 import * as monitors from '../../src/domain/automation/monitors.ts'
+import { checkMonitor } from '../../src/monitors/checkMonitor.ts'
 import { monitor } from '../../src/views/monitors.ts'
 import { defineTool, json } from './tool.ts'
 
@@ -38,7 +39,7 @@ const addMonitor = defineTool({
     ),
   },
   run: async (app, ref, fields, caller) => {
-    const checked = await monitors.check(app.db, ref, fields, caller)
+    const checked = await checkMonitor(app.db, ref, fields, caller)
     return json(monitor(await app.db.transaction(tx => monitors.create(tx, checked))))
   },
 })

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { MergeMethod } from '../contract/forges/forge.ts'
 import { actorOf } from '../domain/cards/activity.ts'
-import * as branches from '../domain/worktrees/branches.ts'
+import * as branches from '../cardWork/branches.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { makerFor } from '../domain/accounts/makers.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'

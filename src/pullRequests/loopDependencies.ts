@@ -1,5 +1,5 @@
 import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
-import type { RunCleanup } from '../domain/worktrees/cleanup.ts'
+import type { RunCleanup } from '../cardWork/cleanup.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { projectOfCard, readCard, type CardRow } from '../store/cards/cards.ts'
 import type { Reader } from '../store/engine/database.ts'

@@ -1,7 +1,7 @@
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { ColumnType } from '../contract/fields.ts'
 import type { Repository } from '../contract/forges/repositories.ts'
-import type { SavedFile } from '../domain/cards/attachmentFiles.ts'
+import type { SavedFile } from '../store/cards/attachments.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import type { RecordIndex } from './recordIndex.ts'
 

@@ -1,4 +1,5 @@
-import { saveFile, type SavedFile } from '../domain/cards/attachmentFiles.ts'
+import { saveFile } from '../files/attachmentFiles.ts'
+import type { SavedFile } from '../store/cards/attachments.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import type { Document } from './document.ts'
 import type { RecordIndex } from './recordIndex.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { saveFile } from '../../src/domain/cards/attachmentFiles.ts'
+import { saveFile } from '../../src/files/attachmentFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 

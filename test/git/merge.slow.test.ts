@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { processMark } from '../../src/system/kernel.ts'
-import { merge } from '../../src/domain/worktrees/changes.ts'
+import { merge } from '../../src/cardWork/changes.ts'
 import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 
 const projects = useProjects()

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/worktrees/cardWorktrees.ts'
-import { removeDeleted } from '../../src/domain/worktrees/removeWorktree.ts'
+import { removeDeleted } from '../../src/cardWork/removeWorktree.ts'
 import { listPurgeable, purgeCards } from '../../src/store/cards/cardLeftovers.ts'
 import { listDeletedWithWorktree } from '../../src/store/cards/cards.ts'
 import { commit, git, useProjects, write, type TestProject } from './cards.ts'

@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { saveFile } from '../../src/domain/cards/attachmentFiles.ts'
+import { saveFile } from '../../src/files/attachmentFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../support/servers/uploads.ts'
 

@@ -25,6 +25,8 @@ export const floors: Record<string, number> = {
   'src/domain': 3,
   'src/identity': 3,
   cli: 3,
+  'src/files': 4,
+  'src/cardWork': 4,
   'src/agents': 4,
   'src/agents/link': 4,
   'src/agents/acp': 4,

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import type { App } from '../../../src/app.ts'
 import { Problem } from '../../../src/contract/errors.ts'
 import { contract, type Contract } from '../../../src/contract/index.ts'
-import { saveFile, type SavedFile } from '../../../src/domain/cards/attachmentFiles.ts'
+import { saveFile } from '../../../src/files/attachmentFiles.ts'
+import type { SavedFile } from '../../../src/store/cards/attachments.ts'
 import * as attachments from '../../../src/domain/cards/attachments.ts'
 import type { CardRef } from '../../../src/domain/cards/cards.ts'
 import { listProjectAttachments, type AttachmentRow } from '../../../src/store/cards/attachments.ts'
@@ -27,7 +28,7 @@ export const attachmentsRoutes = (
   },
   download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
   delete: ({ attachmentId: id }, call) =>
-    call.write(tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles)),
+    call.write(tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles.remove)),
 })
 
 const receive = ({ attachmentFiles, config }: Pick<App, 'attachmentFiles' | 'config'>, { request }: Call) =>

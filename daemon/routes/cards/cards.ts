@@ -7,9 +7,9 @@ import * as cardRemoval from '../../../src/domain/cards/cardRemoval.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { requireTakenOnCard } from '../../../src/domain/accounts/credentials.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
-import { removeUnneeded } from '../../../src/domain/worktrees/removeWorktree.ts'
-import { requireNoUnsavedWork } from '../../../src/domain/worktrees/repositoryWorktrees.ts'
-import * as worktrees from '../../../src/domain/worktrees/worktrees.ts'
+import { removeUnneeded } from '../../../src/cardWork/removeWorktree.ts'
+import { requireNoUnsavedWork } from '../../../src/cardWork/repositoryWorktrees.ts'
+import * as worktrees from '../../../src/cardWork/worktrees.ts'
 import {
   listItemsJson,
   listSortedJson,

@@ -1,5 +1,5 @@
 import type { App } from '../../../src/app.ts'
-import type { Removal } from '../../../src/domain/worktrees/removeWorktree.ts'
+import type { Removal } from '../../../src/cardWork/removeWorktree.ts'
 
 /** The dependencies of removing a card's worktrees. */
 export const removalOf = ({

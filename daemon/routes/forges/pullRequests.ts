@@ -5,7 +5,7 @@ import { actorOf } from '../../../src/domain/cards/activity.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
 import * as pulls from '../../../src/domain/forges/pullRequests.ts'
-import { folderIn, projectIn, workIn } from '../../../src/domain/worktrees/repositoryWork.ts'
+import { folderIn, projectIn, workIn } from '../../../src/cardWork/repositoryWork.ts'
 import { gitCredentialOf } from '../../../src/forge/forgeAccess.ts'
 import { asProblem, openForge } from '../../../src/forge/openForge.ts'
 import {

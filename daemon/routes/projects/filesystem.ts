@@ -1,6 +1,6 @@
 import type { App } from '../../../src/app.ts'
 import type { Contract } from '../../../src/contract/index.ts'
-import { browse, read } from '../../../src/domain/projects/filesystem.ts'
+import { browse, read } from '../../../src/files/filesystem.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
 export const filesystemRoutes = (app: Pick<App, 'config' | 'db'>): Handlers<Contract['filesystem']> => ({

@@ -4,15 +4,11 @@ import type { App } from '../../../src/app.ts'
 import { requireRole } from '../../../src/domain/accounts/access.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { requireTakenInProject } from '../../../src/domain/accounts/credentials.ts'
-import { requireApart, requireRepositories } from '../../../src/domain/projects/projectRepositories.ts'
+import { makeFolder, requireFolder } from '../../../src/files/projectFolders.ts'
+import { requireApart, requireRepositories } from '../../../src/files/projectRepositories.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
-import { projectIn } from '../../../src/domain/worktrees/repositoryWork.ts'
-import {
-  agree,
-  findWorktreeSettings,
-  requireVersion,
-  withdraw,
-} from '../../../src/domain/worktrees/worktreeSettings.ts'
+import { projectIn } from '../../../src/cardWork/repositoryWork.ts'
+import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../../src/cardWork/worktreeSettings.ts'
 import { Problem } from '../../../src/contract/errors.ts'
 import type { Repository } from '../../../src/contract/forges/repositories.ts'
 import { recordFolders, type FolderRecords } from '../../../src/git/folderRecord.ts'
@@ -29,8 +25,8 @@ export const projectsRoutes = (
   app: Pick<App, 'config' | 'db' | 'reads' | 'supervisor' | 'worktrees'>,
 ): Handlers<Contract['projects']> => ({
   create: async (input, call) => {
-    const isNew = input.createFolder && (await projects.makeFolder(app.config, call.caller, input.path))
-    const path = await projects.requireFolder(app.config, call.caller, input.path)
+    const isNew = input.createFolder && (await makeFolder(app.config, call.caller, input.path))
+    const path = await requireFolder(app.config, call.caller, input.path)
     try {
       const repositories = await requireRepositories(app.config, call.caller, path, input.repositories)
       const folders = await recordNamed(path, repositories)
@@ -93,7 +89,7 @@ const recordNamed = (path: string | undefined, repositories: readonly Repository
 /** Checks and records the folders that a change of a project names. */
 async function changedFolders(app: Pick<App, 'config' | 'db'>, call: Call, id: number, change: projects.ProjectChange) {
   const { config } = app
-  const path = change.path === undefined ? undefined : await projects.requireFolder(config, call.caller, change.path)
+  const path = change.path === undefined ? undefined : await requireFolder(config, call.caller, change.path)
   if (path === undefined && change.repositories === undefined) return {}
   const project = await projects.find(app.db, id)
   const home = path ?? project.path

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { add, type CheckedReview, type ReviewWithComments } from '../../domain/worktrees/reviews.ts'
+import { add, type CheckedReview, type ReviewWithComments } from '../../cardWork/reviews.ts'
 import type { StartRef } from '../../domain/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import type { ReviewCommentRow } from '../../store/forges/reviews.ts'

@@ -1,4 +1,4 @@
-import type { UpdateConflict } from '../../domain/worktrees/branches.ts'
+import type { UpdateConflict } from '../../cardWork/branches.ts'
 import type { StartRef } from '../../domain/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import type { Supervisor } from './agentSupervisor.ts'

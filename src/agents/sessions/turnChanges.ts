@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readTrees } from '../../domain/worktrees/repositoryWork.ts'
+import { readTrees } from '../../cardWork/repositoryWork.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 import { readSessionWork } from './sessionWork.ts'
 import type { RunDependencies } from './runDependencies.ts'

@@ -15,48 +15,13 @@ import {
   type NewMonitor,
 } from '../../store/automation/monitors.ts'
 import { monitor as view } from '../../views/monitors.ts'
-import type { Caller } from '../accounts/caller.ts'
 import { announceCard } from '../cards/cardChanges.ts'
 import * as cards from '../cards/cards.ts'
 import type { CardRef } from '../cards/cards.ts'
-import { requireFields, requireKnown } from './monitorFields.ts'
-import { announceQuestion, permissionFor } from './monitorQuestions.ts'
-import { requireCardFolder, workingFolder } from './monitorFolders.ts'
-import * as projects from '../projects/projects.ts'
+import { announceQuestion } from './monitorQuestions.ts'
 
 /** A new monitor, and the session that requested it. */
-type CheckedMonitor = NewMonitor & { sessionId: number | null }
-
-/**
- * Validates a new monitor, except for the limit per card: the card, then the fields.
- * @throws Problem in this order: CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, those of
- *   `requireFields`, MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD, VALIDATION_FAILED for an unknown field, FORBIDDEN
- */
-export async function check(
-  db: Reader,
-  ref: CardRef,
-  fields: Record<string, unknown>,
-  caller: Caller,
-): Promise<CheckedMonitor> {
-  const card = await requireActive(db, ref)
-  const { cwd, ...monitor } = requireFields(fields)
-  const project = await projects.find(db, ref.projectId)
-  const folder = cwd ?? (await workingFolder(card, project))
-  await requireCardFolder(db, folder, card, project)
-  requireKnown(fields)
-  // Tokens minted for people have no session.
-  const sessionId = caller.agent?.sessionId ?? null
-  const permission = await permissionFor(db, caller, ref.projectId)
-  return {
-    projectId: ref.projectId,
-    cardId: card.id,
-    cwd: folder,
-    byAgent: sessionId !== null,
-    permission,
-    sessionId,
-    ...monitor,
-  }
-}
+export type CheckedMonitor = NewMonitor & { sessionId: number | null }
 
 /** Creates a monitor that has been checked; it is due at once if it is allowed. @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED */
 export async function create(tx: Transaction, { sessionId, ...monitor }: CheckedMonitor): Promise<MonitorRow> {
@@ -90,7 +55,8 @@ export async function remove(
   if (row.permission === 'asked') await announceCard(tx, 'card.updated', { id: row.cardId, projectId })
 }
 
-async function requireActive(db: Reader, ref: CardRef): Promise<CardRow> {
+/** @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE */
+export async function requireActive(db: Reader, ref: CardRef): Promise<CardRow> {
   const card = await cards.find(db, ref)
   if (card.kind === 'terminal') throw new Problem('MONITOR_TERMINAL_CARD_UNSUPPORTED')
   if (card.kind !== 'kanban' || card.archivedAt !== null || card.columnType !== 'active')

@@ -7,11 +7,11 @@ import {
   listAttachments,
   readAttachment,
   type AttachmentRow,
+  type SavedFile,
 } from '../../store/cards/attachments.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { attachment as view } from '../../views/attachments.ts'
 import { recordActivity } from './activity.ts'
-import type { AttachmentFiles, SavedFile } from './attachmentFiles.ts'
 import * as cards from './cards.ts'
 import type { CardRef, StartRef } from './cards.ts'
 import type { Caller } from '../accounts/caller.ts'
@@ -60,12 +60,12 @@ export async function announce(tx: Transaction, id: number): Promise<AttachmentR
 }
 
 /**
- * Deletes an attachment, and its file after the commit. @throws Problem ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `requireRoom`
+ * Deletes an attachment, and its file, by `removeFile`, after the commit. @throws Problem ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `requireRoom`
  */
 export async function remove(
   tx: Transaction,
   { id, caller }: { id: number; caller: Caller },
-  files: AttachmentFiles,
+  removeFile: (storedAs: string) => Promise<void>,
 ): Promise<void> {
   const attachment = await find(tx, id)
   if (refusal(caller, 'kanban')) await requireMayChangeStart(tx, caller, await cards.find(tx, attachment))
@@ -74,5 +74,5 @@ export async function remove(
   const attachmentCount = await countAttachments(tx, cardId)
   await append(tx, 'attachment.deleted', projectId, { id: String(id), cardId: String(cardId), attachmentCount })
   recordActivity(tx, cardId, 'attachment.deleted', [{ field: 'filename', from: attachment.filename, to: null }])
-  tx.afterCommit(() => void files.remove(attachment.storedAs))
+  tx.afterCommit(() => void removeFile(attachment.storedAs))
 }

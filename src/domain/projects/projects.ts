@@ -1,8 +1,4 @@
 import type { InferOutput } from 'valibot'
-import { mkdir, realpath, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, resolve } from 'node:path'
-import { isWithin } from '../../config/folders.ts'
-import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
 import { insertOrphans } from '../../store/projects/orphanedWorktrees.ts'
 import type { AfterMerge } from '../../contract/forges/afterMerge.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
@@ -20,8 +16,6 @@ import { changedChoice, projectLevels, requireAgent, requireProfile, type KnownA
 import { isInScope, roleBy, strongest } from '../accounts/access.ts'
 import { isAdmin, type Caller } from '../accounts/caller.ts'
 import { readCredentialOfProject } from '../../store/accounts/credentials.ts'
-import type { FolderRecords } from '../../git/folderRecord.ts'
-import { requireBoardApart } from './requireBoardApart.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { deleteMember } from '../../store/projects/members.ts'
 import { readOrganization } from '../../store/accounts/organizations.ts'
@@ -69,14 +63,14 @@ export interface ProjectChange extends Partial<AgentChoice> {
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
   forge?: ChangedForge
-  /** Records of the folders that the change names. */
-  folders?: FolderRecords
+  /** Records of the folders that the change names (src/git/folderRecord.ts). */
+  folders?: Readonly<Record<string, unknown>>
 }
 
 interface NewProject {
   name: string
   path: string
-  folders: FolderRecords
+  folders: Readonly<Record<string, unknown>>
   repositories?: readonly Repository[]
   organizationId: number | null
 }
@@ -246,53 +240,6 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
   requireWholeOrder(ids, await list(tx, caller))
   for (const [position, id] of ids.entries()) await setProjectPosition(tx, caller.userId, id, position)
   return list(tx, caller)
-}
-
-/**
- * Checks a project's folder: absolute, existing, below the caller's roots, and not in a repository that would add the board's own
- * folders. Returns the path as stored, without `..` and trailing slashes.
- * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS, VALIDATION_FAILED
- */
-export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
-  if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
-  const folder = resolve(path)
-  if (!isAdmin(caller) && !isLocalOnly(config) && !(await isBelowRoots(config.projectRoots, folder)))
-    throw new Problem('PATH_OUTSIDE_ROOTS')
-  const found = await stat(folder).catch(() => undefined)
-  if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND', `The folder ${path} does not exist.`)
-  await requireBoardApart(config, folder)
-  return folder
-}
-
-/**
- * Creates the folder of a new project if its parent exists.
- * @returns whether it was created
- * @throws Problem PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
- */
-export async function makeFolder(config: ServerConfig, caller: Caller, path: string): Promise<boolean> {
-  if (!isAbsolute(path)) return false
-  const folder = resolve(path)
-  if (await stat(folder).catch(() => undefined)) return false
-  await requireFolder(config, caller, dirname(folder))
-  try {
-    await mkdir(folder)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new Problem('PATH_NOT_FOUND', `The folder could not be created: ${(error as NodeJS.ErrnoException).code}.`, {
-      cause: error,
-    })
-  }
-}
-
-async function isBelowRoots(roots: readonly string[], folder: string): Promise<boolean> {
-  const real = await realpath(folder).catch(() => undefined)
-  if (real === undefined) return false
-  for (const root of roots) {
-    const realRoot = await realpath(root).catch(() => undefined)
-    if (realRoot !== undefined && isWithin(realRoot, real)) return true
-  }
-  return false
 }
 
 /** Requires that a caller can have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */

@@ -17,6 +17,8 @@ export const attachmentFields = {
 }
 export type AttachmentRow = Row<typeof attachmentFields>
 export type NewAttachment = NewRow<typeof attachmentFields>
+/** A stored file that has no card yet. */
+export type SavedFile = Omit<NewAttachment, 'cardId' | 'createdAt'>
 
 const record = defineRecord('attachments', 'a', attachmentFields)
 const fields = record.columns

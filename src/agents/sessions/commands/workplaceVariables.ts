@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { Workplace } from '../../../domain/worktrees/worktrees.ts'
+import type { Workplace } from '../../../cardWork/worktrees.ts'
 import { configurationOf } from '../../../git/configuration.ts'
 import { repositoryFilters, withoutFilters } from '../../../git/filters.ts'
 import type { ProjectFolder } from '../../../git/folderRecord.ts'

@@ -1,5 +1,5 @@
 import { reasonOf, type Log } from '../../../config/log.ts'
-import type { Cleanup, RunCleanup } from '../../../domain/worktrees/cleanup.ts'
+import type { Cleanup, RunCleanup } from '../../../cardWork/cleanup.ts'
 import type { Child, ProcessTrees } from '../../../process/spawn.ts'
 import type { SandboxDependencies } from '../sandbox/projectSandbox.ts'
 import { prepareCommand } from './prepareCommand.ts'

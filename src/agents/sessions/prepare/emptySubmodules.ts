@@ -1,4 +1,4 @@
-import type { Workplace } from '../../../domain/worktrees/worktrees.ts'
+import type { Workplace } from '../../../cardWork/worktrees.ts'
 import { GitFailed } from '../../../git/git.ts'
 import { shellWord } from '../../../process/shellWord.ts'
 import type { ProjectRow } from '../../../store/projects/projects.ts'

@@ -1,4 +1,4 @@
-import type { Workplace, WorkplaceRepository } from '../../../domain/worktrees/worktrees.ts'
+import type { Workplace, WorkplaceRepository } from '../../../cardWork/worktrees.ts'
 
 /** The instructions about the project's other repositories. Empty if there are none. */
 export function describeRepositories({ repositories = [] }: Workplace): string {

@@ -1,5 +1,5 @@
 import type { EffectiveWorktree } from '../../../contract/projects/worktree.ts'
-import type { Workplace } from '../../../domain/worktrees/worktrees.ts'
+import type { Workplace } from '../../../cardWork/worktrees.ts'
 import type { AskedHost } from '../../../sandbox/network/askedHosts.ts'
 import type { ProfileRow } from '../../../store/agents/agentProfiles.ts'
 import type { SessionRow } from '../../../store/agents/sessions.ts'

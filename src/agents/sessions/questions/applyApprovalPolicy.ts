@@ -7,7 +7,7 @@ import { maxPaths } from '../../acp/callSubject.ts'
 import type { PermissionRequest } from '../../link/agentLink.ts'
 import { toPlainLine } from '../../link/failureReasons.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
-import { otherWorktrees } from '../../../domain/worktrees/repositoryWorktrees.ts'
+import { otherWorktrees } from '../../../cardWork/repositoryWorktrees.ts'
 import { isInsideFolder } from '../sandbox/isInsideFolder.ts'
 
 /** How a project's policy answers a question on behalf of a user. */

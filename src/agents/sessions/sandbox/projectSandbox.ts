@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../../../config/server.ts'
-import type { Workplace } from '../../../domain/worktrees/worktrees.ts'
+import type { Workplace } from '../../../cardWork/worktrees.ts'
 import { sandboxOf, type ProjectRow } from '../../../store/projects/projects.ts'
 import { openGitView, type GitPlace } from '../../../worktrees/gitView.ts'
 import { foreignRoots } from '../../../worktrees/worktreePlaces.ts'

@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path'
-import { findProjectRepository } from '../../git/checkoutState.ts'
-import { readStamps } from '../../git/fileStamps.ts'
-import { listRefs } from '../../git/listRefs.ts'
-import type { Reader } from '../../store/engine/database.ts'
-import { listMergedBranches, type MergedBranch } from '../../store/forges/merges.ts'
-import type { ProjectRow } from '../../store/projects/projects.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import { readStamps } from '../git/fileStamps.ts'
+import { listRefs } from '../git/listRefs.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { listMergedBranches, type MergedBranch } from '../store/forges/merges.ts'
+import type { ProjectRow } from '../store/projects/projects.ts'
 import { projectIn } from './repositoryWork.ts'
 
 /** The commits of the branches of a project's merged cards when they were last checked. */

@@ -1,10 +1,10 @@
-import { home } from '../../contract/forges/repositories.ts'
-import type { RepositoryMerge } from '../../store/cards/cardFields.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
-import type { Transaction } from '../../store/engine/database.ts'
-import { addMergeTarget, mergesOf, type MergedCard } from '../../store/forges/merges.ts'
-import { recordActivity } from '../cards/activity.ts'
-import { changeCard, changeCardIfThere, changeMerged } from '../cards/cardChanges.ts'
+import { home } from '../contract/forges/repositories.ts'
+import type { RepositoryMerge } from '../store/cards/cardFields.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Transaction } from '../store/engine/database.ts'
+import { addMergeTarget, mergesOf, type MergedCard } from '../store/forges/merges.ts'
+import { recordActivity } from '../domain/cards/activity.ts'
+import { changeCard, changeCardIfThere, changeMerged } from '../domain/cards/cardChanges.ts'
 import { branchWords } from './repositoryWork.ts'
 
 /** A merge, with the branch that was merged. */

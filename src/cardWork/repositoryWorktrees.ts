@@ -1,35 +1,30 @@
 import { rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  isBelowRoot,
-  newWorktreePath,
-  repositoriesFolder,
-  type WorktreePlaces,
-} from '../../worktrees/worktreePlaces.ts'
-import { Problem } from '../../contract/errors.ts'
+import { isBelowRoot, newWorktreePath, repositoriesFolder, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
+import { Problem } from '../contract/errors.ts'
 import {
   dropWorktree,
   makeWorktree,
   planWorktree,
   planWorktreeOn,
   type WorktreePlan,
-} from '../../worktrees/cardWorktrees.ts'
-import { readCheckoutState, type CheckoutState } from '../../git/checkoutState.ts'
-import { unfinishedPath } from '../../git/addWorktree.ts'
-import { kindOf } from '../../git/kindOf.ts'
-import type { RemoteReach } from '../../git/remoteGit.ts'
+} from '../worktrees/cardWorktrees.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { unfinishedPath } from '../git/addWorktree.ts'
+import { kindOf } from '../git/kindOf.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
 import {
   deleteCardRepository,
   listCardRepositories,
   putCardRepository,
   type CardRepositoryRow,
-} from '../../store/cards/cardRepositories.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
-import type { Database, Reader } from '../../store/engine/database.ts'
-import { repositoriesOf, type ProjectRow } from '../../store/projects/projects.ts'
+} from '../store/cards/cardRepositories.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Database, Reader } from '../store/engine/database.ts'
+import { repositoriesOf, type ProjectRow } from '../store/projects/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
 import { copiedOf, requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
-import type { Worktrees } from '../../worktrees/worktrees.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'repositories' | 'copiedFiles'>
 

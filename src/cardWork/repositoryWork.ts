@@ -1,20 +1,20 @@
 import type { InferOutput } from 'valibot'
-import { invalid, Problem } from '../../contract/errors.ts'
-import { home, homeName, type CardRepository } from '../../contract/forges/repositories.ts'
-import { findProjectRepository } from '../../git/checkoutState.ts'
-import { kindOf } from '../../git/kindOf.ts'
-import { findRemote } from '../../git/remotes.ts'
-import type { Comparison } from '../../worktrees/comparison.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { home, homeName, type CardRepository } from '../contract/forges/repositories.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import { kindOf } from '../git/kindOf.ts'
+import { findRemote } from '../git/remotes.ts'
+import type { Comparison } from '../worktrees/comparison.ts'
 import {
   listCardRepositories,
   putCardRepository,
   readCardRepository,
   type CardRepositoryRow,
-} from '../../store/cards/cardRepositories.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
-import type { Database, Reader } from '../../store/engine/database.ts'
-import { forgeOf, repositoriesOf, type ProjectRow } from '../../store/projects/projects.ts'
-import type { Worktrees } from '../../worktrees/worktrees.ts'
+} from '../store/cards/cardRepositories.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Database, Reader } from '../store/engine/database.ts'
+import { forgeOf, repositoriesOf, type ProjectRow } from '../store/projects/projects.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { compareWork } from './changes.ts'
 import { keep } from './worktrees.ts'
 

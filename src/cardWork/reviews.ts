@@ -1,12 +1,12 @@
-import { Problem, refuse } from '../../contract/errors.ts'
-import { home } from '../../contract/forges/repositories.ts'
-import { reviewLimits, type NewComment, type Verdict } from '../../contract/forges/reviews.ts'
-import { append } from '../../events/outbox.ts'
-import type { Comparison } from '../../worktrees/comparison.ts'
-import type { ProjectFolder } from '../../git/folderRecord.ts'
-import { keepSnapshot } from '../../git/snapshotRefs.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
-import type { Reader, Transaction } from '../../store/engine/database.ts'
+import { Problem, refuse } from '../contract/errors.ts'
+import { home } from '../contract/forges/repositories.ts'
+import { reviewLimits, type NewComment, type Verdict } from '../contract/forges/reviews.ts'
+import { append } from '../events/outbox.ts'
+import type { Comparison } from '../worktrees/comparison.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
+import { keepSnapshot } from '../git/snapshotRefs.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Reader, Transaction } from '../store/engine/database.ts'
 import {
   deleteReviewDraft,
   insertReview,
@@ -23,17 +23,17 @@ import {
   writeReviewDraft,
   type ReviewCommentRow,
   type ReviewRow,
-} from '../../store/forges/reviews.ts'
-import { answeredComment, review as reviewView } from '../../views/reviews.ts'
-import type { Worktrees } from '../../worktrees/worktrees.ts'
-import { recordActivity } from '../cards/activity.ts'
-import type { Caller } from '../accounts/caller.ts'
-import { changeCard } from '../cards/cardChanges.ts'
-import { find, type CardRef } from '../cards/cards.ts'
+} from '../store/forges/reviews.ts'
+import { answeredComment, review as reviewView } from '../views/reviews.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
+import { recordActivity } from '../domain/cards/activity.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { changeCard } from '../domain/cards/cardChanges.ts'
+import { find, type CardRef } from '../domain/cards/cards.ts'
 import { compareWork } from './changes.ts'
 import { isTouched, listWork, type ProjectPlaces } from './repositoryWork.ts'
 import { placeComments, type PlacedComment } from './reviewedLines.ts'
-import { requireMayApprove, requireMayStart } from '../cards/startPermission.ts'
+import { requireMayApprove, requireMayStart } from '../domain/cards/startPermission.ts'
 
 export interface ReviewWithComments extends ReviewRow {
   comments: ReviewCommentRow[]

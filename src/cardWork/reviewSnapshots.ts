@@ -1,6 +1,6 @@
-import { dropSnapshots } from '../../git/snapshotRefs.ts'
-import type { Database } from '../../store/engine/database.ts'
-import { forgetSnapshot, listDeletedSnapshots } from '../../store/forges/reviews.ts'
+import { dropSnapshots } from '../git/snapshotRefs.ts'
+import type { Database } from '../store/engine/database.ts'
+import { forgetSnapshot, listDeletedSnapshots } from '../store/forges/reviews.ts'
 
 /**
  * Deletes the review snapshots in repositories of cards that were deleted before the time. Continues after a failure.

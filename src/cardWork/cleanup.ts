@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import type { EffectiveWorktree } from '../../contract/projects/worktree.ts'
-import { readCheckoutState } from '../../git/checkoutState.ts'
-import { kindOf } from '../../git/kindOf.ts'
-import type { ProjectRow } from '../../store/projects/projects.ts'
-import { portsFrom } from '../cards/cardPorts.ts'
+import type { EffectiveWorktree } from '../contract/projects/worktree.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
+import { kindOf } from '../git/kindOf.ts'
+import type { ProjectRow } from '../store/projects/projects.ts'
+import { portsFrom } from '../domain/cards/cardPorts.ts'
 import { requireSubfolder, type Workplace, type WorkplaceRepository } from './worktrees.ts'
 
 /** A project's cleanup command, and where it runs. */

@@ -1,16 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../../config/folders.ts'
-import { Problem } from '../../contract/errors.ts'
-import type { NewAttachment } from '../../store/cards/attachments.ts'
-import { storedNames } from '../../store/cards/attachments.ts'
-import type { Reader } from '../../store/engine/database.ts'
+import { syncFolder } from '../config/folders.ts'
+import { Problem } from '../contract/errors.ts'
+import { storedNames, type SavedFile } from '../store/cards/attachments.ts'
+import type { Reader } from '../store/engine/database.ts'
 import { contentTypeOf, sniffedBytes } from './contentTypes.ts'
 import { cleanFilename } from './filenames.ts'
-
-/** A stored file that has no card yet. */
-export type SavedFile = Omit<NewAttachment, 'cardId' | 'createdAt'>
 
 const hourMs = 3_600_000
 

@@ -1,12 +1,12 @@
 import { realpath } from 'node:fs/promises'
-import { isWithin } from '../../config/folders.ts'
-import type { ServerConfig } from '../../config/server.ts'
-import { boardFolders } from '../../worktrees/worktreePlaces.ts'
-import { invalid, Problem } from '../../contract/errors.ts'
-import type { Repository } from '../../contract/forges/repositories.ts'
-import { findRepository } from '../../git/repository.ts'
-import type { Caller } from '../accounts/caller.ts'
-import { requireFolder } from './projects.ts'
+import { isWithin } from '../config/folders.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { boardFolders } from '../worktrees/worktreePlaces.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import type { Repository } from '../contract/forges/repositories.ts'
+import { findRepository } from '../git/repository.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import { requireFolder } from './projectFolders.ts'
 
 /**
  * Checks the folders of a project's other repositories like that of its home. Each must be the root of a working tree, separate

@@ -1,8 +1,8 @@
-import { landedAction } from '../../contract/cards/cardRecords.ts'
-import { readCard, type CardRow } from '../../store/cards/cards.ts'
-import type { Database, Transaction } from '../../store/engine/database.ts'
-import { noteAction } from '../agents/agentActions.ts'
-import { changeCardIfThere } from '../cards/cardChanges.ts'
+import { landedAction } from '../contract/cards/cardRecords.ts'
+import { readCard, type CardRow } from '../store/cards/cards.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
+import { noteAction } from '../domain/agents/agentActions.ts'
+import { changeCardIfThere } from '../domain/cards/cardChanges.ts'
 
 /** The branch that already contains a card's work in one of its repositories. */
 export interface Landed {

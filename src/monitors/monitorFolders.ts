@@ -1,13 +1,13 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import { isWithin } from '../../config/folders.ts'
-import type { ProjectFolder } from '../../git/folderRecord.ts'
-import { readCheckoutState } from '../../git/checkoutState.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
-import type { Reader } from '../../store/engine/database.ts'
-import type { ProjectRow } from '../../store/projects/projects.ts'
-import { wrong } from './monitorFields.ts'
-import { otherWorktrees } from '../worktrees/repositoryWorktrees.ts'
+import { isWithin } from '../config/folders.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
+import type { CardRow } from '../store/cards/cards.ts'
+import type { Reader } from '../store/engine/database.ts'
+import type { ProjectRow } from '../store/projects/projects.ts'
+import { wrong } from '../domain/automation/monitorFields.ts'
+import { otherWorktrees } from '../cardWork/repositoryWorktrees.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
 type Project = ProjectFolder

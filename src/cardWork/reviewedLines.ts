@@ -1,7 +1,7 @@
-import { invalid, Problem } from '../../contract/errors.ts'
-import { reviewLimits, type NewComment } from '../../contract/forges/reviews.ts'
-import { shownLines, type ShownFiles } from '../../git/shownLines.ts'
-import type { WorkDiff } from '../../worktrees/comparison.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { reviewLimits, type NewComment } from '../contract/forges/reviews.ts'
+import { shownLines, type ShownFiles } from '../git/shownLines.ts'
+import type { WorkDiff } from '../worktrees/comparison.ts'
 
 /** A comment on lines of the diff, with their text. */
 export type PlacedComment = Omit<NewComment, 'startLine'> & { startLine: number; text: string }

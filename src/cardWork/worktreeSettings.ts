@@ -1,26 +1,26 @@
-import { Problem } from '../../contract/errors.ts'
+import { Problem } from '../contract/errors.ts'
 import {
   noWorktreeSettings,
   type EffectiveWorktree,
   type FoundBoardFile,
   type ProjectWorktree,
   type WorktreeSettings,
-} from '../../contract/projects/worktree.ts'
-import { append } from '../../events/outbox.ts'
+} from '../contract/projects/worktree.ts'
+import { append } from '../events/outbox.ts'
 import {
   deleteAgreements,
   insertAgreement,
   lapseAgreement,
   listAgreements,
   type Agreement,
-} from '../../store/projects/boardFileAgreements.ts'
-import type { Database, Transaction } from '../../store/engine/database.ts'
-import { worktreeOf, type ProjectRow } from '../../store/projects/projects.ts'
-import { projectEvent } from '../../views/projects.ts'
-import type { ProjectFolder } from '../../git/folderRecord.ts'
-import type { Worktrees } from '../../worktrees/worktrees.ts'
-import { readBaseVersion, readBoardFile, type ReadBoardFile } from '../projects/boardFile.ts'
-import type { Caller } from '../accounts/caller.ts'
+} from '../store/projects/boardFileAgreements.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
+import { worktreeOf, type ProjectRow } from '../store/projects/projects.ts'
+import { projectEvent } from '../views/projects.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
+import { readBaseVersion, readBoardFile, type ReadBoardFile } from './boardFile.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'worktree' | 'copiedFiles'>
 

@@ -1,14 +1,14 @@
-import { isWithin } from '../../config/folders.ts'
+import { isWithin } from '../config/folders.ts'
 import type { Stats } from 'node:fs'
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { ServerConfig } from '../../config/server.ts'
-import { boardFolders, type WorktreePlaces } from '../../worktrees/worktreePlaces.ts'
-import { Problem } from '../../contract/errors.ts'
-import type { Reader } from '../../store/engine/database.ts'
-import { repositoriesOf } from '../../store/projects/projects.ts'
-import type { Caller } from '../accounts/caller.ts'
-import * as projects from './projects.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { boardFolders, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
+import { Problem } from '../contract/errors.ts'
+import type { Reader } from '../store/engine/database.ts'
+import { repositoriesOf } from '../store/projects/projects.ts'
+import type { Caller } from '../domain/accounts/caller.ts'
+import * as projects from '../domain/projects/projects.ts'
 
 /** A folder that a caller can browse: its path, and its real path. */
 export interface Root {

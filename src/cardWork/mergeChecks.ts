@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { coalesce } from '../../async/coalesce.ts'
-import { findProjectRepository } from '../../git/checkoutState.ts'
-import { hasOwnCommit, isAncestor, listNotIn, readBranchTip, treesOf } from '../../git/commits.ts'
-import { GitFailed } from '../../git/git.ts'
-import type { Repository } from '../../git/workingTrees.ts'
-import { Problem } from '../../contract/errors.ts'
-import type { RepositoryMerge } from '../../store/cards/cardFields.ts'
-import { readCard, type CardRow } from '../../store/cards/cards.ts'
-import type { Database, Reader } from '../../store/engine/database.ts'
+import { coalesce } from '../async/coalesce.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import { hasOwnCommit, isAncestor, listNotIn, readBranchTip, treesOf } from '../git/commits.ts'
+import { GitFailed } from '../git/git.ts'
+import type { Repository } from '../git/workingTrees.ts'
+import { Problem } from '../contract/errors.ts'
+import type { RepositoryMerge } from '../store/cards/cardFields.ts'
+import { readCard, type CardRow } from '../store/cards/cards.ts'
+import type { Database, Reader } from '../store/engine/database.ts'
 import {
   countMergedCards,
   listMergedCards,
@@ -16,9 +16,9 @@ import {
   mergesOf,
   setMergeTarget,
   type MergeTarget,
-} from '../../store/forges/merges.ts'
-import { readProject, type ProjectRow } from '../../store/projects/projects.ts'
-import type { Comparison } from '../../worktrees/comparison.ts'
+} from '../store/forges/merges.ts'
+import { readProject, type ProjectRow } from '../store/projects/projects.ts'
+import type { Comparison } from '../worktrees/comparison.ts'
 import { areUnchanged, checkBranches, type CheckedBranches } from './mergedBranches.ts'
 import { clearMerged, clearMergedIfThere } from './mergedWork.ts'
 import { projectIn, workIn } from './repositoryWork.ts'
