@@ -16,7 +16,7 @@ import { visibleJson } from './visible.ts'
 /** The content of a tool's answer, as the protocol defines it. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 /** The project and card of a call. `cardId` is 0 for tools without a card. */
-export interface Place {
+interface Place {
   projectId: number
   cardId: number
 }

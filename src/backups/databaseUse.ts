@@ -19,7 +19,7 @@ import { databaseName } from './manifest.ts'
  * a file next to it names the run and an event that the run has committed. Both go when the server stops. A file that is
  * replaced by a copy from before the run, or by a backup, has another run or none.
  */
-export const databaseUseName = 'database-use.json'
+const databaseUseName = 'database-use.json'
 const settingName = 'database-use'
 const UseRecord = v.object({ run: v.string(), seq: v.number(), at: v.string() })
 type UseRecord = v.InferOutput<typeof UseRecord>

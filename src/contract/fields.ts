@@ -51,7 +51,7 @@ export const queryBoolean = v.pipe(
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
 /** A row's ID in a client's request on internal routes, for which a missing row has no 404 of its own. */
-export const Ref = v.pipe(
+const Ref = v.pipe(
   v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),
 )

@@ -86,7 +86,7 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 }
 
 /** The variables of a profile. @throws Problem SEALED_WITH_OTHER_KEY */
-export const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'id' | 'sealedEnv'>): Environment =>
+const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'id' | 'sealedEnv'>): Environment =>
   sealedEnv === null ? {} : (JSON.parse(seal.open(environmentPlace(id), sealedEnv)) as Environment)
 
 /** A profile in the form that launches use. @throws Problem SEALED_WITH_OTHER_KEY */

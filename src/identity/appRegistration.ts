@@ -8,7 +8,7 @@ import { isRedirectUri } from './redirectUris.ts'
 import type { Seal } from './seal.ts'
 import { networkOf } from './throttle.ts'
 
-export const maxRegistrationsPerHour = 60
+const maxRegistrationsPerHour = 60
 const hourMs = 3_600_000
 /** The maximum number of apps that no user has allowed yet. Beyond it, the oldest are deleted. */
 const maxUnused = 1000

@@ -18,7 +18,7 @@ import type { Seal } from './seal.ts'
 
 /** How long a user can take to decide. */
 const pendingMs = 600_000
-export const codeMs = 60_000
+const codeMs = 60_000
 /** The number of remembered decisions. Each requires a signed-in user. */
 const maxDecided = 10_000
 const sealPlace = 'oauth/request'

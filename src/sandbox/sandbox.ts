@@ -32,7 +32,7 @@ export interface Sandbox {
 }
 
 /** The sandbox of a session. */
-export interface OpenSandbox {
+interface OpenSandbox {
   /**
    * Returns the command that runs another one in the sandbox, and the descriptors that it must inherit.
    * @throws LaunchFailed if a mounted folder or file was moved or replaced by a link

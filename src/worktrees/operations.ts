@@ -142,7 +142,7 @@ const noResult = (work: Promise<void>): Promise<null> => work.then(() => null)
 /** A changed file of a worktree, or of the commit `tip`. `since`: the object that replaces the base commit. */
 export type ChangedFile = Parameters<typeof readCompared>[2]
 
-export type Operations = typeof operations
+type Operations = typeof operations
 export type OperationName = keyof Operations
 export type OperationInput<Name extends OperationName> = Parameters<Operations[Name]>[0]
 export type OperationResult<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>

@@ -135,7 +135,6 @@ const mayWaitForFiles = [
   'src/process/table.ts',
   'src/system/kernel.ts', // /proc is memory
   'daemon/process/boundedStderr.ts', // what the server itself prints is cut before more is printed
-  'src/domain/worktrees/orphanedWorktrees.ts', // within a transaction
   'src/worktrees/worktreeProgram.ts', // the only request of its process waits for it
 ]
 

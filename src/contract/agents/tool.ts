@@ -3,7 +3,7 @@ export const toolGroups = ['find', 'change', 'run', 'review'] as const
 export type ToolGroup = (typeof toolGroups)[number]
 
 /** How to request a list's next page: the field for the last item's ID, or, with one of `offsetWith`, an offset. */
-export interface Pages {
+interface Pages {
   after: string
   offsetWith?: readonly string[]
   /** For a list in chronological order that starts with its end: the field for the first item's ID. */

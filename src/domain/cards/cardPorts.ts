@@ -51,7 +51,7 @@ export const portsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, at) => first + at)
 
 /** Whether nothing listens on any of these ports of this machine. */
-export const areFree = async (ports: readonly number[]): Promise<boolean> =>
+const areFree = async (ports: readonly number[]): Promise<boolean> =>
   (await Promise.all(ports.flatMap(port => loopback.map(host => isFree(port, host))))).every(Boolean)
 
 /** A currently unused port, of those that the system assigns. */

@@ -8,7 +8,7 @@ const maxNameLength = 200
 const maxLabels = 50
 const maxLabelLength = 100
 
-export interface FittedComment {
+interface FittedComment {
   authorName: string
   body: string
   createdAt?: string

@@ -67,8 +67,6 @@ type NamesOf<T extends Fields, W extends Writing> = {
 
 /** A row of the database. */
 export type Row<T extends Fields> = { -readonly [Name in keyof T]: StoredOf<T[Name]> }
-/** A written row, without the fields that SQL computes. */
-export type StoredRow<T extends Fields> = Omit<Row<T>, NamesOf<T, 'computed'>>
 /** The fields of a new record. */
 export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given<T[Name]> } & {
   [Name in NamesOf<T, 'optional'>]?: Given<T[Name]>

@@ -62,7 +62,7 @@ export interface SessionAgent {
 }
 
 /** The folder where a session works, with the project's preparation of it. */
-export interface PreparedWorkplace {
+interface PreparedWorkplace {
   place: Workplace
   settings: EffectiveWorktree
   /** The variables for the card's ports and the locations of the project's other repositories. */
