@@ -3,7 +3,7 @@ import type { EffectiveWorktree } from '../contract/projects/worktree.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
-import { portsFrom } from '../domain/cards/cardPorts.ts'
+import { portsFrom } from './cardPorts.ts'
 import { requireSubfolder, type Workplace, type WorkplaceRepository } from './worktrees.ts'
 
 /** A project's cleanup command, and where it runs. */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect as connectTo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { loopback } from '../domain/cards/cardPorts.ts'
+import { loopback } from '../cardWork/cardPorts.ts'
 import { forwardRequest, forwardUpgrade } from '../sandbox/network/forwardRequest.ts'
 import { PreviewGate, removePreviewCookies, type Admission, type CanOpen, type PreviewSession } from './previewGate.ts'
 

@@ -1,4 +1,4 @@
-import { portVariables } from '../../../domain/cards/cardPorts.ts'
+import { portVariables } from '../../../cardWork/cardPorts.ts'
 import type { AgentLaunch } from '../../link/agentLink.ts'
 import { prepareLaunch } from '../../providers/prepareLaunch.ts'
 import { openProjectSandbox, type ProjectPlace, type SandboxDependencies } from '../sandbox/projectSandbox.ts'

@@ -1,4 +1,4 @@
-import { portsOf, portVariables } from '../../../domain/cards/cardPorts.ts'
+import { portsOf, portVariables } from '../../../cardWork/cardPorts.ts'
 import { ensureRepositories } from '../../../cardWork/repositoryWorktrees.ts'
 import { findWorktreeSettings, whyUnused } from '../../../cardWork/worktreeSettings.ts'
 import { ensureWorktree, requireSubfolder, type Workplace } from '../../../cardWork/worktrees.ts'

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createServer, type AddressInfo } from 'node:net'
-import { Problem } from '../../contract/errors.ts'
-import { maxPorts } from '../../contract/projects/worktree.ts'
-import { listPortsInUse, readFirstPort, setFirstPort } from '../../store/cards/cardPorts.ts'
-import type { Database } from '../../store/engine/database.ts'
+import { Problem } from '../contract/errors.ts'
+import { maxPorts } from '../contract/projects/worktree.ts'
+import { listPortsInUse, readFirstPort, setFirstPort } from '../store/cards/cardPorts.ts'
+import type { Database } from '../store/engine/database.ts'
 
 /** Below the ports that Linux and macOS assign to outgoing connections, and above those of common services. */
 const [lowest, highest] = [20_000, 32_759]
