@@ -1,12 +1,12 @@
 import type { ApiFailure, Client } from '../../src/client/index.ts'
 import type { AgentChoice } from '../../src/contract/agents/agentChoice.ts'
-import type { Priority } from '../../src/contract/cards/cardPlan.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { elsewhere } from '../context/otherProjects.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { cardIdOf } from './cardIds.ts'
+import type { PlanRequest } from './planFields.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>
@@ -45,10 +45,7 @@ export interface NewCard extends Partial<AgentChoice> {
   baseCardId?: string
   autoMode?: boolean
   assigneeIds?: string[]
-  priority?: Priority
-  dueAt?: string | null
-  estimate?: number | null
-  startAt?: string | null
+  plan?: PlanRequest
   /** Start the agent, which requires an active column. If it cannot start, no card is created. */
   start?: boolean
   /** Add the card even if the column is full. */
@@ -66,8 +63,7 @@ export async function createCard(
   idempotencyKey?: string,
 ): Promise<Card> {
   const { title, prompt, column, labels, useWorktree, blockedBy, command, start = false, ...others } = card
-  const { force, assigneeIds, priority, dueAt, estimate, startAt, ...rest } = others
-  const plan = { priority, dueAt, estimate, startAt }
+  const { force, assigneeIds, plan, ...rest } = others
   const isPlain = [command, ...Object.values(rest)].every(value => value === undefined)
   if (external && labels.length === 0 && isPlain && !start)
     return fromExternal(

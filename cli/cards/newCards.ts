@@ -1,6 +1,6 @@
-import { priorities, type Priority } from '../../src/contract/cards/cardPlan.ts'
+import type { Priority } from '../../src/contract/cards/cardPlan.ts'
 import { usage } from '../failures/failure.ts'
-import { dayEnd } from '../parsing/arguments.ts'
+import { planFields } from './planFields.ts'
 
 /** A card from a file. Command-line options override its fields. */
 export interface CardText {
@@ -20,37 +20,28 @@ export interface CardText {
   useWorktree?: boolean
 }
 
-const kinds: Record<keyof CardText, (value: unknown) => boolean> = {
-  title: isText,
-  prompt: isText,
-  column: value => isText(value) || typeof value === 'number',
-  labels: value => Array.isArray(value) && value.every(isText),
-  priority: value => (priorities as readonly unknown[]).includes(value),
-  due: isTimeToCome,
-  estimate: value => typeof value === 'number' && value >= 0,
-  assignees: value => Array.isArray(value) && value.every(isText),
-  agent: isText,
-  profile: isText,
-  model: isText,
-  mode: isText,
-  effort: isText,
-  useWorktree: value => typeof value === 'boolean',
+interface FileField {
+  described: string
+  isValid(value: unknown): boolean
 }
-const described: Record<keyof CardText, string> = {
-  title: 'text',
-  prompt: 'text',
-  column: 'a name or an id',
-  labels: 'a list of texts',
-  priority: 'urgent, high, normal or low',
-  due: 'a date or time',
-  estimate: 'a number',
-  assignees: 'a list of names',
-  agent: 'text',
-  profile: 'text',
-  model: 'text',
-  mode: 'text',
-  effort: 'text',
-  useWorktree: 'true or false',
+const isText = (value: unknown): boolean => typeof value === 'string'
+const plainText: FileField = { described: 'text', isValid: isText }
+const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
+const fileFields: Readonly<Record<keyof CardText, FileField>> = {
+  title: plainText,
+  prompt: plainText,
+  column: { described: 'a name or an id', isValid: value => isText(value) || typeof value === 'number' },
+  labels: { described: 'a list of texts', isValid: isList },
+  priority: planFields.priority.inFile!,
+  due: planFields.due.inFile!,
+  estimate: planFields.estimate.inFile!,
+  assignees: { described: 'a list of names', isValid: isList },
+  agent: plainText,
+  profile: plainText,
+  model: plainText,
+  mode: plainText,
+  effort: plainText,
+  useWorktree: { described: 'true or false', isValid: value => typeof value === 'boolean' },
 }
 
 /**
@@ -125,22 +116,12 @@ function parsed(line: string, number: number): Record<string, unknown> {
 
 function checked(fields: Record<string, unknown>, where: string): CardText {
   for (const [name, value] of Object.entries(fields)) {
-    if (!Object.hasOwn(kinds, name))
-      throw usage(`${where} has an unknown field: ${name}`, { see: `known fields: ${Object.keys(kinds).join(', ')}` })
-    if (!kinds[name as keyof CardText](value))
-      throw usage(`${where}: ${name} must be ${described[name as keyof CardText]}`)
+    if (!Object.hasOwn(fileFields, name))
+      throw usage(`${where} has an unknown field: ${name}`, {
+        see: `known fields: ${Object.keys(fileFields).join(', ')}`,
+      })
+    const { described, isValid } = fileFields[name as keyof CardText]
+    if (!isValid(value)) throw usage(`${where}: ${name} must be ${described}`)
   }
   return fields
-}
-
-function isTimeToCome(value: unknown): boolean {
-  try {
-    return typeof value === 'string' && dayEnd(value) !== ''
-  } catch {
-    return false
-  }
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
 }

@@ -3,16 +3,9 @@ import { priorities, sorts, type Priority, type Sort } from '../../src/contract/
 import type { Context } from '../context/context.ts'
 import { isId, pickNamed } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
-import { dayEnd, dayStart, estimate, orWord, wordAsNull } from '../parsing/arguments.ts'
+import { dayStart } from '../parsing/arguments.ts'
+import { planOptions } from './planFields.ts'
 
-/** The plan options of a card as typed. `none` clears a value. */
-export interface PlanOptions {
-  priority?: Priority
-  due?: string
-  estimate?: number | 'none'
-  /** false: any person can start the card at any time. */
-  startAt?: string | false
-}
 export interface PlanFilterOptions {
   assignee?: string
   priority?: Priority
@@ -30,24 +23,9 @@ export interface PlanFilter {
 /** How options name people, as `resolvePeople` finds them. */
 export const peopleWords = 'me, names, IDs; on a server without accounts, me is the local operator'
 
-/** The most urgent first, as people name them. */
-const priorityNames = priorities.toReversed()
-
 /** The options that say how soon a card is to be done, by when, and how much it is. */
 export const addPlanOptions = (command: Command): Command =>
-  command
-    .addOption(new Option('--priority <priority>', 'priority').choices(priorityNames))
-    .option(
-      '--due <time>',
-      'due date: 2030-01-31, today, tomorrow, 3d, or a time; none for no due date',
-      orWord('none', dayEnd),
-    )
-    .option(
-      '--start-at <time>',
-      'earliest start: 2030-01-31, tomorrow, 2h, or a time. In an active column, the card then starts automatically',
-      dayStart,
-    )
-    .option('--estimate <number>', 'estimate in any unit; none to clear it', orWord('none', estimate))
+  planOptions().reduce((added, option) => added.addOption(option), command)
 
 /** The text of the option `--assignee` of lists. */
 export const assigneeFilterText =
@@ -57,7 +35,9 @@ export const assigneeFilterText =
 export const addPlanFilters = (command: Command): Command =>
   command
     .option('-a, --assignee <person>', assigneeFilterText)
-    .addOption(new Option('--priority <priority>', 'show only cards with this priority').choices(priorityNames))
+    .addOption(
+      new Option('--priority <priority>', 'show only cards with this priority').choices(priorities.toReversed()),
+    )
     .option(
       '--due-before <time>',
       'show only cards that are due before this time: 2030-01-31, today, tomorrow, 3d, now',
@@ -68,17 +48,6 @@ export const addPlanFilters = (command: Command): Command =>
         sorts.flatMap(sort => [sort, `-${sort}`]),
       ),
     )
-
-export const isPlanned = ({ priority, due, estimate, startAt }: PlanOptions): boolean =>
-  [priority, due, estimate, startAt].some(value => value !== undefined)
-
-/** A plan as requests say it. */
-export const planOf = ({ priority, due, estimate, startAt }: PlanOptions) => ({
-  priority,
-  dueAt: wordAsNull('none', due),
-  estimate: wordAsNull('none', estimate),
-  startAt: startAt === false ? null : startAt,
-})
 
 /** A filter as requests say it. @throws Failure (not found) for a person who is not there */
 export const planFilterOf = async (

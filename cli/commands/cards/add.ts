@@ -1,13 +1,14 @@
 import { Option, type Command } from 'commander'
 import { addChoiceOptions, chosen, type ChoiceOptions } from '../../agents/agentOption.ts'
-import { collect, dayEnd } from '../../parsing/arguments.ts'
+import { collect } from '../../parsing/arguments.ts'
 import { bulk } from '../../input/bulk.ts'
 import { cardBrief } from '../../cards/cardColumns.ts'
 import { createCard, getCard, withColumnName, type Card } from '../../cards/cardApi.ts'
 import { listCards } from '../../cards/cardListing.ts'
 import { cardIdOf, cardIds } from '../../cards/cardIds.ts'
 import { activeColumn, runCard } from '../../cards/cardRun.ts'
-import { addPlanOptions, names, peopleWords, planOf, resolvePeople, type PlanOptions } from '../../cards/planOptions.ts'
+import { planIn, planOf, planOfFile, type PlanOptions } from '../../cards/planFields.ts'
+import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
 import { example } from '../../help/help.ts'
@@ -226,7 +227,8 @@ async function add(
         effort: options.effort ?? text.effort,
       })),
       command: options.terminal,
-      ...planOf(planned(text, options)),
+      // Options override the file.
+      plan: planOf({ ...planOfFile({ ...text }), ...planIn(options) }),
       autoMode: options.auto,
       assigneeIds: await resolvePeople(context, projectId, options.assignee ?? text.assignees),
       blockedBy: options.blockedBy,
@@ -243,14 +245,6 @@ async function add(
   if (isStarted) await warnOfFolder(context, made)
   return { made, isNew: true }
 }
-
-/** Returns the plan from a file. Command-line options override it. */
-const planned = (text: CardText, { priority, due, estimate, startAt }: PlanOptions): PlanOptions => ({
-  startAt,
-  priority: priority ?? text.priority,
-  due: due ?? (text.due === undefined ? undefined : dayEnd(text.due)),
-  estimate: estimate ?? text.estimate,
-})
 
 /** Attaches files to a new card, then starts its agent as `board cards run` does. Where that fails, the card stays. */
 async function withFiles(context: Context, made: Card, files: readonly string[], isRun = false): Promise<Card> {

@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander'
 import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
-import type { Priority } from '../../../src/contract/cards/cardPlan.ts'
 import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect, orWord, wordAsNull } from '../../parsing/arguments.ts'
 import { bulk, readIds } from '../../input/bulk.ts'
@@ -8,15 +7,8 @@ import { assigneeNames } from '../../../src/boardModel/plan.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../../cards/cardApi.ts'
 import { cardIdOf } from '../../cards/cardIds.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
-import {
-  addPlanOptions,
-  isPlanned,
-  names,
-  peopleWords,
-  planOf,
-  resolvePeople,
-  type PlanOptions,
-} from '../../cards/planOptions.ts'
+import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
+import { isPlanned, planFlags, planNames, planOf, type PlanOptions, type PlanRequest } from '../../cards/planFields.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import { edit } from '../../input/editor.ts'
@@ -40,17 +32,13 @@ interface EditOptions extends PromptOptions, ChoiceOptions, PlanOptions {
   baseCard?: string
   editor?: boolean
 }
-interface Change extends Partial<AgentChoice> {
+interface Change extends Partial<AgentChoice>, PlanRequest {
   title?: string
   prompt?: string
   labels?: string[]
   parentId?: string | null
   base?: string | null
   baseCardId?: string | null
-  priority?: Priority
-  dueAt?: string | null
-  estimate?: number | null
-  startAt?: string | null
   watching?: boolean
   useWorktree?: boolean
   autoMode?: boolean
@@ -104,10 +92,7 @@ export function registerVerbs(cards: Command): void {
         'model',
         'mode',
         'effort',
-        'priority',
-        'due',
-        'estimate',
-        'startAt',
+        ...planNames,
         'addAssignee',
         'removeAssignee',
       ]),
@@ -151,7 +136,7 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
   const isListed = addLabel.length + removeLabel.length > 0
   if (!isListed && changes.every(each => each === undefined) && !isChosen(options) && !isPlanned(options))
     throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, --auto, --no-auto, ${choiceFlags} or --editor`,
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, ${planFlags}, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, --auto, --no-auto, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
   if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')

@@ -2,7 +2,7 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { UserSettings } from '../../../src/contract/accounts/settings.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import type { Board } from '../../../src/contract/boards/boards.ts'
-import type { Priority } from '../../../src/contract/cards/cardPlan.ts'
+import type { PlanOptions } from '../../cards/planFields.ts'
 import type { AfterMerge } from '../../../src/contract/forges/afterMerge.ts'
 import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
 import type { Contract } from '../../../src/contract/index.ts'
@@ -96,11 +96,9 @@ export interface PlanPurpose {
   cardIds: readonly string[]
   people: readonly Person[]
 }
-/** A field of a plan and its new value. A due date is in the format that people type. */
+/** A field of a plan and its new value as people type it; `none` clears it. */
 export type PlanStep =
-  | { field: 'priority'; value: Priority }
-  | { field: 'due'; value: string }
-  | { field: 'estimate'; value: number | null }
+  | { field: keyof PlanOptions; value: string }
   | { field: 'assignee'; userId: string; name: string; isOn: boolean }
 
 /** A message to an agent. `commands` are the agent's slash commands; `at` is the one that tab completes. */

@@ -1,41 +1,45 @@
-import { priorities } from '../../../src/contract/cards/cardPlan.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { planFields, planNames, type PlanOptions } from '../../cards/planFields.ts'
 import { runForEach } from './actions.ts'
 import { type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'
 import type { PickItem } from './pickItem.ts'
 
-const someDays = ['today', 'tomorrow', '7d']
-const writtenDay = /^(?:due )?(\d{4}-\d\d-\d\d|\d{1,5}[hd])$/
-const writtenEstimate = /^(?:estimate )?(\d{1,7}(?:\.\d{1,2})?)$/
-
-/** Returns the choices for a plan: assignees, priorities, due dates and estimates, including a typed day or number. */
+/** Returns the choices for a plan: typed values, assignees, and the values of each field. */
 export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPurpose, text: string): PickItem[] {
   const cards = cardIds.flatMap(id => cache.cards.get(id) ?? (opened?.card?.id === id ? opened.card : []))
   const marked = (has: (card: Card) => boolean): PickItem['mark'] => {
     const count = cards.filter(has).length
     return count === 0 ? 'off' : count === cards.length ? 'on' : 'some'
   }
-  const [day, amount] = [writtenDay.exec(text)?.[1], writtenEstimate.exec(text)?.[1]]
+  const fields = planNames.flatMap(name => {
+    const { picked, choices, field } = planFields[name]
+    return picked ? [{ name, isMarked: choices !== undefined, has: field as keyof Card, ...picked }] : []
+  })
+  const item = (field: keyof PlanOptions, value: string, shown: string): PickItem => ({
+    text: shown,
+    target: { type: 'plan', step: { field, value } },
+  })
+  const assign = ({ userId, displayName }: PlanPurpose['people'][number]): PickItem => {
+    const mark = marked(({ assignees }) => assignees.some(each => 'userId' in each && each.userId === userId))
+    const step = { field: 'assignee', userId, name: displayName, isOn: mark !== 'on' } as const
+    return { text: `assign ${displayName}`, target: { type: 'plan', step }, mark }
+  }
+  const itemsOf = ({ name, word, values, isMarked, has }: (typeof fields)[number]): PickItem[] =>
+    values.map(value => ({
+      ...item(name, value, `${word} ${value}`),
+      ...(isMarked && { mark: marked(card => card[has] === value) }),
+    }))
   return [
-    ...(day === undefined ? [] : [dueItem(day)]),
-    ...(amount === undefined ? [] : [item(`estimate ${amount}`, { field: 'estimate', value: Number(amount) })]),
-    ...priorities.toReversed().map((value): PickItem => ({
-      ...item(`priority ${value}`, { field: 'priority', value }),
-      mark: marked(({ priority }) => priority === value),
-    })),
-    ...people.map(({ userId, displayName }): PickItem => {
-      const mark = marked(({ assignees }) => assignees.some(each => 'userId' in each && each.userId === userId))
-      const step = { field: 'assignee', userId, name: displayName, isOn: mark !== 'on' } as const
-      return { ...item(`assign ${displayName}`, step), mark }
+    ...fields.flatMap(({ name, word, typed }) => {
+      const value = typed?.exec(text)?.[1]
+      return value === undefined ? [] : [item(name, value, `${word} ${value}`)]
     }),
-    ...someDays.map(dueItem),
-    item('no due date', { field: 'due', value: 'none' }),
-    item('no estimate', { field: 'estimate', value: null }),
+    ...fields.filter(({ isMarked }) => isMarked).flatMap(itemsOf),
+    ...people.map(assign),
+    ...fields.filter(({ isMarked }) => !isMarked).flatMap(itemsOf),
+    ...fields.flatMap(({ name, none }) => (none === undefined ? [] : [item(name, 'none', none)])),
   ]
 }
-
-const item = (text: string, step: PlanStep): PickItem => ({ text, target: { type: 'plan', step } })
-const dueItem = (value: string): PickItem => item(`due ${value}`, { field: 'due', value })
 
 /** Changes the plan of the cards. */
 export const planned = (model: Model, { cardIds }: PlanPurpose, step: PlanStep): Update =>
