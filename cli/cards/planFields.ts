@@ -27,16 +27,16 @@ interface PlanField {
   choices?: readonly string[]
   /** @throws InvalidArgumentError */
   parse?: (text: string) => string | number
-  /** What a file can contain. Without it, files do not set the field. */
+  /** The values in a file. Omitted if files do not set the field. */
   inFile?: { described: string; isValid(value: unknown): boolean }
-  /** How the terminal board offers the field. Without it, it does not. */
+  /** The offer of the terminal board. Omitted if the board does not set the field. */
   picked?: {
     /** The word before a value: `due tomorrow`. */
     word: string
     values: readonly string[]
     /** Typed text that is a value. */
     typed?: RegExp
-    /** What a card without a value has: `no due date`. */
+    /** The name of an empty value: `no due date`. */
     none?: string
     /** Completes "Card 7 …". */
     said(value: string): string

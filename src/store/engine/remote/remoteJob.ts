@@ -11,7 +11,7 @@ export interface Attempt {
   effects: Array<() => void>
 }
 
-/** Runs a job in a scope of its own. Never throws: a job that fails rolls its scope back. */
+/** Runs a job in a separate scope. Never throws: a failed job rolls its scope back. */
 export async function runJob(
   transaction: RemoteTransaction,
   job: Job,
