@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import type { BoardToolName } from '../../src/contract/agents/boardTools.ts'
 import { CardOrder } from '../../src/contract/cards/cardOrder.ts'
-import { CardPlan, PlanFilter, type Assignee } from '../../src/contract/cards/cardPlan.ts'
+import { Plan, PlanFilter, type Assignee } from '../../src/contract/cards/cardPlan.ts'
 import { contract } from '../../src/contract/index.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { CardStatus, integer, Labels, Prompt, queryInteger, refTo, text, Title } from '../../src/contract/fields.ts'
@@ -130,9 +130,7 @@ const createCard = defineTool({
     labels: v.optional(Labels, []),
     useWorktree: v.optional(v.boolean(), true),
     ...CardOrder,
-    priority: CardPlan.priority,
-    dueAt: CardPlan.dueAt,
-    estimate: CardPlan.estimate,
+    ...Plan,
   },
   run: async (app, { projectId }, input, caller) =>
     json(

@@ -21,11 +21,14 @@ const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
     v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`),
     v.check(ids => new Set(ids).size === ids.length, 'must name each of them once'),
   )
-const Plan = {
+/** The priority, due date and size of a card. */
+export const Plan = {
   priority: v.optional(Priority),
   dueAt: v.optional(v.nullable(GivenTime)),
   estimate: v.optional(v.nullable(Estimate)),
 }
+export type Plan = v.InferOutput<v.ObjectSchema<typeof Plan, undefined>>
+export const planNames = Object.keys(Plan) as ReadonlyArray<keyof Plan>
 const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
 /** The assignees, priority, due date and size of a card. Assignees with and without an account are set separately. */
 export const CardPlan = { assigneeIds: v.optional(people(AccountRef)), assigneeNames: v.optional(names), ...Plan }

@@ -1,6 +1,6 @@
 import type { ActivityAction, ActivityValue, FieldChange } from '../../contract/cards/activity.ts'
 import type { CardStatus } from '../../contract/fields.ts'
-import type { Assignee } from '../../contract/cards/cardPlan.ts'
+import { planNames, type Assignee } from '../../contract/cards/cardPlan.ts'
 import { insertActivity, listActivity, type ActivityRow } from '../../store/cards/activity.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Actor, Reader, Transaction } from '../../store/engine/database.ts'
@@ -66,10 +66,8 @@ const recorded: Partial<Record<keyof CardRow, Show | null>> = {
   prompt: null,
   labels: card => JSON.parse(card.labels) as string[],
   assignees: card => assigneesOf(card).map(each => ('name' in each ? each.name : each.displayName)),
-  priority: card => card.priority,
-  dueAt: card => card.dueAt,
+  ...Object.fromEntries(planNames.map(name => [name, (card: CardRow) => card[name]])),
   startAt: card => card.startAt,
-  estimate: card => card.estimate,
   groupId: card => card.groupId,
   useWorktree: flag('useWorktree'),
   autoMode: flag('autoMode'),

@@ -1,4 +1,4 @@
-import { maxAssignees, type Assignee, type Priority } from '../../contract/cards/cardPlan.ts'
+import { maxAssignees, type Assignee, type Plan } from '../../contract/cards/cardPlan.ts'
 import { invalid } from '../../contract/errors.ts'
 import { listPeopleOf, setWatching } from '../../store/cards/cardPeople.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
@@ -8,13 +8,10 @@ import { noAccount, type Caller } from '../accounts/caller.ts'
 import { announceAssigned, announceCard } from './cardChanges.ts'
 
 /** The assignees, priority, due date and size of a card. */
-export interface CardPlan {
+export interface CardPlan extends Plan {
   assigneeIds?: readonly number[]
   /** Assignees without an account. */
   assigneeNames?: readonly string[]
-  priority?: Priority
-  dueAt?: string | null
-  estimate?: number | null
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
+import { planNames, type Plan } from '../../contract/cards/cardPlan.ts'
 import { invalid, Problem, refuse } from '../../contract/errors.ts'
 import type { CardKind } from '../../contract/fields.ts'
 import type { IssueSummary } from '../../contract/forges/issueRecords.ts'
@@ -112,9 +113,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     labels: JSON.stringify(card.labels ?? []),
     groupId: card.groupId ?? null,
     ...(await assigneesFor(tx, card, card)),
-    priority: card.priority,
-    dueAt: card.dueAt,
-    estimate: card.estimate,
+    ...(Object.fromEntries(planNames.map(name => [name, card[name]])) as Plan),
     kind: card.kind,
     ...(await chooseForNewCard(tx, agents, card, column)),
     command: card.command ?? null,
