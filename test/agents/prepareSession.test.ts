@@ -120,7 +120,14 @@ describe('the preparation of a session', () => {
     const link = join(homedir(), `.board-test-${process.pid}`)
     symlinkSync(board.dataDir, link)
     try {
-      const setCaches = (caches: string[]) => board.client.projects.update({ id: board.projectId, sandbox: { caches } })
+      // Not by a request: on a shared database, `newSession` has moved the project to another machine.
+      const setCaches = (caches: string[]) =>
+        board.server.app.db.transaction(tx =>
+          tx.run(`UPDATE projects SET sandbox = json_set(sandbox, '$.caches', json(?)) WHERE id = ?`, [
+            JSON.stringify(caches),
+            Number(board.projectId),
+          ]),
+        )
       await setCaches([`~/${basename(link)}`])
       const { failure, undone } = await prepare(step => step)
       expect(failure).toMatchObject({ reason: 'launch_failed', message: expect.stringContaining('symbolic link') })
