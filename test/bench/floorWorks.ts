@@ -43,8 +43,8 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
       await statementOf(db => listExternalJson(db, { projectId, limit: pageSize, cursor: cardId })),
     )
     return (request, response) => {
-      const { value } = statement.get(bind({ card: lastNumber(request.url!, '=') })) as { value: string }
-      answer(response, sample, `{"data":${value}}`)
+      const { json } = statement.get(bind({ card: lastNumber(request.url!, '=') })) as { json: string }
+      answer(response, sample, `{"data":${json}}`)
     }
   }
 
