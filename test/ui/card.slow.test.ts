@@ -304,6 +304,8 @@ describe('agents from the board', () => {
     await terminal.shows('y yes, d only move, n no')
     terminal.press('enter', 'd')
     await terminal.shows(`Moved card ${id} to its done column.`)
+    // The notice is shown before the board has read the move, and the last key needs the card in its new column.
+    await terminal.shows(/Done ─+ 1/)
     await terminal.shows(new RegExp(`#${id}  ✓ Merged into main`))
     expect(await board.card(id)).toMatchObject({ columnType: 'done', gitBranch: branch })
     terminal.press('l', 'M')
