@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { makeChangedPlace, measureChangedCard } from './changedCards.ts'
 import { startChild, type Child } from './child.ts'
 import { note, type Figures } from './figures.ts'
 import {
@@ -54,6 +55,7 @@ export async function runAgainst(bench: Bench, options: Options, figures: Figure
     if (isWanted(options, 'session')) {
       await measureStartsOfSessions(sides, options, figures, tell)
       await measureFirstWords(sides, options, figures, tell)
+      await measureChangedCards(sides, options, figures, tell)
     }
   } finally {
     await Promise.all(sides.map(({ board }) => board.stop()))
@@ -159,4 +161,24 @@ async function measureFirstWords(
       if (details) console.log(partsText(`the ${size} repository, ${side.name}`, parts))
     }
   }
+}
+
+/** Measures reading the diff of a card that changed two files, and merging its branch. */
+async function measureChangedCards(
+  sides: readonly Side[],
+  { sessionRuns }: Options,
+  figures: Figures,
+  tell: Tell,
+): Promise<void> {
+  tell('changes of cards')
+  const places = await Promise.all(
+    sides.map(async side => ({ side, place: await makeChangedPlace(requestAs(side), side.folder) })),
+  )
+  for (let round = 0; round <= sessionRuns; round++)
+    for (const { side, place } of inTurn(places, round)) {
+      const { diff, merge } = await measureChangedCard(place)
+      if (round === 0) continue
+      note(figures, `${side.name} diff/ms`, diff)
+      note(figures, `${side.name} merge/ms`, merge)
+    }
 }

@@ -50,7 +50,7 @@ export interface StartPlace {
 export async function makeStartPlace(server: StartedBoard, folder: string, size: RepositorySize): Promise<StartPlace> {
   const askBoard = requestAs(server)
   const path = makeRepository(join(folder, `repository-${size}`))
-  if (repositories[size] > 1) fill(path, repositories[size])
+  if (repositories[size] > 1) fillRepository(path, repositories[size])
   const { projectId, columnId } = await makeProject(askBoard, `Starts ${size}`, path)
   const columns = await askBoard<Array<{ id: string; columnType: string }>>('GET', `/api/projects/${projectId}/columns`)
   const idleColumnId = columns.find(({ columnType }) => columnType !== 'active')!.id
@@ -59,7 +59,7 @@ export async function makeStartPlace(server: StartedBoard, folder: string, size:
 }
 
 /** Fills a repository with `count` files, of 2 kB each in one of 40 folders, and as many commits. */
-function fill(path: string, count: number): void {
+export function fillRepository(path: string, count: number): void {
   const person = 'Bench <bench@example.org>'
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`
   const commits = Array.from({ length: count }, (_, at) => {

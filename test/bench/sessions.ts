@@ -73,7 +73,7 @@ export async function measureSessions(
     }
 }
 
-interface SessionProject {
+export interface SessionProject {
   projectId: string
   columnId: string
 }
@@ -85,17 +85,18 @@ export async function makeProject(askBoard: AskBoard, name: string, path: string
   return { projectId: id, columnId: columns.find(({ columnType }) => columnType === 'active')!.id }
 }
 
-/** Runs a terminal card in a separate worktree. @returns the time since its create request, and its sandbox */
+/** Runs a terminal card in a separate worktree. @returns its ID, the time since its create request, and its sandbox */
 export async function runTerminalCard(
   askBoard: AskBoard,
   { projectId, columnId }: SessionProject,
-): Promise<Pick<Session, 'sandbox'> & { ms: number }> {
+  command = 'true',
+): Promise<Pick<Session, 'sandbox'> & { id: string; ms: number }> {
   const beganAt = Date.now()
-  const card = { projectId, columnId, title: 'Shell', kind: 'terminal', command: 'true' }
+  const card = { projectId, columnId, title: 'Shell', kind: 'terminal', command }
   const { id } = await askBoard<{ id: string }>('POST', '/api/cards', card)
   const session = `/api/projects/${projectId}/cards/${id}/agent`
   const { endedAt, sandbox } = await completed(askBoard, session, pollMs, patienceMs)
-  return { ms: Date.parse(endedAt!) - beganAt, sandbox }
+  return { id, ms: Date.parse(endedAt!) - beganAt, sandbox }
 }
 
 /** Creates a Git repository with one commit. */

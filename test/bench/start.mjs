@@ -1,5 +1,5 @@
 import { build } from 'esbuild'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,12 +17,13 @@ const options = { bundle: true, platform: 'node', target: 'node20.19', legalComm
 const bundle = async (tree, into, names) => {
   symlinkSync(join(tree, 'node_modules'), join(into, 'node_modules'), 'junction')
   // The server reads the program of its worktree processes from its own folder.
-  await build({
-    ...options,
-    entryPoints: { worktree: join(tree, 'src', 'worktrees', 'worktreeProgram.ts') },
-    outdir: into,
-    outExtension: { '.js': '.cjs' },
-  })
+  if (existsSync(join(tree, 'src', 'worktrees', 'worktreeProgram.ts')))
+    await build({
+      ...options,
+      entryPoints: { worktree: join(tree, 'src', 'worktrees', 'worktreeProgram.ts') },
+      outdir: into,
+      outExtension: { '.js': '.cjs' },
+    })
   await build({
     ...options,
     entryPoints: names.map(name => join(tree, 'test', 'bench', `${name}.ts`)),
