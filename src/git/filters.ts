@@ -1,3 +1,4 @@
+import { cacheByCommit } from './commitCache.ts'
 import { ofAccount, type ConfigurationEntry, type Settings } from './configuration.ts'
 import { type GitOptions, gitOutput, inGitDir } from './git.ts'
 import { nulSeparated, nulTerminated } from './fileNames.ts'
@@ -55,11 +56,11 @@ const settingOf = ({ name, value }: ConfigurationEntry): Settings[number] => [na
 const filterName = ([name]: Settings[number]) => name.slice('filter.'.length, name.lastIndexOf('.'))
 
 /** Whether the attributes of a commit's files name a filter. @throws GitFailed */
-export async function namesFilter(commonDir: string, commit: string): Promise<boolean> {
+export const namesFilter = cacheByCommit(async (commonDir, commit) => {
   const args = ['grep', '--name-only', '--fixed-strings', '-e', 'filter=', commit, '--', ':(glob)**/.gitattributes']
   // Git ends with 1 if it finds nothing.
   return (await gitOutput(commonDir, args, { env: inGitDir(commonDir), exitCodes: [0, 1] })).length > 0
-}
+})
 
 /** Returns those of the files whose attributes name one of the filters. */
 export async function withFilter(

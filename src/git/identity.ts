@@ -1,3 +1,5 @@
+import { configurationOf } from './configuration.ts'
+import type { WorkingTree } from './workingTrees.ts'
 import { nulSeparated } from './fileNames.ts'
 import { git, inGitDir } from './git.ts'
 
@@ -32,6 +34,12 @@ export async function committerOf(commonDir: string): Promise<Committer> {
       signing.push('-c', `${name}=${value ?? ''}`)
   }
   return { env: variablesOf(settings), signing: isTrue(settings, 'commit.gpgsign') ? signing : null }
+}
+
+/** Whether the configuration of a working tree signs commits. */
+export async function signsCommits(place: WorkingTree): Promise<boolean> {
+  const entry = (await configurationOf(place)).findLast(({ name }) => name === 'commit.gpgsign')
+  return entry !== undefined && isTrue(new Map([[entry.name, entry.value || undefined]]), entry.name)
 }
 
 /** An entry is "name LF value", or "name" for one without a value, which is true. */

@@ -96,7 +96,7 @@ const hasOption = (option: string): Promise<boolean> =>
   )
 
 /** The parts of the system that every session sees, read again for each process. */
-const readSystem = async () => (await Promise.all([systemParts(), configurationParts()])).flat()
+const readSystem = async () => [...(await systemParts()), ...configurationParts()]
 
 /** Without a sandbox, an agent could leave its control group. */
 const notDivided = (): OwnCgroup => ({

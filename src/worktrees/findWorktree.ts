@@ -1,7 +1,8 @@
+import { cacheByCommit } from '../git/commitCache.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
-import { git, GitFailed, inGitDir } from '../git/git.ts'
+import { GitFailed, gitOutput, inGitDir } from '../git/git.ts'
 import { submoduleFillCommand } from '../git/submodules.ts'
 import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { findPlace, findUsable } from './findPlace.ts'
@@ -71,7 +72,11 @@ export async function findEmptySubmodules(
   if (!repository || worktree?.head === undefined) return null
   const { commonDir, head } = worktree
   // Most repositories have none, and a process of a worktree takes time to start.
-  const { exitCode } = await git(commonDir, ['cat-file', '-e', `${head}:.gitmodules`], { env: inGitDir(commonDir) })
-  const paths = exitCode === 0 ? await worktrees.run('listEmptySubmodules', { worktree }) : []
+  const paths = (await namesSubmodules(commonDir, head)) ? await worktrees.run('listEmptySubmodules', { worktree }) : []
   return paths.length > 0 ? { paths, fillCommand: await submoduleFillCommand(repository) } : null
 }
+
+const namesSubmodules = cacheByCommit(async (commonDir, commit) => {
+  const args = ['ls-tree', '--name-only', commit, '--', '.gitmodules']
+  return (await gitOutput(commonDir, args, { env: inGitDir(commonDir) })).length > 0
+})

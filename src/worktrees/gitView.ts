@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import { readAccountSettings } from '../git/accountSettings.ts'
-import { committerOf } from '../git/identity.ts'
+import { signsCommits } from '../git/identity.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
@@ -128,14 +128,14 @@ async function openView(
       folder,
     )
   })
-  const { signing } = await committerOf(worktree.commonDir)
+  const isSigning = await signsCommits(worktree)
   return {
     mounts,
     variables: {
       GIT_CONFIG_SYSTEM: join(worktree.commonDir, accountFolder, 'config'),
-      ...(signing && withoutSignatures),
+      ...(isSigning && withoutSignatures),
     },
-    remark: signing && noSignatures,
+    remark: isSigning ? noSignatures : null,
     sync: () => syncBranch(worktrees, worktree),
     close: async () => {
       // Git does not remove a worktree that has this folder. It contains the Git folders of submodules, or nothing.

@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import { cacheByCommit } from '../git/commitCache.ts'
 import { GitFailed, gitOutput, inGitDir } from '../git/git.ts'
 
 /** Patterns in the syntax of gitignore. Of those that match a file, the last one decides. */
@@ -25,7 +26,7 @@ export const includeProblem = (reason: string) =>
  * Reads `.worktreeinclude` in a commit, a character for each byte. Returns null if the commit has none.
  * @throws Problem CONFLICT if it is a link or a folder, or too large; GitFailed
  */
-export async function readIncludeFile(commonDir: string, commit: string): Promise<string | null> {
+export const readIncludeFile = cacheByCommit(async (commonDir, commit): Promise<string | null> => {
   const env = { ...inGitDir(commonDir), GIT_NO_REPLACE_OBJECTS: '1' }
   const listed = (await gitOutput(commonDir, ['ls-tree', '-z', commit, '--', includeFile], { env })).toString()
   if (listed === '') return null
@@ -38,4 +39,4 @@ export async function readIncludeFile(commonDir: string, commit: string): Promis
     },
   )
   return content.toString('latin1')
-}
+})

@@ -129,6 +129,7 @@ export class SessionRun {
     this.#enter({ phase: 'opening', transcript })
     const note = await this.#commands.before(commands, sandbox, update => transcript.add(update))
     this.#requireNotStopped()
+    this.questions.prepareTurn()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', sandbox)
     const { link, started } = await startOrBeginAnew(
       () => openAgent(sandbox.inside(launch), this.#listener(transcript), spawn),

@@ -16,6 +16,7 @@ export class TurnChanges {
   readonly #dependencies: Pick<RunDependencies, 'db' | 'worktrees'>
   readonly #sessionId: number
   #before: string | undefined
+  #early: Promise<string | undefined> | undefined
   #hasRunTool = false
 
   constructor(dependencies: Pick<RunDependencies, 'db' | 'worktrees'>, sessionId: number) {
@@ -23,9 +24,19 @@ export class TurnChanges {
     this.#sessionId = sessionId
   }
 
+  /** Reads the trees for the first turn while the agent starts, because it waits for them then. */
+  readEarly(): void {
+    this.#early = this.#read()
+    this.#early.catch(() => {
+      /* The turn reports the error. */
+    })
+  }
+
   async begin(): Promise<void> {
     this.#hasRunTool = false
-    this.#before = await this.#read()
+    const early = this.#early
+    this.#early = undefined
+    this.#before = await (early ?? this.#read())
   }
 
   add({ sessionUpdate, kind }: RawUpdate): void {

@@ -73,6 +73,11 @@ export class RunQuestions {
     return [...[...this.#ofTool.values()].map(({ request }) => request), ...(this.#closing ? [this.#closing] : [])]
   }
 
+  /** Prepares the first turn while the agent starts. */
+  prepareTurn(): void {
+    if (this.#isWork) this.#changes.readEarly()
+  }
+
   async beginTurn(): Promise<void> {
     this.#closing = undefined
     this.#queued.clear()
