@@ -39,7 +39,7 @@ export function createProgram(programs: Programs, words: readonly string[] = [])
 }
 
 function addNoun(program: Command, { name, alias, summary, group }: Noun): void {
-  const command = program.command(name).summary(summary).description(`${summary}.`).helpGroup(group).helpCommand(false)
+  const command = program.command(name).summary(summary).helpGroup(group).helpCommand(false)
   if (alias) command.alias(alias)
 }
 

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { inItsProject } from '../cards/cardApi.ts'
 import { openContext, openUserContext, requireScreen, requireUser, type Context } from '../context/context.ts'
-import { example, grouped } from '../help/help.ts'
+import { example, grouped, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { answerCommand, answersOf, questionLines } from '../agents/questions.ts'
 import { versionFields } from '../agents/agentTrials.ts'
@@ -71,6 +71,7 @@ export function register(agents: Command): void {
     .summary("Show a card's latest session")
     .description("Show the latest session of a card's agent.")
     .action(async (id: string) => viewed(await openContext(view), id))
+  prints(view, 'agents.get')
   example(view, 'board agents view 12', 'board agents view 12 --json status,usage')
 
   const sessions = agents
@@ -85,6 +86,7 @@ export function register(agents: Command): void {
         { empty: 'No sessions.' },
       )
     })
+  prints(sessions, 'agents.sessions')
   example(sessions, 'board agents sessions 12')
 
   const history = agents
@@ -99,6 +101,7 @@ export function register(agents: Command): void {
         { empty: 'No sessions.' },
       )
     })
+  prints(history, 'agents.history')
   example(history, 'board agents history 12', 'board agents history 12 --json summary')
 
   registerCommands(agents)
@@ -120,6 +123,7 @@ function registerList(agents: Command): void {
     .description('List the cards of a project with an active agent.')
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
+  prints(list, 'agents.active')
   example(list, 'board agents list', 'board agents list --watch', 'board agents list -q | board cards wait -')
 
   const providers = agents
@@ -134,6 +138,7 @@ function registerList(agents: Command): void {
       await context.out.list(known, providerColumns)
       for (const line of statusLines(sandbox)) context.out.done(line)
     })
+  prints(providers, 'agents.providers')
   example(providers, 'board agents providers', "board agents providers --jq '.[] | select(.installed) | .id'")
 }
 
@@ -152,6 +157,7 @@ function registerCommands(agents: Command): void {
         { empty: 'No commands.' },
       )
     })
+  prints(commands, 'agents.slashCommands')
   example(commands, 'board agents commands', 'board agents commands --json name')
 }
 

@@ -4,7 +4,7 @@ import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.t
 import { followUntilDone } from '../agents/waitForAgents.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
 import { printSession } from '../agents/sessionFields.ts'
 import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents/messages.ts'
@@ -25,6 +25,7 @@ export function register(assistant: Command): void {
       const context = await openContext(status)
       await printSession(context, await context.client.assistant.get({ projectId: (await context.project()).id }))
     })
+  prints(status, 'assistant.get')
   example(status, 'board assistant status')
 
   const send = addAttachOption(
@@ -42,6 +43,7 @@ export function register(assistant: Command): void {
       const content = await messageOf(text, options)
       await sent(await openContext(send), content, options)
     })
+  prints(send, 'agents.messages')
   example(
     send,
     'board assistant send "Which cards are about the login?" --wait',
@@ -60,6 +62,7 @@ export function register(assistant: Command): void {
     if (options.follow) throw nobodyAsked()
     await printList(context, [])
   })
+  prints(messages, 'agents.messages')
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
 

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { login, logout, register as signUp, setup, type SignOptions } from './auth/sign.ts'
 import { status, token } from './auth/show.ts'
 
 const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
 
 export function register(command: Command): void {
-  const verb: Verb = (name, summary) => command.command(name).summary(summary).description(`${summary}.`)
+  const verb: Verb = (name, summary) => command.command(name).summary(summary)
   registerSetup(command, verb)
   registerLogin(command, verb)
   registerSignUp(command, verb)
@@ -70,14 +70,17 @@ function registerSignUp(command: Command, verb: Verb): void {
     'board auth register --email ada@example.com --invitation-file link.txt',
   ).action((options: SignOptions) => signUp(command, options))
 
-  example(
-    verb('accept', 'Accept an invitation to a project')
-      .description(
-        'Accept an invitation to a project with its link. The command prompts for the link, or reads it from a file.',
-      )
-      .option('--invitation-file <file>', 'file with the invitation link, or - for stdin'),
-    'board auth accept',
-    'board auth accept --invitation-file link.txt',
+  prints(
+    example(
+      verb('accept', 'Accept an invitation to a project')
+        .description(
+          'Accept an invitation to a project with its link. The command prompts for the link, or reads it from a file.',
+        )
+        .option('--invitation-file <file>', 'file with the invitation link, or - for stdin'),
+      'board auth accept',
+      'board auth accept --invitation-file link.txt',
+    ),
+    'projects.get',
   ).action(async (options: { invitationFile?: string }) => (await import('./auth/accept.ts')).accept(command, options))
 }
 
@@ -92,13 +95,16 @@ function registerAccount(command: Command, verb: Verb): void {
     (await import('./auth/account.ts')).password(command, options),
   )
 
-  example(
-    verb('sessions', 'List where you are signed in, or end a sign-in').option(
-      '--end <id>',
-      'end this sign-in; its clients are signed out immediately',
+  prints(
+    example(
+      verb('sessions', 'List where you are signed in, or end a sign-in').option(
+        '--end <id>',
+        'end this sign-in; its clients are signed out immediately',
+      ),
+      'board auth sessions',
+      'board auth sessions --end 12',
     ),
-    'board auth sessions',
-    'board auth sessions --end 12',
+    'auth.sessions',
   ).action(async (options: { end?: string }) => (await import('./auth/account.ts')).sessions(command, options))
 }
 
@@ -109,13 +115,17 @@ function registerShow(command: Command, verb: Verb): void {
     'board auth logout --profile work',
   ).action(() => logout(command))
 
-  example(
-    verb('status', 'Show the server, your account and the source of each value').option(
-      '--exit-status',
-      'exit 4 when not signed in',
+  prints(
+    example(
+      verb('status', 'Show the server, your account and the source of each value').option(
+        '--exit-status',
+        'exit 4 when not signed in',
+      ),
+      'board auth status',
+      'board auth status --exit-status -q && echo signed in',
     ),
-    'board auth status',
-    'board auth status --exit-status -q && echo signed in',
+    null,
+    'url urlFrom profile profileFrom tokenKind tokenFrom project projectFrom signedIn email role authEnabled hasUsers',
   ).action((options: { exitStatus?: boolean }) => status(command, options))
 
   example(

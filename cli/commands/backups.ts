@@ -4,7 +4,7 @@ import { count } from '../parsing/arguments.ts'
 import { chosen, columns, during, patient } from '../server/backupWork.ts'
 import { openContext, openUserContext, requireUser, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import { requireOutput, saveDownload } from '../output/saveDownload.ts'
 import { registerRestore, registerUpload, registerVerify } from './backups/restore.ts'
@@ -21,6 +21,7 @@ export function register(backups: Command): void {
         empty: 'No backups. Create one: board backups create',
       })
     })
+  prints(list, 'backups.list')
   example(list, 'board backups list', "board backups list --jq '.[0].createdAt'")
   registerDownload(backups)
   registerVerify(backups)
@@ -71,6 +72,7 @@ function registerCreate(backups: Command): void {
           ),
         )
     })
+  prints(create, 'backups.create')
   example(
     create,
     'board backups create',
@@ -95,6 +97,7 @@ function registerDownload(backups: Command): void {
       const filename = await chosen(context, wanted, latest)
       await saveDownload(context.out, await context.client.backups.download({ filename }), output, filename, secretMode)
     })
+  prints(download, null, 'path size')
   example(download, 'board backups download --latest', 'board backups download --latest -o - | tar tz')
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext } from '../context/context.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -24,6 +24,7 @@ export function register(boards: Command): void {
       const context = await openContext(list)
       await context.out.list(await boardsOf(context, (await context.project()).id), columns)
     })
+  prints(list, 'boards.list')
   example(list, 'board boards list', 'board boards list -P web -q')
 
   const create = boards
@@ -41,12 +42,12 @@ export function register(boards: Command): void {
       context.out.done(`Created board ${board.id}.`)
       await context.out.record(board, columns)
     })
+  prints(create, 'boards.list')
   example(create, 'board boards create Release', 'board boards create Agents --template "Plan, build, review"')
 
   const rename = boards
     .command('rename <board> <name>')
     .summary('Rename a board')
-    .description('Rename a board.')
     .action(async (wanted: string, name: string) => {
       const context = await openContext(rename)
       const { id: projectId } = await context.project()
@@ -54,6 +55,7 @@ export function register(boards: Command): void {
       const renamed = await context.client.boards.update({ projectId, boardId, name })
       await context.out.did(renamed, `Renamed board ${boardId}.`)
     })
+  prints(rename, 'boards.list')
   example(rename, 'board boards rename Release "Release 2"')
   registerDelete(boards)
   registerReorder(boards)
@@ -87,5 +89,6 @@ function registerReorder(boards: Command): void {
       const ids = reordered('board', await boardsOf(context, projectId), wanted, 'board boards list')
       await context.out.list(await context.client.boards.reorder({ projectId, ids }), columns)
     })
+  prints(command, 'boards.list')
   example(command, 'board boards reorder Release')
 }

@@ -3,13 +3,14 @@ import { pagePath, showDocument, showPage } from '../browser/openPage.ts'
 import { getCard, inItsProject } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 
 const documents = { docs: '/docs', api: '/api/docs', openapi: '/api/openapi.json' }
 const pages = ['home', 'board', 'card', 'diff', ...Object.keys(documents)] as const
 type PageName = 'home' | 'board' | 'card' | 'diff' | keyof typeof documents
 
 export function register(command: Command): void {
+  prints(command, null, 'url')
   example(
     command
       .addArgument(new Argument('[page]', 'page to open').choices(pages).default('home'))

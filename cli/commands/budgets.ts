@@ -5,7 +5,7 @@ import { cardIdOf } from '../cards/cardIds.ts'
 import { openContext, openUserContext, type Context } from '../context/context.ts'
 import { pickNamed, resolveCredential, resolveOrganization, resolveProject } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import type { Column } from '../output/output.ts'
 import { harmless } from '../output/text.ts'
@@ -50,6 +50,7 @@ function registerList(budgets: Command): void {
         empty: 'No budgets. Set one: board budgets set project --limit 20',
       })
     })
+  prints(list, 'budgets.list')
   example(list, 'board budgets list', 'board budgets list -P web', 'board budgets list --json id,spent,limit,state')
 }
 
@@ -95,6 +96,7 @@ function registerSet(budgets: Command): void {
       await out.record(budget, columns)
       if (budget.state === 'exhausted') out.done('The budget is already used up, and its agents are paused.')
     })
+  prints(set, 'budgets.list')
   example(
     set,
     'board budgets set project --limit 20',

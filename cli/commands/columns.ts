@@ -5,7 +5,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
 import { count } from '../parsing/arguments.ts'
 import type { Column } from '../output/output.ts'
@@ -72,6 +72,7 @@ export function register(columns: Command): void {
         empty: 'No columns.',
       })
     })
+  prints(list, 'columns.list')
   example(list, 'board columns list', 'board columns list --board Release --json id,name')
   registerCreate(columns)
   registerEdit(columns)
@@ -112,6 +113,7 @@ function registerCreate(columns: Command): void {
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
     },
   )
+  prints(create, 'columns.list')
   example(
     create,
     'board columns create Review --type active --prompt "Review the branch."',
@@ -155,6 +157,7 @@ function registerEdit(columns: Command): void {
       await context.out.did(edited, `Edited column ${column.id}.`)
     },
   )
+  prints(edit, 'columns.list')
   example(
     edit,
     'board columns edit Review --prompt-file review.md',
@@ -246,5 +249,6 @@ function registerReorder(columns: Command): void {
       const ids = reordered('column', await columnsOf(context, projectId, column.boardId), wanted, 'board columns list')
       await context.out.list<Listed>(await context.client.columns.reorder({ projectId, ids }), columnFields)
     })
+  prints(command, 'columns.list')
   example(command, 'board columns reorder Review Done')
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { offerWords } from '../parsing/arguments.ts'
 import { usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { createOutput } from '../output/createOutput.ts'
 import { changeSettings, configFile, configKeys, type ConfigKey } from '../context/profiles.ts'
 import { nearest } from '../output/text.ts'
@@ -34,18 +34,26 @@ export function register(command: Command): void {
       .join('\n')}
 ${ownCommands}`,
   )
-  example(
-    command
-      .command('list')
-      .summary('List settings')
-      .description('List the settings of this command line with their descriptions.'),
-    'board config list',
+  prints(
+    example(
+      command
+        .command('list')
+        .summary('List settings')
+        .description('List the settings of this command line with their descriptions.'),
+      'board config list',
+    ),
+    null,
+    'key value meaning',
   ).action(() => list(command))
-  example(
-    offerWords(keys, command.command('get [key]'))
-      .summary('Show a setting, or all')
-      .description('Show a setting of this command line, or all of them.'),
-    'board config get pager',
+  prints(
+    example(
+      offerWords(keys, command.command('get [key]'))
+        .summary('Show a setting, or all')
+        .description('Show a setting of this command line, or all of them.'),
+      'board config get pager',
+    ),
+    null,
+    'key value meaning',
   ).action((key?: string) => get(command, key))
   example(
     offerWords(keys, command.command('set <key> <value>'))
@@ -55,10 +63,7 @@ ${ownCommands}`,
     'board config set pager ""',
   ).action((key: string, value: string) => set(command, key, value))
   example(
-    command
-      .command('path')
-      .summary('Show the path of the configuration file')
-      .description('Show the path of the configuration file.'),
+    command.command('path').summary('Show the path of the configuration file'),
     'cat "$(board config path)"',
   ).action(() => createOutput(globalsOf(command)).out.line(configFile()))
 }

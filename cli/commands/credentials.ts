@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { Failure, usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { askSecret, confirm, readStdin } from '../input/prompt.ts'
 import { environmentValue } from '../input/secretValues.ts'
@@ -73,6 +73,7 @@ export function register(credentials: Command): void {
         empty: 'No credentials. Add one: board credentials add <name> --provider <provider>',
       })
     })
+  prints(list, 'credentials.list')
   example(list, 'board credentials list', 'board credentials list --json name,provider')
 
   const view = credentials
@@ -88,6 +89,7 @@ export function register(credentials: Command): void {
           : null
       await context.out.record({ ...credential, authorization }, fields)
     })
+  prints(view, 'credentials.get', 'authorization')
   example(view, 'board credentials view work')
   registerAdd(credentials)
   registerEdit(credentials)
@@ -117,6 +119,7 @@ function registerAdd(credentials: Command): void {
       context.out.done(`Added credential ${credential.id}.`)
       await context.out.record(credential, columns.slice(0, 4))
     })
+  prints(add, 'credentials.list')
   example(
     add,
     'board credentials add work --provider anthropic --api-key-stdin < key.txt',
@@ -230,6 +233,7 @@ function registerEdit(credentials: Command): void {
       })
       await context.out.did(edited, `Edited credential ${id}.`)
     })
+  prints(edit, 'credentials.list')
   example(edit, 'board credentials edit work --name office', 'board credentials edit work --api-key-stdin < key.txt')
 }
 
@@ -266,6 +270,7 @@ function registerVerify(credentials: Command): void {
       if (!verdict.valid)
         throw new Failure('failure', 'the credential could not be verified', { see: 'board credentials edit --help' })
     })
+  prints(verify, 'credentials.verify', 'id')
   example(verify, 'board credentials verify work')
 }
 
@@ -283,5 +288,6 @@ function registerUsage(credentials: Command): void {
         ? context.out.record({ ...total, byDay }, [])
         : context.out.list([...byDay, { day: 'total', ...total }], days))
     })
+  prints(command, 'credentials.usage')
   example(command, 'board credentials usage work', 'board credentials usage work --jq .costUsd')
 }

@@ -3,7 +3,7 @@ import { organizationLabel } from '../../src/boardModel/organizationLabel.ts'
 import type { ApiFailure } from '../../src/client/failures.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { resolveOrganization } from '../context/resolve.ts'
 import { requireOutput, saveDownload } from '../output/saveDownload.ts'
 
@@ -30,6 +30,7 @@ export function register(command: Command): void {
         'organization.board.json',
       )
     })
+  prints(command, null, 'path size')
   example(command, 'board export --org acme', 'board export --org acme -o - | gzip > acme.json.gz')
 }
 

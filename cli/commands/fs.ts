@@ -5,7 +5,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { saveDownload } from '../output/saveDownload.ts'
 import { writeStream } from '../output/streams.ts'
@@ -37,6 +37,7 @@ export function register(fs: Command): void {
       "List a folder on the server: the folders of projects that you can view, and for a super_admin also the server's browse root. Without a path, list these top folders. -q prints paths.",
     )
     .action(async (path?: string) => list(await openUserContext(ls), path))
+  prints(ls, null, 'name path type size modifiedAt isGitRepository')
   example(
     ls,
     'board fs ls',
@@ -51,6 +52,7 @@ export function register(fs: Command): void {
     )
     .option('-o, --output <file>', 'file or folder to write, or - for stdout')
     .action(async (path: string, { output }: { output?: string }) => print(await openUserContext(cat), path, output))
+  prints(cat, 'filesystem.read')
   example(cat, 'board fs cat /home/ada/my-app/README.md', 'board fs cat ./logo.png -o logo.png')
 }
 

@@ -10,7 +10,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { ImportFormat } from '../../src/contract/projects/transfers.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { exits, Failure, usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column, Out } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
@@ -72,6 +72,7 @@ export function register(command: Command): void {
       const context = await openUserContext(command)
       await withFile(file, async path => tell(context.out, await send(context, format, path, file, flags)))
     })
+  prints(command, 'transfers.import')
   example(
     command,
     'board import board web.board.json --path ~/src/web',

@@ -4,7 +4,7 @@ import { permissions, type Output, type Permission } from '../../src/contract/ro
 import { durationSecs, expiry } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { makeOnce } from '../requests/makeOnce.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -55,6 +55,7 @@ export function register(keys: Command): void {
         { empty: 'No API keys. Create one: board keys create <name>' },
       )
     })
+  prints(list, 'keys.list')
   example(list, 'board keys list', 'board keys list --json name,lastUsedAt')
   registerCreate(keys)
   registerRotate(keys)
@@ -96,6 +97,7 @@ function registerCreate(keys: Command): void {
       }
       await printNew(context, await makeOnce(context, 'board keys list', () => context.client.keys.create(wanted)))
     })
+  prints(create, 'keys.create')
   example(
     create,
     'board keys create ci -P web --permission cards.read --permission cards.create',
@@ -143,6 +145,7 @@ function registerRotate(keys: Command): void {
         await makeOnce(context, 'board keys list', () => context.client.keys.rotate({ id, graceSecs: grace })),
       )
     })
+  prints(rotate, 'keys.create')
   example(rotate, 'board keys rotate ci --grace 1h')
 }
 

@@ -7,7 +7,7 @@ import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { followPages } from '../requests/followPages.ts'
 import { drawLogEntry } from '../output/logEntry.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column, Out } from '../output/output.ts'
 import { showAudit } from './logs/audit.ts'
 
@@ -37,6 +37,7 @@ const columns: Column<Entry>[] = [
 ]
 
 export function register(logs: Command): void {
+  prints(logs, 'logs.list')
   example(
     logs
       .description(

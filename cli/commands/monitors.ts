@@ -4,7 +4,7 @@ import { durationSecs } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { monitorsOf, type Monitor } from '../cards/monitorApi.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -40,6 +40,7 @@ export function register(monitors: Command): void {
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
       listed(await openContext(list), cardId, watch),
     )
+  prints(list, 'monitors.list')
   example(
     list,
     'board monitors list',
@@ -105,6 +106,7 @@ function registerAdd(monitors: Command): void {
       context.out.done(`Added monitor ${monitor.id}.`)
       await context.out.record(monitor, columns)
     })
+  prints(add, 'monitors.list')
   example(
     add,
     'board monitors add 12 "npm test" --every 5m --allow-unsandboxed',
@@ -129,5 +131,6 @@ function registerDelete(monitors: Command): void {
       const card = await monitorsOf(context, cardId)
       await bulk(context, ids, id => card.delete(id), { verb: 'deleted' })
     })
+  prints(command, null, 'id result error')
   example(command, 'board monitors delete 12 3', 'board monitors list 12 -q | board monitors delete 12 - --yes')
 }

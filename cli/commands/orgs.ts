@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext } from '../context/context.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { chosenCredential, resolveOrganization } from '../context/resolve.ts'
@@ -26,17 +26,18 @@ export function register(orgs: Command): void {
       const context = await openUserContext(list)
       await context.out.list(await context.client.organizations.list(), columns, { empty: 'No organizations.' })
     })
+  prints(list, 'organizations.list')
   example(list, 'board orgs list')
 
   const view = orgs
     .command('view <organization>')
     .summary('Show an organization')
-    .description('Show an organization.')
     .action(async (wanted: string) => {
       const context = await openUserContext(view)
       const { id } = await resolveOrganization(context, wanted)
       await context.out.record(await context.client.organizations.get({ id }), columns)
     })
+  prints(view, 'organizations.list')
   example(view, 'board orgs view acme')
 
   const create = orgs
@@ -49,18 +50,19 @@ export function register(orgs: Command): void {
       context.out.done(`Created organization ${organization.id}.`)
       await context.out.record(organization, columns.slice(0, 2))
     })
+  prints(create, 'organizations.list')
   example(create, 'board orgs create acme')
 
   const rename = orgs
     .command('rename <organization> <name>')
     .summary('Rename an organization')
-    .description('Rename an organization.')
     .action(async (wanted: string, name: string) => {
       const context = await openUserContext(rename)
       const { id } = await resolveOrganization(context, wanted)
       const renamed = await context.client.organizations.update({ id, name })
       await context.out.did(renamed, `Renamed organization ${id}.`)
     })
+  prints(rename, 'organizations.list')
   example(rename, 'board orgs rename acme "Acme Ltd"')
   registerDelete(orgs)
   registerCredential(orgs)
@@ -102,5 +104,6 @@ function registerCredential(orgs: Command): void {
           : `Organization ${id} uses credential ${organization.defaultCredentialId}.`,
       )
     })
+  prints(credential, 'organizations.list')
   example(credential, 'board orgs credential acme work', 'board orgs credential acme none')
 }

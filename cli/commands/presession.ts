@@ -5,7 +5,7 @@ import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.t
 import { openContext, type Context } from '../context/context.ts'
 import { orElsewhere } from '../context/otherProjects.ts'
 import { Failure } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
 import { untilAnswered, type PreSession } from '../agents/preSessionWait.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../requests/cursorList.ts'
@@ -50,6 +50,7 @@ export function register(presession: Command): void {
         { one: 'pre-session', many: 'pre-sessions' },
       )
     })
+  prints(list, 'preSessions.get')
   example(
     addNewestOptions(list, 50, 'pre-sessions'),
     'board presession list',
@@ -65,6 +66,7 @@ export function register(presession: Command): void {
       const session = await atPreSession(context, sessionId, place => context.client.preSessions.get(place))
       await context.out.record(session, fields, { body: session.prompt ?? undefined })
     })
+  prints(view, 'preSessions.get')
   example(view, 'board presession view 7', 'board presession view 7 --jq .prompt')
 
   const messages = presession
@@ -78,6 +80,7 @@ export function register(presession: Command): void {
         await atPreSession(context, sessionId, place => context.client.preSessions.messages(place)),
       )
     })
+  prints(messages, 'preSessions.messages')
   example(messages, 'board presession messages 7')
   registerEnd(presession)
 }
@@ -102,16 +105,11 @@ function registerTalk(presession: Command): void {
         ? printAnswer(context, { projectId, sessionId: session.sessionId }, reconnect)
         : context.out.record(session, fields))
     })
+  prints(start, 'preSessions.get')
   example(start, 'board presession start 12', 'board presession start 12 --wait')
 
   const send = addAttachOption(
-    addFileOption(
-      presession
-        .command('send <session> [message]')
-        .summary('Reply to the planning agent')
-        .description('Reply to the planning agent.'),
-      'message',
-    ),
+    addFileOption(presession.command('send <session> [message]').summary('Reply to the planning agent'), 'message'),
   )
     .option('-w, --wait', waits)
     .addOption(reconnectOption())
@@ -138,6 +136,7 @@ function registerTalk(presession: Command): void {
           : context.out.record(message, sentFields))
       },
     )
+  prints(send, 'preSessions.messages')
   example(send, 'board presession send 7 "Only the web client."', 'board presession send 7 -F answers.md --wait')
 }
 
@@ -174,6 +173,7 @@ function registerEnd(presession: Command): void {
       context.out.done(`Card ${card.id} has the refined prompt.`)
       await context.out.record(card, cardBrief, { body: card.prompt })
     })
+  prints(accept, 'cards.get')
   example(accept, 'board presession accept 7', 'board presession accept 7 -q | board cards run -')
 
   const cancel = presession

@@ -34,10 +34,9 @@ export function register(command: Command): void {
     command.command('list').summary('List profiles').description('List the profiles of the configuration file.'),
     'board profile list',
   ).action(() => list(command))
-  example(
-    command.command('use <profile>').summary('Select a profile').description('Select a profile.'),
-    'board profile use work',
-  ).action((name: string) => use(command, name))
+  example(command.command('use <profile>').summary('Select a profile'), 'board profile use work').action(
+    (name: string) => use(command, name),
+  )
   example(
     command
       .command('set <profile>')

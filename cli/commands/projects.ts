@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { countCards } from '../cards/cardApi.ts'
 import { openContext, openUserContext, type Context } from '../context/context.ts'
-import { example, grouped } from '../help/help.ts'
+import { example, grouped, prints } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirmByName } from '../input/prompt.ts'
@@ -35,6 +35,7 @@ export function register(projects: Command): void {
         empty: 'No projects. Create one: board projects create <name>',
       })
     })
+  prints(list, 'projects.get')
   example(list, 'board projects list', 'board projects list --org acme --json id,name')
 
   const view = projects
@@ -49,6 +50,7 @@ export function register(projects: Command): void {
         ? showPage(context, pagePath.project(id))
         : context.out.record(await context.client.projects.get({ id }), projectFields))
     })
+  prints(view, 'projects.get')
   example(view, 'board projects view', 'board projects view --web', 'board projects view web --json path')
 
   registerCreate(projects)
@@ -90,6 +92,7 @@ function registerDelete(projects: Command): void {
       await context.client.projects.delete({ id })
       context.out.done(`Deleted ${what}.`)
     })
+  prints(command, null, 'id name cards')
   example(command, 'board projects delete web', 'board projects delete web --dry-run')
 }
 
@@ -103,6 +106,7 @@ function registerOrder(projects: Command): void {
       const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
       await context.out.list(await context.client.projects.reorder({ ids }), projectColumns)
     })
+  prints(reorder, 'projects.get')
   example(reorder, 'board projects reorder web api')
 
   registerUse(projects)
@@ -120,6 +124,7 @@ function registerOrder(projects: Command): void {
       const { name, path } = await context.client.projects.get({ id })
       await context.out.did({ id, name, path }, `Project ${id} "${name}" is the current one in ${path}.`)
     })
+  prints(accept, null, 'id name path')
   example(accept, 'board projects accept web')
 }
 
@@ -142,6 +147,7 @@ function registerCredential(projects: Command): void {
           : `Project ${id} "${name}" uses credential ${project.credentialId}.`,
       )
     })
+  prints(credential, 'credentials.choose')
   example(credential, 'board projects credential work', 'board projects credential none -P web')
 }
 
@@ -168,12 +174,12 @@ function registerContents(projects: Command): void {
       const counted = await countCards(context, (await projectOf(context, wanted)).id)
       await (context.out.json ? context.out.record(counted, []) : context.out.list(talliesOf(counted), tallies))
     })
+  prints(stats, 'projects.stats')
   example(stats, 'board projects stats', 'board projects stats web --jq .byStatus.failed')
 
   const read = projects
     .command('read [project]')
     .summary('Mark all cards of a project as read')
-    .description('Mark all cards of a project as read.')
     .action(async (wanted?: string) => {
       const context = await openContext(read)
       const { id, name } = await projectOf(context, wanted)
@@ -202,6 +208,7 @@ function registerContents(projects: Command): void {
         `project-${id}.board.json`,
       )
     })
+  prints(save, null, 'path size')
   example(save, 'board projects export', 'board projects export web -o - | jq .cards')
 
   const files = projects

@@ -14,7 +14,7 @@ import {
 } from '../projects/scheduleOptions.ts'
 import { nextRunsOf, scheduleColumns, scheduleFields } from '../projects/scheduleColumns.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import { promptOf } from '../input/promptOption.ts'
 
@@ -42,6 +42,7 @@ export function register(schedules: Command): void {
         empty: 'No schedules.',
       })
     })
+  prints(list, 'schedules.list')
   example(list, 'board schedules list', 'board schedules list --json id,name,nextRunAt')
   registerView(schedules)
   registerAdd(schedules)
@@ -62,6 +63,7 @@ function registerView(schedules: Command): void {
       const found = all.find(({ id }) => id === scheduleId)!
       await context.out.record(found, scheduleFields(context.out), { body: found.template.prompt })
     })
+  prints(view, 'schedules.list')
   example(view, 'board schedules view 3', 'board schedules view nightly --json nextRuns')
 }
 
@@ -77,6 +79,7 @@ function registerAdd(schedules: Command): void {
     .option('--disable', 'create the schedule disabled')
     .option('--dry-run', 'show the next runs without adding the schedule')
     .action(async (name: string, options: AddOptions) => added(await openContext(add), name, options))
+  prints(add, 'schedules.list')
   example(
     add,
     `board schedules add "Dependencies" --cron "0 9 * * 1-5" --time-zone Europe/Berlin --title "Renew dependencies, {date}" --column "In Progress"`,
@@ -122,6 +125,7 @@ function registerEdit(schedules: Command): void {
     .option('--enable', 'enable it')
     .option('--disable', 'disable it')
     .action(async (wanted: string, options: EditOptions) => edited(await openContext(edit), wanted, options))
+  prints(edit, 'schedules.list')
   example(
     edit,
     'board schedules edit nightly --cron "30 2 * * *"',
@@ -195,6 +199,7 @@ function registerRun(schedules: Command): void {
       await warnOfFolder(context, made)
       await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
     })
+  prints(run, 'schedules.run')
   example(run, 'board schedules run nightly', 'board schedules run 3 -q')
 }
 

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm, readText } from '../input/prompt.ts'
@@ -35,6 +35,7 @@ export function register(scripts: Command): void {
       const { id: projectId } = await context.project()
       await context.out.list(await context.client.scripts.list({ projectId }), scriptFields, { empty: 'No scripts.' })
     })
+  prints(list, 'scripts.list')
   example(list, 'board scripts list', 'board scripts list --json id,name')
   registerAdd(scripts)
   registerEdit(scripts)
@@ -61,6 +62,7 @@ function registerAdd(scripts: Command): void {
       context.out.done(`Added script ${script.id}.`)
       await context.out.record(script, scriptFields)
     })
+  prints(add, 'scripts.list')
   example(add, 'board scripts add test "npm test"', 'board scripts add deploy -F deploy.sh')
 }
 
@@ -81,6 +83,7 @@ function registerEdit(scripts: Command): void {
       const edited = await context.client.scripts.update({ ...place, name, command })
       await context.out.did(edited, `Edited script ${place.scriptId}.`)
     })
+  prints(edit, 'scripts.list')
   example(edit, 'board scripts edit test --command "npm run test:all"', 'board scripts edit test --name check')
 }
 
@@ -112,6 +115,7 @@ function registerReorder(scripts: Command): void {
     .summary('Reorder scripts')
     .description('Reorder the scripts of a project: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
+  prints(command, 'scripts.list')
   example(command, 'board scripts reorder test deploy')
 }
 

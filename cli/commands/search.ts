@@ -4,7 +4,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { placeOfMatch } from '../../src/boardModel/placeOfMatch.ts'
 import { count } from '../parsing/arguments.ts'
 import { openContext, requireUser } from '../context/context.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 
 type Hit = Output<Contract['search']['find']>[number]
@@ -21,6 +21,7 @@ const columns: Column<Hit>[] = [
 ]
 
 export function register(command: Command): void {
+  prints(command, 'search.find')
   example(
     command
       .argument(

@@ -3,7 +3,7 @@ import { offerWords, collect } from '../parsing/arguments.ts'
 import type { AgentSlots } from '../../src/contract/agents/agentSlots.ts'
 import { openContext, requireUser, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { readText } from '../input/prompt.ts'
 import { nearest } from '../output/text.ts'
 import { registerAuth } from './settings/auth.ts'
@@ -71,25 +71,36 @@ export function register(command: Command): void {
       .map(([name, { about }]) => `  ${name.padEnd(15)}${about}`)
       .join('\n')}`,
   )
-  example(
-    offerWords(Object.keys(groups), command.command('get [group]'))
-      .summary('Show settings')
-      .description('Show the settings of a group, or of all groups.'),
-    'board settings get user',
-    'board settings get shortcuts --json quit',
+  prints(
+    example(
+      offerWords(Object.keys(groups), command.command('get [group]'))
+        .summary('Show settings')
+        .description('Show the settings of a group, or of all groups.'),
+      'board settings get user',
+      'board settings get shortcuts --json quit',
+    ),
+    null,
+    'user context-relay agents agent-slots notifications log-export shortcuts',
   ).action((name?: string) => get(command, name))
-  example(
-    offerWords(Object.keys(groups), command.command('set <group>'))
-      .summary('Change settings')
-      .description('Change settings of a group. Settings that you omit are unchanged.')
-      .option('-f, --field <key=value>', 'setting (repeatable); true, false, numbers and JSON keep their type', collect)
-      .option('-F, --file <file>', 'file with a JSON object of settings, or - for stdin'),
-    'board settings set user -f theme=dark -f highContrast=true',
-    'board settings set shortcuts -f quit=q',
-    'board settings set agents -f agent=claude -f model=opus -f effort=none',
-    'board settings set context-relay -f thresholdPercent=70',
-    'board settings set agent-slots -f server=8 -f agents.codex=2',
-    'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook',
+  prints(
+    example(
+      offerWords(Object.keys(groups), command.command('set <group>'))
+        .summary('Change settings')
+        .description('Change settings of a group. Settings that you omit are unchanged.')
+        .option(
+          '-f, --field <key=value>',
+          'setting (repeatable); true, false, numbers and JSON keep their type',
+          collect,
+        )
+        .option('-F, --file <file>', 'file with a JSON object of settings, or - for stdin'),
+      'board settings set user -f theme=dark -f highContrast=true',
+      'board settings set shortcuts -f quit=q',
+      'board settings set agents -f agent=claude -f model=opus -f effort=none',
+      'board settings set context-relay -f thresholdPercent=70',
+      'board settings set agent-slots -f server=8 -f agents.codex=2',
+      'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook',
+    ),
+    'settings.getUser',
   ).action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
   registerOidc(command)

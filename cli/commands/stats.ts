@@ -4,7 +4,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { dayAgo } from '../parsing/arguments.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { drawBars, drawBurnUp, drawStatusDays, type Bar } from '../output/charts.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { resolveProject } from '../context/resolve.ts'
 import { harmless } from '../output/text.ts'
@@ -39,6 +39,7 @@ const days: Column<Day>[] = [
 ]
 
 export function register(command: Command): void {
+  prints(command, null, 'stats days')
   example(
     command
       .argument('[project]', 'project (name or ID)')

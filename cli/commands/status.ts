@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { write } from '../output/streams.ts'
 
@@ -83,6 +83,7 @@ const columns: Column<Count>[] = [
 const troubles = ['failed', 'interrupted', 'waiting'] as const
 
 export function register(command: Command): void {
+  prints(command, null, 'server daemons user project agents total byStatus byColumn monitorQuestions')
   example(
     command.option(
       '--exit-status',

@@ -4,7 +4,7 @@ import { ColumnType } from '../../src/contract/fields.ts'
 import type { Output, Sent } from '../../src/contract/route.ts'
 import { openUserContext } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { readJson } from '../input/readJson.ts'
@@ -40,6 +40,7 @@ export function register(templates: Command): void {
       const found = await context.client.templates.list()
       await (context.out.json ? context.out.list(found, columns.slice(0, 4)) : context.out.list(found, columns))
     })
+  prints(list, 'templates.list')
   example(list, 'board templates list', 'board templates list --json name,columns')
 
   const create = addColumnOptions(
@@ -63,6 +64,7 @@ export function register(templates: Command): void {
       context.out.done(`Created template ${template.id}.`)
       await context.out.record(template, columns)
     })
+  prints(create, 'templates.list')
   example(
     create,
     'board templates create Release --column Todo:backlog --column Build:active --column Shipped:done',
@@ -101,6 +103,7 @@ function registerEdit(templates: Command): void {
       })
       await context.out.did(edited, `Edited template ${id}.`)
     })
+  prints(edit, 'templates.list')
   example(edit, 'board templates edit Release --name "Release train"')
 }
 

@@ -6,7 +6,7 @@ import { UsageRow } from '../../src/contract/agents/usage.ts'
 import { cardIdOf } from '../cards/cardIds.ts'
 import { openUserContext } from '../context/context.ts'
 import { resolveOrganization } from '../context/resolve.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { write } from '../output/streams.ts'
 import { dayAgo } from '../parsing/arguments.ts'
@@ -38,6 +38,7 @@ const columnsOf = (isId: boolean): Column<Row>[] => [
 ]
 
 export function register(command: Command): void {
+  prints(command, 'usage.list')
   example(
     command
       .description(

@@ -5,7 +5,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { count } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { makeOnce } from '../requests/makeOnce.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -41,6 +41,7 @@ export function register(users: Command): void {
     .action(async ({ search, limit, all }: { search?: string; limit: number; all?: boolean }) =>
       listed(await openUserContext(list), search, all ? Infinity : limit),
     )
+  prints(list, 'users.update')
   example(list, 'board users list', 'board users list --search ada --json id,role')
 
   const search = users
@@ -55,6 +56,7 @@ export function register(users: Command): void {
         empty: 'No people found.',
       })
     })
+  prints(search, 'users.search')
   example(search, 'board users search ada')
 
   registerCreate(users)
@@ -98,6 +100,7 @@ function registerCreate(users: Command): void {
       )
       await printNew(context, { ...user, generatedPassword })
     })
+  prints(create, 'users.update', 'generatedPassword')
   example(
     create,
     'board users create ada@example.com --name "Ada Lovelace"',
@@ -140,6 +143,7 @@ function registerEdit(users: Command): void {
       context.out.done(`Edited user ${user.id}.`)
       await context.out.record(user, columns.slice(0, 4))
     })
+  prints(edit, 'users.update')
   example(edit, 'board users edit ada@example.com --role admin', 'board users edit ada@example.com --address-verified')
 }
 
@@ -160,6 +164,7 @@ function registerDelete(users: Command): void {
       await context.client.users.delete({ id })
       context.out.done(`Deleted ${what}.`)
     })
+  prints(command, null, 'id projects')
   example(command, 'board users delete ada@example.com --dry-run', 'board users delete ada@example.com')
 }
 
@@ -178,5 +183,6 @@ function registerReset(users: Command): void {
       const made = await makeOnce(context, 'board users list', () => context.client.users.resetPassword({ id }))
       await printNew(context, { id, email, ...made })
     })
+  prints(reset, null, 'id email generatedPassword')
   example(reset, 'board users reset-password ada@example.com')
 }

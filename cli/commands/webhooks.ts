@@ -4,7 +4,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { webhookEvents } from '../../src/contract/automation/webhooks.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import { makeOnce } from '../requests/makeOnce.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -61,6 +61,7 @@ export function register(webhooks: Command): void {
         empty: 'No webhooks. Create one: board webhooks create <url> --event card.moved',
       })
     })
+  prints(list, 'webhooks.list')
   example(list, 'board webhooks list', "board webhooks list --jq '.[] | select(.enabled | not) | .disabledReason'")
   registerCreate(webhooks)
   registerEdit(webhooks)
@@ -89,6 +90,7 @@ function registerCreate(webhooks: Command): void {
         ),
       )
     })
+  prints(create, 'webhooks.create')
   example(
     create,
     'board webhooks create https://example.com/hook --event card.moved',
@@ -138,6 +140,7 @@ function registerEdit(webhooks: Command): void {
       })
       await context.out.did(edited, `Edited webhook ${place.webhookId}.`)
     })
+  prints(edit, 'webhooks.list')
   example(
     edit,
     'board webhooks edit 3 --event card.moved --event card.completed',
@@ -177,5 +180,6 @@ function registerRotate(webhooks: Command): void {
         await makeOnce(context, 'board webhooks list', () => context.client.webhooks.rotate({ projectId, webhookId })),
       )
     })
+  prints(rotate, 'webhooks.create')
   example(rotate, 'board webhooks rotate 3 -q > hook.secret')
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext } from '../context/context.ts'
-import { example } from '../help/help.ts'
+import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 
 /** `tokenFrom` is where this command line found the token. */
@@ -32,6 +32,7 @@ const fields: Column<Me>[] = [
 ]
 
 export function register(command: Command): void {
+  prints(command, 'auth.me', 'tokenFrom')
   example(
     command.description('Show the owner, kind, permissions, expiration and source of the token.'),
     'board whoami',

@@ -6,7 +6,6 @@ import { discover, type Discovery } from './discovery.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf, type Globals } from '../parsing/globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
-import { nameOf } from '../parsing/commandPath.ts'
 import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './currentProject.ts'
@@ -41,7 +40,7 @@ export interface Context {
  */
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
   const globals = { ...globalsOf(command), ...more }
-  const { out, mayAsk, settings } = createOutput(globals, undefined, nameOf(command))
+  const { out, mayAsk, settings } = createOutput(globals, undefined, command)
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
   const { timeout } = settings.config ?? {}

@@ -1,7 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { writeSync } from 'node:fs'
 import { findCommand } from '../parsing/commandNames.ts'
-import { nameOf } from '../parsing/commandPath.ts'
 import type { Candidate } from './completionValues.ts'
 import { load } from '../parsing/loadCommands.ts'
 import { createProgram } from '../program.ts'
@@ -123,7 +122,7 @@ async function completeOption(program: Command, line: Line, word: string): Promi
 async function matchingFields(command: Command, word: string): Promise<Candidate[]> {
   const given = word.split(',').slice(0, -1)
   const { fieldNames } = await import('./fieldNames.ts')
-  const rest = fieldNames(nameOf(command)).filter(name => !given.includes(name))
+  const rest = fieldNames(command).filter(name => !given.includes(name))
   return matching(
     rest.map(name => ({ value: [...given, name].join(',') })),
     word,

@@ -1,4 +1,5 @@
 import type { Command, Help, Option } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
 
 const examples = new WeakMap<Command, readonly string[]>()
 
@@ -10,6 +11,29 @@ export function example(command: Command, ...lines: string[]): Command {
 
 /** A command's examples. */
 export const examplesOf = (command: Command): readonly string[] => examples.get(command) ?? []
+
+/** A command's description, or its summary as a sentence if that says all. */
+export const descriptionOf = (command: Command): string => command.description() || `${command.summary()}.`
+
+/** The name of a route, such as `cards.list`. */
+export type RouteName = {
+  [Noun in keyof Contract]: `${Noun}.${keyof Contract[Noun] & string}`
+}[keyof Contract]
+
+interface Printed {
+  route: RouteName | null
+  more: readonly string[]
+}
+const printed = new WeakMap<Command, Printed>()
+
+/** Names the fields that a command prints with `--json`: those of a route's rows, and `more`, separated by spaces. */
+export function prints(command: Command, route: RouteName | null, more = ''): Command {
+  printed.set(command, { route, more: more.split(' ').filter(Boolean) })
+  return command
+}
+
+/** The fields that a command declared with `prints`. Undefined if it prints no record. */
+export const printedBy = (command: Command): Printed | undefined => printed.get(command)
 
 /** Puts the verbs of a noun under heads: head -> their names. */
 export function grouped(noun: Command, heads: Record<string, string>): void {
@@ -38,7 +62,7 @@ export function formatHelp(command: Command, helper: Help): string {
     `Usage: board ${[...pathOf(command), ...(commands.length > 0 ? ['<command>'] : []), ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic)), '[options]'].join(' ')}`,
     ...(command.aliases().length > 0 ? [`Alias: ${command.aliases().join(', ')}`] : []),
     '',
-    helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80),
+    helper.boxWrap(descriptionOf(command), helper.helpWidth ?? 80),
     ...groups.flatMap(group =>
       lines(
         group || 'Commands',

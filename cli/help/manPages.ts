@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { lineOf } from '../parsing/commandPath.ts'
-import { examplesOf } from './help.ts'
+import { descriptionOf, examplesOf } from './help.ts'
 import { loadAll } from '../parsing/loadCommands.ts'
 import { createProgram } from '../program.ts'
 import type { Programs } from '../programs.ts'
@@ -51,7 +51,7 @@ function commandPage(command: Command): string {
   return page(`board-${command.name()}`, command.summary(), [
     ...section('SYNOPSIS'),
     ...leaves.flatMap(leaf => [`.B ${word(lineOf(leaf))}`, text(`${argumentsOf(leaf)} [options]`.trim()), '.br']),
-    ...section('DESCRIPTION', text(command.description())),
+    ...section('DESCRIPTION', text(descriptionOf(command))),
     ...leaves.flatMap(leaf => (leaf === command ? optionLines(leaf) : leafLines(leaf))),
     ...section('SEE ALSO', '.BR board (1)'),
   ])
@@ -59,7 +59,7 @@ function commandPage(command: Command): string {
 
 const leafLines = (leaf: Command): string[] => [
   `.SS ${quoteRoff(`${lineOf(leaf)} ${argumentsOf(leaf)}`.trim())}`,
-  text(leaf.description()),
+  text(descriptionOf(leaf)),
   ...optionLines(leaf),
 ]
 

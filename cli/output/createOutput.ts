@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { Globals } from '../parsing/globals.ts'
 import { Out } from './output.ts'
 import { readSettings, type Settings } from '../context/profiles.ts'
@@ -9,7 +10,7 @@ import { lookAtTerminal } from './terminal.ts'
 export function createOutput(
   globals: Globals,
   settings: Settings = readSettings(),
-  name?: string,
+  command?: Command,
 ): { out: Out; mayAsk: boolean; settings: Settings } {
   const terminal = lookAtTerminal(
     globals.color === false ? 'never' : (globals.color ?? (settings.config?.color === 'off' ? 'never' : 'auto')),
@@ -19,7 +20,7 @@ export function createOutput(
     json: globals.json,
     jq: globals.jq,
     template: globals.template,
-    fields: async () => (name === undefined ? [] : (await import('../help/fieldNames.ts')).fieldNames(name)),
+    fields: async () => (command ? (await import('../help/fieldNames.ts')).fieldNames(command) : []),
     quiet: globals.quiet,
     pager: settings.config?.pager,
   })

@@ -36,6 +36,10 @@ const examplesOf = (command: Command): string[] =>
     .map(line => line.trim()) ?? []
 
 describe('the help', () => {
+  test('has no description that only repeats the summary', () => {
+    expect([...nouns, ...leaves].filter(each => each.description() === `${each.summary()}.`).map(nameOf)).toEqual([])
+  })
+
   test('of every command shows its usage, its effect, and examples', () => {
     expect(leaves.length).toBeGreaterThan(140)
     for (const command of leaves.filter(each => nameOf(each) !== 'help')) {

@@ -85,7 +85,7 @@ function otherFields({ name, stdout }: Result): { name: string; printed: string[
   const printed: unknown = stdout === '' ? [] : JSON.parse(stdout)
   const row: unknown = Array.isArray(printed) ? printed[0] : printed
   if (typeof row !== 'object' || row === null || name === 'api') return []
-  const known = fieldNames(name)
+  const known = fieldNames(commands.find(command => nameOf(command) === name)!)
   const missing = Object.keys(row).filter(field => !known.includes(field))
   const extra = known.filter(field => !(field in row))
   return missing.length + extra.length > 0 ? [{ name, printed: missing, known: extra }] : []

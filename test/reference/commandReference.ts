@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander'
-import { examplesOf } from '../../cli/help/help.ts'
+import { descriptionOf, examplesOf } from '../../cli/help/help.ts'
 import { argumentsOf, leavesOf } from '../../cli/help/manPages.ts'
 import { topics } from '../../cli/help/topics.ts'
 import { lineOf } from '../../cli/parsing/commandPath.ts'
@@ -36,7 +36,7 @@ function nounSections(noun: Command): string[] {
   const alias = noun.alias() ? ` Alias: \`board ${noun.alias()}\`.` : ''
   return [
     `### ${lineOf(noun)}`,
-    `${noun.description()}${alias}`,
+    `${descriptionOf(noun)}${alias}`,
     ...leavesOf(noun).flatMap(leaf => leafSections('####', leaf)),
   ]
 }
@@ -46,7 +46,7 @@ function leafSections(level: string, leaf: Command): string[] {
   const options = leaf.options.filter(each => !each.hidden)
   return [
     `${level} ${lineOf(leaf)}`,
-    leaf.description(),
+    descriptionOf(leaf),
     ['```', `${lineOf(leaf)} ${argumentsOf(leaf)}`.trim() + ' [options]', '```'].join('\n'),
     ...(examplesOf(leaf).length === 0 ? [] : [['```sh', ...examplesOf(leaf), '```'].join('\n')]),
     ...(described.length === 0

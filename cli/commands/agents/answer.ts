@@ -3,7 +3,7 @@ import { findQuestion, openQuestions, optionNamed, questionLines } from '../../a
 import { inItsProject } from '../../cards/cardApi.ts'
 import { openContext } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../../input/messageText.ts'
 
 interface AnswerOptions extends TextOptions {
@@ -47,6 +47,7 @@ export function registerAnswer(agents: Command): void {
       })
       context.out.done(decline ? 'Declined.' : 'Answered.')
     })
+  prints(answer, null, 'id result error')
   example(
     answer,
     'board agents answer 12 "Use Postgres."',

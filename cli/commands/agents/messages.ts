@@ -3,7 +3,7 @@ import { count, messageBound } from '../../parsing/arguments.ts'
 import { inItsProject, placeOf, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { followMessages } from '../../agents/followMessages.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { drawMessage, hiddenBySettings, messageColumns, readMessages, type Message } from '../../agents/messages.ts'
 
 export interface MessagesOptions {
@@ -29,6 +29,7 @@ export function registerMessages(agents: Command): void {
         ? showMessages(context, await placeOf(context, id), options)
         : inItsProject(context, id, place => showMessages(context, place, options)))
     })
+  prints(messages, 'agents.messages')
   example(
     messages,
     'board agents messages 12 -f',

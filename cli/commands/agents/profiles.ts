@@ -5,7 +5,7 @@ import { chosen, chosenAgent } from '../../agents/agentOption.ts'
 import { chosenCredential, resolveAgentProfile } from '../../context/resolve.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { confirm } from '../../input/prompt.ts'
 import { environmentValue, readVariables } from '../../input/secretValues.ts'
 import type { Column } from '../../output/output.ts'
@@ -56,6 +56,7 @@ export function registerProfiles(agents: Command): void {
         empty: 'No profiles. Create one: board agents profiles add <name> --agent <agent>',
       })
     })
+  prints(list, 'agentProfiles.list')
   example(list, 'board agents profiles list', 'board agents profiles list --json name,environment')
   registerAdd(profiles)
   registerEdit(profiles)
@@ -108,6 +109,7 @@ function registerAdd(profiles: Command): void {
     )
     await context.out.record(profile, columns)
   })
+  prints(add, 'agentProfiles.list')
   example(
     add,
     'board agents profiles add quick --agent codex --model gpt-5-mini --effort low',
@@ -143,6 +145,7 @@ function registerEdit(profiles: Command): void {
       })
       await context.out.did(edited, `Edited profile ${name}.`)
     })
+  prints(edit, 'agentProfiles.list')
   example(
     edit,
     'board agents profiles edit quick --model gpt-5 --effort none',

@@ -5,7 +5,7 @@ import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { addAttachOption, sendWith, type AttachOptions } from '../../cards/upload.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Message } from '../../agents/messages.ts'
 import {
   answerTo,
@@ -37,6 +37,7 @@ export function registerSessionCommands(agents: Command): void {
     (client, place, force) => client.agents.retry({ ...place, force }),
     'continues',
   )
+  prints(retry, null, 'id result error')
   example(retry, 'board agents retry 12')
   const relaunch = starter(
     agents,
@@ -46,6 +47,7 @@ export function registerSessionCommands(agents: Command): void {
     (client, place, force) => client.agents.relaunch({ ...place, force }),
     'was restarted',
   )
+  prints(relaunch, null, 'id result error')
   example(relaunch, 'board agents relaunch 12 --wait')
 
   const relay = agents
@@ -57,6 +59,7 @@ export function registerSessionCommands(agents: Command): void {
       await inItsProject(context, id, place => context.client.agents.relay(place))
       context.out.done(`The agent of card ${id} is handing off to a new session.`)
     })
+  prints(relay, null, 'id result error')
   example(relay, 'board agents relay 12')
   registerApprove(agents)
 }
@@ -86,6 +89,7 @@ function registerSend(agents: Command): void {
     context.out.done('Sent.')
     await context.out.record(message, sentFields)
   })
+  prints(send, 'agents.messages')
   example(
     send,
     'board agents send 12 "Use the existing helper."',
@@ -189,6 +193,7 @@ function registerApprove(agents: Command): void {
       })
       context.out.done(approved ? 'Approved.' : 'Refused.')
     })
+  prints(approve, null, 'id result error')
   example(
     approve,
     'board agents approve 12',

@@ -11,7 +11,7 @@ import { openUserContext, type Context } from '../../context/context.ts'
 import { discover } from '../../context/discovery.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { globalsOf } from '../../parsing/globals.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { findLocalServer } from '../../context/localServer.ts'
 import { createOutput } from '../../output/createOutput.ts'
 import type { Column, Out } from '../../output/output.ts'
@@ -87,6 +87,7 @@ export function registerUpload(backups: Command): void {
       const context = await openUserContext(upload)
       await context.out.record(await uploaded(context, file), columns)
     })
+  prints(upload, 'backups.create')
   example(upload, 'board backups upload board-2026-07-30T09-41-00.000Z.tar.gz')
 }
 
@@ -114,6 +115,7 @@ export function registerRestore(backups: Command): void {
       const context = options.dataDir === undefined ? await openUnlessStopped(restore) : undefined
       await (context ? restoreThere(restore, context, wanted, options) : restoreHere(restore, wanted, options))
     })
+  prints(restore, 'backups.restore')
   example(
     restore,
     'board backups restore --latest',

@@ -11,7 +11,7 @@ import { planIn, planOf, planOfFile, type PlanOptions } from '../../cards/planFi
 import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { cardOfMarkdown, cardsOfLines, type CardText } from '../../cards/newCards.ts'
 import { warnOfFolder } from '../../cards/startWarnings.ts'
 import { checkFiles, upload, type AttachOptions } from '../../cards/upload.ts'
@@ -108,6 +108,7 @@ export function registerVerbs(cards: Command): void {
       if (title !== undefined) throw usage('--from holds the titles', { hint: `omit "${title}"` })
       await addMany(await openContext(add), options.from, options)
     })
+  prints(add, 'cards.get')
   example(add, ...examples)
 }
 

@@ -3,7 +3,7 @@ import { bulk, readIds } from '../../input/bulk.ts'
 import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { elsewhere } from '../../context/otherProjects.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../../requests/cursorList.ts'
 import type { Column } from '../../output/output.ts'
 import { confirm } from '../../input/prompt.ts'
@@ -24,17 +24,18 @@ export function registerVerbs(cards: Command): void {
   const attach = cards
     .command('attach <card> <files...>')
     .summary('Attach files to a card')
-    .description('Attach files to a card.')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)
       await inItsProject(context, id, place => attached(context, place, files))
     })
+  prints(attach, 'attachments.list')
   example(attach, 'board cards attach 12 screenshot.png server.log')
   const list = cards
     .command('attachments [card]')
     .summary('List attachments')
     .description('List the attachments of a card, or without a card those of the project, newest first.')
     .action(async (id: string | undefined, options: NewestOptions) => listed(await openContext(list), id, options))
+  prints(list, 'attachments.list')
   example(addNewestOptions(list, 100, 'attachments'), 'board cards attachments 12', 'board cards attachments')
   const download = cards
     .command('download <attachment>')
@@ -55,6 +56,7 @@ export function registerVerbs(cards: Command): void {
         `attachment-${attachmentId}`,
       )
     })
+  prints(download, null, 'path size')
   example(download, 'board cards download 5', 'board cards download 5 -o - | less')
   registerDetach(cards)
 }
@@ -108,6 +110,7 @@ function registerDetach(cards: Command): void {
       }
       await bulk(context, wanted, remove, { verb: 'deleted' })
     })
+  prints(detach, null, 'id result error')
   example(detach, 'board cards detach 5', 'board cards attachments 12 -q | board cards detach - --yes')
 }
 

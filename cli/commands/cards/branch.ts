@@ -4,7 +4,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { inItsProject } from '../../cards/cardApi.ts'
 import { repositoryOption, repositoryWords } from '../../cards/repositoryOption.ts'
 import { openContext } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 
 type Pushed = Output<Contract['branches']['push']>
@@ -60,6 +60,7 @@ export function registerVerbs(cards: Command): void {
       context.out.done(pushed.pushed ? `Pushed ${branch} to ${remote}.` : `${remote} is up to date with ${branch}.`)
       await context.out.record(pushed, pushedFields)
     })
+  prints(push, 'branches.push')
   example(push, 'board cards push 12', 'board cards push 12 --force', 'board cards push 12 --repository lib')
 
   const update = cards
@@ -89,6 +90,7 @@ export function registerVerbs(cards: Command): void {
       )
       await context.out.record(updated, updatedFields)
     })
+  prints(update, 'branches.update')
   example(update, 'board cards update 12', 'board cards update 12 --rebase', 'board cards update 12 --resolve')
   registerRepositories(cards)
 }
@@ -105,5 +107,6 @@ function registerRepositories(cards: Command): void {
       const all = await inItsProject(context, id, place => context.client.branches.repositories(place))
       await context.out.list(all, repositoryColumns)
     })
+  prints(repositories, 'branches.repositories')
   example(repositories, 'board cards repositories 12', 'board cards repositories 12 --json name,touched')
 }

@@ -8,7 +8,7 @@ import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../../output/diffText.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { confirmStarts, nextStepsOf } from '../../cards/confirmStarts.ts'
 import { harmless } from '../../output/text.ts'
@@ -49,6 +49,7 @@ export function registerVerbs(cards: Command): void {
         context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since), repository })
       await (web ? showDiff(context, id, since) : printDiff(context, await inItsProject(context, id, read), stat))
     })
+  prints(diff, 'agents.diff')
   example(
     diff,
     'board cards diff 12',
@@ -79,6 +80,7 @@ function registerApproval(cards: Command): void {
         label: 'Approving',
       })
     })
+  prints(approve, null, 'id result error')
   example(approve, 'board cards approve 12', 'board cards list -s completed -q | board cards approve -')
 
   const summary = cards
@@ -95,6 +97,7 @@ function registerApproval(cards: Command): void {
       if (told.summary === '') return out.done(`Card ${id} has no messages from an agent.`)
       await out.text((out.terminal.stdout ? harmless(told.summary, true) : told.summary).replace(/\n?$/, '\n'))
     })
+  prints(summary, 'agents.summary')
   example(summary, 'board cards summary 12')
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { inItsProject } from '../../cards/cardApi.ts'
 import { openUserContext } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { chosenCredential } from '../../context/resolve.ts'
 
 export function registerVerbs(cards: Command): void {
@@ -20,5 +20,6 @@ export function registerVerbs(cards: Command): void {
         chosen === null ? `Removed the credential of card ${id}.` : `Card ${id} uses credential ${chosen}.`,
       )
     })
+  prints(credential, 'credentials.choose')
   example(credential, 'board cards credential 12 work', 'board cards credential 12 none')
 }

@@ -13,7 +13,7 @@ import { openContext, type Context } from '../../context/context.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import { edit } from '../../input/editor.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { withFittingPrompt, type FittingPrompt } from '../../cards/longPrompt.ts'
 import { upload } from '../../cards/upload.ts'
 import { addPromptOptions, type PromptOptions } from '../../input/promptOption.ts'
@@ -98,6 +98,7 @@ export function registerVerbs(cards: Command): void {
       ]),
     )
     .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
+  prints(command, null, 'id result error')
   example(
     command,
     'board cards edit 12 --title "Fix the login form" --add-label urgent',
@@ -123,6 +124,7 @@ function registerAssign(cards: Command): void {
         throw usage('to whom?', { hint: 'give --to or --remove', see: 'board cards assign --help' })
       await edited(await openContext(assign), ids, { addAssignee: to, removeAssignee: remove })
     })
+  prints(assign, null, 'id result error')
   example(assign, 'board cards assign 12 13 --to me', 'board cards assign 12 --to ada --remove bob')
 }
 

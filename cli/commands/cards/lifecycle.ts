@@ -4,7 +4,7 @@ import { archiveCard, getCard, inItsProject, type CardPlace } from '../../cards/
 import { openContext, type Context } from '../../context/context.ts'
 import { resolveBoard } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { confirm } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 import { count } from '../../parsing/arguments.ts'
@@ -23,21 +23,27 @@ export function registerVerbs(cards: Command): void {
     ({ client }, place, force) => client.cards.complete({ ...place, force }),
     'completed',
   ).option('--force', 'ignore the limit of the column')
+  prints(complete, null, 'id result error')
   example(complete, 'board cards complete 12')
   const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
     '--dry-run',
     'show the cards without archiving them',
   )
+  prints(archive, null, 'id result error')
   example(archive, 'board cards archive 12 13', 'board cards list -c done --all -q | board cards archive -')
-  example(
-    verb(
-      cards,
-      'unarchive',
-      'Restore archived cards',
-      ({ client }, place, force) => client.cards.unarchive({ ...place, force }),
-      'unarchived',
-    ).option('--force', 'ignore the limit of the column'),
-    'board cards unarchive 12',
+  prints(
+    example(
+      verb(
+        cards,
+        'unarchive',
+        'Restore archived cards',
+        ({ client }, place, force) => client.cards.unarchive({ ...place, force }),
+        'unarchived',
+      ).option('--force', 'ignore the limit of the column'),
+      'board cards unarchive 12',
+    ),
+    null,
+    'id result error',
   )
   registerDelete(cards)
   registerRestore(cards)
@@ -81,6 +87,7 @@ function registerDelete(cards: Command): void {
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (ids: string[], options: DeleteOptions) => deleted(await openContext(command), ids, options))
+  prints(command, null, 'id result error')
   example(command, 'board cards delete 12', 'board cards list -s cancelled -q | board cards delete - --yes')
 }
 
@@ -134,6 +141,7 @@ function registerRestore(cards: Command): void {
         { verb: 'restored' },
       )
     })
+  prints(command, 'cards.listDeleted')
   example(
     command,
     'board cards restore',

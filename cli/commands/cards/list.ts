@@ -7,7 +7,7 @@ import type { Card } from '../../cards/cardApi.ts'
 import { listCards, type CardFilter, type CardQuery } from '../../cards/cardListing.ts'
 import { addPlanFilters, planFilterOf, type PlanFilterOptions } from '../../cards/planOptions.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { resolveColumn } from '../../context/resolve.ts'
 
 interface ListOptions extends PlanFilterOptions {
@@ -64,6 +64,7 @@ export function registerVerbs(cards: Command): void {
       ]),
     )
     .action(async (options: ListOptions) => listed(await openContext(list), options))
+  prints(list, 'cards.list', 'columnType')
   example(
     list,
     'board cards list -c review',

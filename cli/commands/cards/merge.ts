@@ -6,7 +6,7 @@ import { findOpenSteps, stepsTaken } from '../../cards/mergeSteps.ts'
 import { repositoryOption, repositoryWords } from '../../cards/repositoryOption.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { agrees } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 
@@ -69,6 +69,7 @@ export function registerVerbs(cards: Command): void {
         dryRun ? checkMerge(context, place, options) : mergeCard(context, place, options, { done, removeWorktree }),
       )
     })
+  prints(merge, 'agents.merge')
   example(
     merge,
     'board cards merge 12',

@@ -4,7 +4,7 @@ import { bulk, readIds } from '../../input/bulk.ts'
 import { getCard, inItsProject, moveCard } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { resolveColumn } from '../../context/resolve.ts'
 import { confirmStarts, startersOf, warnOfMissingAgents } from '../../cards/confirmStarts.ts'
 import { warnOfStart } from '../../cards/startWarnings.ts'
@@ -38,6 +38,7 @@ export function registerVerbs(cards: Command): void {
     .option('--dry-run', 'show the moves and the agents that would start, without moving cards')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
+  prints(move, null, 'id result error')
   example(
     move,
     'board cards move 12 --to review --top',

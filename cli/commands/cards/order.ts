@@ -6,7 +6,7 @@ import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { assigneeFilterText, planFilterOf } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { count } from '../../parsing/arguments.ts'
 import { printList, showsColumns } from './list.ts'
 
@@ -44,6 +44,7 @@ export function registerVerbs(cards: Command): void {
         'No card could start now.',
       )
     })
+  prints(ready, 'cards.list', 'columnType')
   example(
     ready,
     'board cards ready',
@@ -61,6 +62,7 @@ export function registerVerbs(cards: Command): void {
     .option('--by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--remove <cards>', 'cards that no longer block it, separated by commas', cardIds)
     .action(async (id: string, options: BlockOptions) => blocked(await openContext(block), id, options))
+  prints(block, 'cards.get')
   example(block, 'board cards block 14 --by 12,13', 'board cards block 14 --remove 12', 'board cards block 14')
 }
 

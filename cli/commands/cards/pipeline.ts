@@ -3,7 +3,7 @@ import { bulk } from '../../input/bulk.ts'
 import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { readJson } from '../../input/readJson.ts'
 import { pickNamed, columnsOf } from '../../context/resolve.ts'
@@ -40,6 +40,7 @@ export function registerVerbs(cards: Command): void {
       )
       await context.out.list(steps, stepColumns, { empty: 'No steps.' })
     })
+  prints(pipeline, null, 'columnId columnName prompt approval')
   example(
     pipeline,
     'board cards pipeline 12',
@@ -65,6 +66,7 @@ export function registerVerbs(cards: Command): void {
         label: 'Switching',
       })
     })
+  prints(auto, null, 'id result error')
   example(auto, 'board cards auto 12 on', 'board cards list -c backlog -q | board cards auto - on')
 }
 

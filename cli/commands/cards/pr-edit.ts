@@ -5,7 +5,7 @@ import { pullFields } from '../../cards/pullRequests.ts'
 import { repositoryOption } from '../../cards/repositoryOption.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { edit } from '../../input/editor.ts'
 import { readText } from '../../input/prompt.ts'
 import { harmless } from '../../output/text.ts'
@@ -84,6 +84,7 @@ export function registerEdit(pr: Command): void {
           : change(context, id, { ...at, ...own, title: options.title, body })
       })
     })
+  prints(command, 'pullRequests.get')
   example(
     command,
     'board cards pr edit 12 --title "Put a roof on"',

@@ -4,7 +4,7 @@ import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { checksOf, listedFields, pullFields, pullText, type Pull } from '../../cards/pullRequests.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { confirm, readText } from '../../input/prompt.ts'
 import { collect, count } from '../../parsing/arguments.ts'
 import { editTexts, registerEdit, withRepository, type InRepository } from './pr-edit.ts'
@@ -79,6 +79,7 @@ function registerCreate(pr: Command): void {
           : createWith(context, place, options, { title: options.title, body }),
       )
     })
+  prints(create, 'pullRequests.get')
   example(
     create,
     'board cards pr create 12',
@@ -132,6 +133,7 @@ function registerView(pr: Command): void {
       if (web) return openOnForge(context, pull)
       await out.record(pull, pullFields, { body: pullText(pull) })
     })
+  prints(view, 'pullRequests.get')
   example(
     view,
     'board cards pr view 12',
@@ -165,6 +167,7 @@ function registerList(pr: Command): void {
       const pulls = await context.client.pullRequests.list({ projectId, ...options })
       await context.out.list(pulls, listedFields, { empty: 'No pull requests. Open one: board cards pr create <card>' })
     })
+  prints(list, 'pullRequests.list')
   example(list, 'board cards pr list', 'board cards pr list --state all --json cardId,number,state')
 }
 
@@ -196,6 +199,7 @@ function registerMerge(pr: Command): void {
       )
       await out.record(pull, pullFields)
     })
+  prints(merge, 'pullRequests.get')
   example(merge, 'board cards pr merge 12 --squash', 'board cards pr merge 12 --auto')
 }
 
@@ -215,6 +219,7 @@ function registerContinue(pr: Command): void {
     context.out.done(`Resumed #${pull.number}. Its agent receives the open feedback, if any.`)
     await context.out.record(pull, pullFields)
   })
+  prints(goOn, 'pullRequests.get')
   example(goOn, 'board cards pr continue 12')
 }
 

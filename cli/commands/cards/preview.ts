@@ -7,7 +7,7 @@ import { redirectBrowser } from '../../browser/openPage.ts'
 import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { exitOf, Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { harmless } from '../../output/text.ts'
 
@@ -61,6 +61,7 @@ export function registerVerbs(cards: Command): void {
         await servePreview(context, place, open === true)
       })
     })
+  prints(preview, 'previews.get')
   example(
     preview,
     'board cards preview 12',

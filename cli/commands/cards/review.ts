@@ -7,7 +7,7 @@ import { repositoryOption } from '../../cards/repositoryOption.ts'
 import { readComments, readLines, type CommentInput } from '../../cards/reviewComments.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { exitOf, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { readText } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 import { harmless } from '../../output/text.ts'
@@ -92,6 +92,7 @@ export function registerVerbs(cards: Command): void {
       const context = await openContext(review)
       await inItsProject(context, id, place => perform(context, place, options, added))
     })
+  prints(review, 'reviews.list')
   example(
     review,
     'board cards review 12',

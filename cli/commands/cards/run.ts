@@ -7,7 +7,7 @@ import { cancelAgent, inItsProject, placeOf, type CardPlace } from '../../cards/
 import { runCard } from '../../cards/cardRun.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { exitOf, Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { lastMessageId } from '../../agents/messages.ts'
 import { reconnectOption } from '../../requests/outage.ts'
 
@@ -39,6 +39,7 @@ export function registerVerbs(cards: Command): void {
     .option('-y, --yes', 'accepted; this command never prompts')
     .addOption(reconnectOption())
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
+  prints(run, null, 'id result error')
   example(
     run,
     'board cards run 12 --follow',
@@ -57,6 +58,7 @@ export function registerVerbs(cards: Command): void {
         label: 'Cancelling',
       })
     })
+  prints(cancel, null, 'id result error')
   example(cancel, 'board cards cancel 12', 'board cards list -s running -q | board cards cancel -')
   registerWait(cards)
 }
@@ -76,6 +78,7 @@ function registerWait(cards: Command): void {
     .option('--exit-status', 'exit with 1 unless every card is completed')
     .addOption(reconnectOption())
     .action(async (ids: string[], options: WaitOptions) => waited(await openContext(wait), ids, options))
+  prints(wait, null, 'id status statusReason title error')
   example(
     wait,
     'board cards wait 12 --exit-status && board cards merge 12',

@@ -7,7 +7,7 @@ import { names, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { idOf } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { addFileOption, textOf, type TextOptions } from '../../input/messageText.ts'
 import { confirm } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
@@ -55,6 +55,7 @@ export function registerVerbs(cards: Command): void {
       const context = await openContext(comment)
       await inItsProject(context, id, place => perform(context, place, text, options))
     })
+  prints(comment, 'comments.create')
   example(
     addNewestOptions(addFileOption(comment, 'text'), 50, 'comments'),
     'board cards comment 12 "The tests are slow since Monday."',
@@ -80,6 +81,7 @@ export function registerVerbs(cards: Command): void {
         ),
       )
     })
+  prints(activity, 'activity.list')
   example(
     addNewestOptions(activity, 50, 'entries'),
     'board cards activity 12',

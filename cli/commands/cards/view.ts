@@ -5,7 +5,7 @@ import { cardFields } from '../../cards/cardColumns.ts'
 import { getCard, inItsProject, withColumnName } from '../../cards/cardApi.ts'
 import { landedWords } from '../../../src/boardModel/landedWords.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { harmless } from '../../output/text.ts'
 
 export function registerVerbs(cards: Command): void {
@@ -23,6 +23,7 @@ export function registerVerbs(cards: Command): void {
       const context = await openContext(view)
       await (web ? shown(context, id) : viewed(context, id, prompt))
     })
+  prints(view, 'cards.get')
   example(
     view,
     'board cards view 12',
@@ -41,6 +42,7 @@ export function registerVerbs(cards: Command): void {
         label: 'Marking as read',
       })
     })
+  prints(read, null, 'id result error')
   example(read, 'board cards read 12 13')
 }
 

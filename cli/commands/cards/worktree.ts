@@ -4,7 +4,7 @@ import { ApiFailure } from '../../../src/client/failures.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { git, hasBranch, isBranchName, topLevelOf, worktreeOf } from '../../cards/localGit.ts'
 import type { Column } from '../../output/output.ts'
 
@@ -58,6 +58,7 @@ export function registerVerbs(cards: Command): void {
       })
       await context.out.record(card, fields)
     })
+  prints(worktree, 'cards.get', 'managed')
   example(
     worktree,
     'board cards worktree 12',

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import { OrganizationRole } from '../../../src/contract/accounts/organizations.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { confirm } from '../../input/prompt.ts'
 import { pickPerson, resolveOrganization } from '../../context/resolve.ts'
@@ -22,11 +22,7 @@ const see = 'board orgs member list'
 
 /** The commands for the people of an organization. */
 export function registerMember(orgs: Command): void {
-  const member = orgs
-    .command('member')
-    .summary("Manage an organization's members")
-    .description("Manage an organization's members.")
-    .helpCommand(false)
+  const member = orgs.command('member').summary("Manage an organization's members").helpCommand(false)
 
   const list = member
     .command('list <organization>')
@@ -37,6 +33,7 @@ export function registerMember(orgs: Command): void {
       const { id } = await resolveOrganization(context, wanted)
       await context.out.list(await context.client.organizations.listMembers({ id }), columns, { empty: 'No members.' })
     })
+  prints(list, 'organizations.listMembers')
   example(list, 'board orgs member list acme')
 
   const add = member
@@ -53,13 +50,13 @@ export function registerMember(orgs: Command): void {
       context.out.done(`Added ${added.email}.`)
       await context.out.record(added, columns)
     })
+  prints(add, 'organizations.listMembers')
   example(add, 'board orgs member add acme ada@example.com --role admin')
 
   const set = member
     .command('set <organization> <member>')
     .addArgument(new Argument('<role>').choices(roles))
     .summary("Change a member's role")
-    .description("Change a member's role.")
     .action(async (wanted: string, email: string, role: Role) => {
       const context = await openUserContext(set)
       const { id } = await resolveOrganization(context, wanted)
@@ -67,6 +64,7 @@ export function registerMember(orgs: Command): void {
       const changed = await context.client.organizations.updateMember({ id, userId, role })
       await context.out.did(changed, `${changed.email} now has the role ${role}.`)
     })
+  prints(set, 'organizations.listMembers')
   example(set, 'board orgs member set acme ada@example.com admin')
   registerRemove(member)
 }

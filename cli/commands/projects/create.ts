@@ -4,7 +4,7 @@ import { ApiFailure } from '../../../src/client/index.ts'
 import type { Repository } from '../../../src/contract/forges/repositories.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { resolveOrganization } from '../../context/resolve.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { confirmDuplicate } from '../../projects/confirmDuplicate.ts'
 import { projectColumns, type Project } from '../../projects/projectColumns.ts'
 import { addRepositoryOption } from '../../projects/repositoryOptions.ts'
@@ -37,6 +37,7 @@ export function registerCreate(projects: Command): void {
       await context.out.record(project, projectColumns.slice(0, 3))
     },
   )
+  prints(create, 'projects.get')
   example(
     create,
     'board projects create web',

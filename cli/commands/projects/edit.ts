@@ -5,7 +5,7 @@ import { collect, count, countFromZero, orWord, wordAsNull } from '../../parsing
 import { openUserContext, type Context } from '../../context/context.ts'
 import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../../projects/approvals.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { resolveOrganization, resolveProject } from '../../context/resolve.ts'
 import type { AfterMerge } from '../../../src/contract/forges/afterMerge.ts'
 import { OnSilence } from '../../../src/contract/agents/silence.ts'
@@ -63,6 +63,7 @@ export function registerEdit(projects: Command): void {
       await context.out.did(edited, `Edited project ${id}.`)
     },
   )
+  prints(edit, 'projects.get')
   example(
     edit,
     'board projects edit --agent claude',

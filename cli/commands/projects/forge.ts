@@ -4,7 +4,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { chosenCredential, resolveProject } from '../../context/resolve.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { wordAsNull } from '../../parsing/arguments.ts'
 
@@ -105,6 +105,7 @@ export function registerForge(projects: Command): void {
       if (isChange) return context.out.did(found, `Changed the forge of project ${projectId}.${outcomeOf(found)}`)
       await context.out.record(found, fields)
     })
+  prints(forge, 'forges.get')
   example(
     forge,
     'board projects forge',

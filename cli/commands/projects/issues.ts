@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openContext } from '../../context/context.ts'
 import { resolveProject } from '../../context/resolve.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 
 type Found = Output<Contract['issues']['list']>
@@ -43,6 +43,7 @@ export function registerIssues(projects: Command): void {
       await context.out.list(items, columns, { empty: whyNone(state) })
       if (state?.problem) context.out.done(`Synchronization failed: ${state.problem}`)
     })
+  prints(issues, null, 'id number url title state cardId problem')
   example(
     issues,
     'board projects issues',

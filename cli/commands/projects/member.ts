@@ -4,7 +4,7 @@ import { ProjectRole } from '../../../src/contract/projects/members.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { makeOnce } from '../../requests/makeOnce.ts'
 import type { Column } from '../../output/output.ts'
 import { confirm } from '../../input/prompt.ts'
@@ -61,6 +61,7 @@ function registerList(member: Command): void {
       const { id } = await context.project()
       await context.out.list(await context.client.members.list({ id }), columns, { empty: 'No members.' })
     })
+  prints(list, 'members.update')
   example(list, 'board projects member list', 'board projects member list -P web --json email,role')
 }
 
@@ -89,6 +90,7 @@ function registerAdd(member: Command): void {
       context.out.done(`Added ${added.email}.`)
       await context.out.record(added, columns)
     })
+  prints(add, 'members.update')
   example(
     add,
     'board projects member add ada@example.com',
@@ -115,6 +117,7 @@ function registerSet(member: Command): void {
       const changed = await context.client.members.update({ projectId, userId, role })
       await context.out.did(changed, `${email} now has the role ${role}.`)
     })
+  prints(set, 'members.update')
   example(set, 'board projects member set ada@example.com viewer')
 }
 

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { resolveProject } from '../../context/resolve.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { collect, durationSecs, noneAsEmpty, orWord, wordAsNull } from '../../parsing/arguments.ts'
 
@@ -86,6 +86,7 @@ export function registerSandbox(projects: Command): void {
         `Changed the sandbox of project ${id}. The change applies to future starts of agents.`,
       )
     })
+  prints(sandbox, null, 'mode network hosts caches monitors memoryMiB processes fileMiB minutes')
   example(
     sandbox,
     'board projects sandbox',

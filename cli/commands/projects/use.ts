@@ -4,7 +4,7 @@ import { discover } from '../../context/discovery.ts'
 import { changeProfile, readSettings } from '../../context/profiles.ts'
 import { resolveProject } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { createOutput } from '../../output/createOutput.ts'
 import { globalsOf } from '../../parsing/globals.ts'
 
@@ -28,6 +28,7 @@ export function registerUse(projects: Command): void {
       await changeProfile(profile, { project: id }, true)
       await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
     })
+  prints(use, null, 'id name profile')
   example(use, 'board projects use web', 'board projects use --clear')
 }
 

@@ -4,7 +4,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { resolveProject } from '../../context/resolve.ts'
 import { Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { confirm } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 import { collect, durationSecs, noneAsEmpty, orWord, wordAsNull } from '../../parsing/arguments.ts'
@@ -94,6 +94,7 @@ export function registerWorktree(projects: Command): void {
       if (agree) return agreeTo(context, id, yes)
       if (Object.keys(options).length === 0 && !withdraw) return show(context, id)
     })
+  prints(worktree, null, 'setup beforeRun afterRun cleanup preview subfolder ports minutes copiedFiles')
   example(
     worktree,
     'board projects worktree',

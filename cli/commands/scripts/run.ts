@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openContext, requireScreen, type Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { resolveScript, type ScriptPlace } from '../../context/resolve.ts'
 import { reconnectOption } from '../../requests/outage.ts'
@@ -42,6 +42,7 @@ export function registerRun(scripts: Command): void {
     .option('--exit-status', "wait, and exit with the script's exit code")
     .addOption(reconnectOption())
     .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))
+  prints(run, 'scripts.run', 'name')
   example(
     run,
     'board scripts run test --wait',
@@ -58,6 +59,7 @@ export function registerRun(scripts: Command): void {
       const run = await context.client.scripts.cancel(place)
       await context.out.did(run, `Cancelling script ${place.scriptId}.`)
     })
+  prints(cancel, 'scripts.cancel')
   example(cancel, 'board scripts cancel deploy')
 
   const status = scripts
@@ -68,6 +70,7 @@ export function registerRun(scripts: Command): void {
     .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) =>
       shown(await openContext(status), wanted, watch),
     )
+  prints(status, 'scripts.status', 'name')
   example(
     status,
     'board scripts status',

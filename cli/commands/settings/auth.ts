@@ -2,7 +2,7 @@ import { Argument, Option, type Command } from 'commander'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext } from '../../context/context.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { confirm } from '../../input/prompt.ts'
 
@@ -42,5 +42,6 @@ export function registerAuth(settings: Command): void {
         fields,
       )
     })
+  prints(auth, 'auth.setSettings')
   example(auth, 'board settings auth', 'board settings auth on --registration off', 'board settings auth off --yes')
 }

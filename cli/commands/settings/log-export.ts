@@ -5,7 +5,7 @@ import type { Output, Sent } from '../../../src/contract/route.ts'
 import { collect } from '../../parsing/arguments.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { readStdin } from '../../input/prompt.ts'
 import { readJson } from '../../input/readJson.ts'
@@ -67,6 +67,7 @@ export function registerLogExport(settings: Command): void {
       const isSet = setters.some(name => options[name as keyof Options] !== undefined)
       await context.out.record(isSet ? await set(context, options) : await context.client.logs.getExport(), fields)
     })
+  prints(command, 'logs.getExport')
   example(
     command,
     'board settings log-export',

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { noneAsEmpty } from '../../parsing/arguments.ts'
 import { ask, askSecret, confirm, readStdin } from '../../input/prompt.ts'
@@ -99,6 +99,7 @@ export function registerOidc(settings: Command): void {
       const isSet = setters.some(name => options[name as keyof Options] !== undefined)
       await context.out.record(isSet ? await set(context, options) : await context.client.oidc.get(), fields)
     })
+  prints(oidc, 'oidc.get')
   example(
     oidc,
     'board settings oidc',

@@ -5,7 +5,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { bulk } from '../../input/bulk.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { exits, Failure } from '../../failures/failure.ts'
-import { example } from '../../help/help.ts'
+import { example, prints } from '../../help/help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../../requests/cursorList.ts'
 import type { Column } from '../../output/output.ts'
 import { resolveWebhook, type WebhookPlace } from '../../context/resolve.ts'
@@ -52,6 +52,7 @@ export function registerDeliveries(webhooks: Command): void {
       context.out.done(`Sending delivery ${delivery.id}; to see the result: board webhooks deliveries ${webhookId}`)
       await context.out.record(delivery, columns.slice(0, 3))
     })
+  prints(test, 'webhooks.deliveries')
   example(test, 'board webhooks test 3 --wait')
 
   const list = webhooks
@@ -70,12 +71,16 @@ export function registerDeliveries(webhooks: Command): void {
         { one: 'delivery', many: 'deliveries' },
       )
     })
+  prints(list, 'webhooks.deliveries')
   example(
     addNewestOptions(list, 50, 'deliveries'),
     'board webhooks deliveries 3',
     'board webhooks deliveries 3 --status failed --json id,error,responseBody',
   )
+  registerRedeliver(webhooks)
+}
 
+function registerRedeliver(webhooks: Command): void {
   const redeliver = webhooks
     .command('redeliver <webhook> <deliveries...>')
     .summary('Resend messages')
@@ -88,6 +93,7 @@ export function registerDeliveries(webhooks: Command): void {
         label: 'Queueing',
       })
     })
+  prints(redeliver, null, 'id result error')
   example(
     redeliver,
     'board webhooks redeliver 3 1204',
