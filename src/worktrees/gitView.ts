@@ -83,11 +83,10 @@ async function openProjectFolder(
   folder: string,
   repository: Repository | undefined,
 ): Promise<GitView> {
-  const isTop = repository?.topLevel === folder
-  const guard = isTop ? undefined : openGitGuard(folder)
   const { mounts, variables, remark, sync, close } = repository
     ? await openView(worktrees, repository, folder, repository.branch ?? null)
     : withoutRepository(folder)
+  const guard = repository?.topLevel === folder ? undefined : openGitGuard(folder)
   return {
     mounts: [...mounts, ...(guard ? [guard.mount] : [])],
     variables,
