@@ -1,5 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { homeName } from '../contract/forges/repositories.ts'
+import type { Contract } from '../contract/index.ts'
+import type { Output } from '../contract/route.ts'
 import type { Merged } from '../worktrees/merge.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Reader } from '../store/engine/database.ts'
@@ -45,18 +47,43 @@ export async function mergeRepositories(
   return merged
 }
 
-/** Tries the merges of `mergeRepositories`, and changes nothing. @throws Problem as `mergeRepositories` does */
+type CheckedRepository = Output<Contract['branches']['checkMerge']>[number]
+
+/**
+ * Tries the merges of `mergeRepositories`, and changes nothing. What a person or an agent can remove, such as conflicts, is a result.
+ * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT, VALIDATION_FAILED as `mergeRepositories` does
+ */
 export async function checkMerge(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectRow,
   { repository, into }: Pick<MergeOptions, 'repository' | 'into'>,
-): Promise<MergedRepository[]> {
-  const checked: MergedRepository[] = []
+): Promise<CheckedRepository[]> {
+  const checked: CheckedRepository[] = []
   for (const work of await worksToMerge(worktrees, db, card, project, repository))
-    checked.push(await mergeIn(worktrees, work, { into, squash: false, isTrial: true }))
+    checked.push(
+      await mergeIn(worktrees, work, { into, squash: false, isTrial: true }).then(
+        merged => ({ repository: merged.repository, into: merged.into, hasWork: merged.merged, problem: null }),
+        (error: unknown) => ({
+          repository: work.repository,
+          into: into ?? null,
+          hasWork: true,
+          problem: removableProblem(error),
+        }),
+      ),
+    )
   return checked
+}
+
+/** @throws the error, unless it is a state that ends */
+function removableProblem(error: unknown): NonNullable<CheckedRepository['problem']> {
+  if (error instanceof Problem) {
+    const { code, message, details = [] } = error
+    if (code === 'MERGE_CONFLICT' || code === 'WORKTREE_DIRTY' || code === 'AGENT_ALREADY_RUNNING')
+      return { code, message, details: [...details] }
+  }
+  throw error
 }
 
 /** A single repository is not checked in advance, because the merge itself reports its state. */

@@ -152,6 +152,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(await board.client.reviews.list(ref(id))).toMatchObject([
       { verdict: 'comment', comments: [{ body: 'Why?' }] },
     ])
+    await page.locator('.changes-bar').getByText('Conflicts with main in 1 file').waitFor()
     await page.getByRole('button', { name: 'Merge…' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('README').waitFor()
@@ -165,6 +166,29 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Squash and merge', exact: true }).click()
     await page.getByRole('region', { name: 'Merge' }).getByText('Merged into main as').waitFor()
     expect(git(board.path, 'show', 'main:more')).toBe('More.\n')
+  })
+
+  test('a menu merges into another branch, and as one commit', async () => {
+    const id = await worked()
+    git(board.path, 'branch', '-f', 'release', 'main')
+    const { page, axeViolations } = await look(id)
+    await page.locator('.changes-bar').getByText('No conflicts with main').waitFor()
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: 'Other ways to merge' }).click()
+      await page.getByRole('menuitem', { name }).click()
+    }
+    await choose('Squash and merge…')
+    const dialog = page.getByRole('dialog', { name: 'Merge the card’s work' })
+    expect(await dialog.getByRole('checkbox', { name: /squash/ }).isChecked()).toBe(true)
+    await page.keyboard.press('Escape')
+    await choose('Merge into another branch…')
+    await page.keyboard.type('release')
+    await dialog.getByText('is merged into release.').waitFor()
+    await dialog.getByText('No conflicts.').waitFor()
+    expect(await axeViolations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).click()
+    await page.getByRole('region', { name: 'Merge' }).getByText('Merged into release as').waitFor()
+    expect(await board.card(id)).toMatchObject({ mergedInto: 'release' })
   })
 
   test('a confirmation about a card closes with the card', async () => {

@@ -25,6 +25,7 @@ const checkedColumns: Column<Checked>[] = [
   { name: 'repository', value: ({ repository }) => repositoryWords(repository) },
   { name: 'into', value: ({ into }) => into },
   { name: 'hasWork', header: 'Work', value: ({ hasWork }) => hasWork },
+  { name: 'problem', hidden: true, value: ({ problem }) => problem },
 ]
 
 interface MergeOptions {
@@ -80,9 +81,11 @@ export function registerVerbs(cards: Command): void {
   )
 }
 
+/** @throws Failure (conflict) if a merge is not possible */
 async function checkMerge(context: Context, place: CardPlace, { into, repository }: MergeOptions): Promise<void> {
   const checked = await context.client.branches.checkMerge({ ...place, into, repository })
   for (const each of checked) {
+    if (each.problem) continue
     const branch = checked.length > 1 ? `${each.into} in ${repositoryWords(each.repository)}` : each.into
     context.out.done(
       each.hasWork
@@ -91,6 +94,8 @@ async function checkMerge(context: Context, place: CardPlace, { into, repository
     )
   }
   await context.out.list(checked, checkedColumns, { empty: 'Nothing to merge.' })
+  const problems = checked.flatMap(({ problem }) => (problem ? [problem.message] : []))
+  if (problems.length > 0) throw new Failure('conflict', problems.join('\n'))
 }
 
 async function mergeCard(context: Context, place: CardPlace, options: MergeOptions, asked: Steps): Promise<void> {

@@ -31,8 +31,7 @@ export function branchesRoutes(
       list(app.worktrees, db, await cards.find(db, ref), await projects.find(db, ref.projectId)),
     checkMerge: async ({ into, repository, ...ref }) => {
       const [card, project] = [await cards.find(db, ref), await projects.find(db, ref.projectId)]
-      const checked = await checkMerge(app.worktrees, db, card, project, { into, repository })
-      return checked.map(each => ({ repository: each.repository, into: each.into, hasWork: each.merged }))
+      return checkMerge(app.worktrees, db, card, project, { into, repository })
     },
     push: async ({ force, repository, ...ref }, { caller }) => {
       const { card, project } = await find(ref, repository)

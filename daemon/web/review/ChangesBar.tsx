@@ -4,7 +4,7 @@ import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { Counts } from './FileSection.tsx'
-import { MergeDialog } from './MergeDialog.tsx'
+import { MergeButton } from './MergeButton.tsx'
 import { DraftContext } from './NoteView.tsx'
 import { ReviewDialog } from './ReviewDialog.tsx'
 import type { ReadDiff, ReviewStore } from './reviewStore.ts'
@@ -26,8 +26,7 @@ interface ChangesBarProps {
 
 /** The bar above the changes, which stays visible: their size, how many files are viewed, and what to do with them. */
 export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMerged, children }: ChangesBarProps) {
-  const [opened, setOpened] = useState<'request_changes' | 'approve' | 'merge'>()
-  const close = () => setOpened(undefined)
+  const [opened, setOpened] = useState<'request_changes' | 'approve'>()
   const bar = useRef<HTMLElement>(null)
   useEffect(() => publishHeight(bar.current!), [])
   return (
@@ -46,17 +45,14 @@ export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMe
           <Button icon="check" onClick={() => setOpened('approve')}>
             Approve…
           </Button>
-          {hasWork && card.mergedAt === null && (
-            <Button icon="branch" isMain onClick={() => setOpened('merge')}>
-              Merge…
-            </Button>
+          {hasWork && diff && card.mergedAt === null && (
+            <MergeButton review={review} card={card} diff={diff} onMerged={onMerged} />
           )}
         </div>
       )}
-      {card && (opened === 'request_changes' || opened === 'approve') && (
-        <ReviewDialog review={review} card={card} verdict={opened} onClose={close} />
+      {card && opened && (
+        <ReviewDialog review={review} card={card} verdict={opened} onClose={() => setOpened(undefined)} />
       )}
-      {card && opened === 'merge' && <MergeDialog review={review} card={card} onMerged={onMerged} onClose={close} />}
     </header>
   )
 }

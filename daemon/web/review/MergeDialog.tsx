@@ -7,34 +7,41 @@ import type { Output } from '../../../src/contract/route.ts'
 import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
-import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { Check } from '../ui/Inputs.tsx'
+import { Check, TextInput } from '../ui/Inputs.tsx'
 import { Conflicts } from './Conflicts.tsx'
 import { conflictsOf, useMergeCheck, type MergeCheck } from './mergeCheck.ts'
 import type { ReviewStore } from './reviewStore.ts'
 
+/** A merge into the usual branch, the same as one commit, or a merge into a branch that the person names. */
+export type MergeKind = 'merge' | 'squash' | 'branch'
+
 interface MergeDialogProps {
   review: ReviewStore
   card: CardDetail
+  kind: MergeKind
   /** Called with the result in words. */
   onMerged: (result: string) => void
   onClose: () => void
 }
 
 /** Merges the card's work into a branch, in each repository that it has changed. */
-export function MergeDialog({ review: { place, state }, card, onMerged, onClose }: MergeDialogProps) {
+export function MergeDialog({ review: { place, state }, card, kind, onMerged, onClose }: MergeDialogProps) {
   const [into, setInto] = useState('')
-  const [isSquash, setSquash] = useState(false)
+  const [isSquash, setSquash] = useState(kind === 'squash')
   const usual = useProject(place.projectId)?.afterMerge
   const [given, setGiven] = useState<Partial<AfterMerge>>({})
   const { repositories: [home] = [] } = useStore(state)
   const after: AfterMerge = { ...defaultAfterMerge, ...usual, ...given }
   const target = into.trim()
-  const check = useMergeCheck(place, target)
+  const tried = useMergeCheck(place, target)
+  const isOpen = kind === 'branch' && target === ''
+  const check = isOpen ? undefined : tried
+  const branch = isOpen
+    ? 'the target branch'
+    : target || (home?.mergesInto ?? 'the current branch of the project’s folder')
   const [found, setFound] = useState<readonly string[]>([])
   const conflicts = check && check.conflicts.length > 0 ? check.conflicts : found
-  const branch = target || (home?.mergesInto ?? 'the current branch of the project’s folder')
   const finish = (result: string) => {
     onMerged(result)
     onClose()
@@ -78,9 +85,9 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
         {isSquash && ' as one commit'}. Uncommitted changes first become a commit on the card’s branch. If a folder has{' '}
         {branch} checked out, its files change.
       </p>
-      <Field label="Target branch" hint="Empty: the current branch of the project’s folder.">
-        {props => <input {...props} value={into} maxLength={250} onChange={event => setInto(event.target.value)} />}
-      </Field>
+      {kind === 'branch' && (
+        <TextInput label="Target branch" required maxLength={250} value={into} onChange={setInto} />
+      )}
       <Check label="As one commit (squash)" value={isSquash} onChange={setSquash} />
       <Check
         label="Move the card to its done column"
@@ -92,7 +99,7 @@ export function MergeDialog({ review: { place, state }, card, onMerged, onClose 
         value={after.removeWorktree}
         onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
       />
-      {conflicts.length === 0 && <CheckResult check={check} branch={branch} />}
+      {conflicts.length === 0 && !isOpen && <CheckResult check={check} branch={branch} />}
       {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={target === '' ? resolve : undefined} />}
     </FormDialog>
   )

@@ -13,8 +13,15 @@ export interface MergeCheck {
 
 const delayMs = 300
 
-/** Tries the merge whenever the target changes. Undefined until the server responds. */
-export function useMergeCheck({ projectId, cardId }: CardPlace, target: string): MergeCheck | undefined {
+/**
+ * Tries the merge whenever the target changes, or the work. Undefined until the server responds.
+ * @param work a value that differs after each change of the work
+ */
+export function useMergeCheck(
+  { projectId, cardId }: CardPlace,
+  target: string,
+  work: unknown = undefined,
+): MergeCheck | undefined {
   const [check, setCheck] = useState<MergeCheck>()
   useEffect(() => {
     let isOver = false
@@ -30,26 +37,30 @@ export function useMergeCheck({ projectId, cardId }: CardPlace, target: string):
       isOver = true
       clearTimeout(timer)
     }
-  }, [projectId, cardId, target])
+  }, [projectId, cardId, target, work])
   return check
 }
 
-const readCheck = (place: CardPlace, target: string): Promise<MergeCheck> =>
-  client.branches.checkMerge({ ...place, into: target || undefined }).then(
-    all => ({ hasWork: all.some(({ hasWork }) => hasWork), conflicts: [], problem: null }),
-    (error: unknown) => ({
-      hasWork: true,
-      conflicts: conflictsOf(error),
-      problem: isConflict(error) ? null : reasonOf(error),
-    }),
-  )
-
-const isConflict = (error: unknown): error is ApiFailure =>
-  error instanceof ApiFailure && error.code === 'MERGE_CONFLICT'
+async function readCheck(place: CardPlace, target: string): Promise<MergeCheck> {
+  try {
+    const all = await client.branches.checkMerge({ ...place, into: target || undefined })
+    const problems = all.flatMap(({ problem }) => problem ?? [])
+    return {
+      hasWork: all.some(({ hasWork }) => hasWork),
+      conflicts: problems.flatMap(conflictsIn),
+      problem: problems.find(({ code }) => code !== 'MERGE_CONFLICT')?.message ?? null,
+    }
+  } catch (error) {
+    return { hasWork: true, conflicts: [], problem: reasonOf(error) }
+  }
+}
 
 /** The files that conflict. Empty for any other error. */
-export function conflictsOf(error: unknown): string[] {
-  if (!isConflict(error)) return []
-  if (error.details.length === 0) return [reasonOf(error)]
-  return error.details.map(({ path, message }) => (message === 'has a conflict' ? path : `${path} (${message})`))
+export const conflictsOf = (error: unknown): string[] =>
+  error instanceof ApiFailure ? conflictsIn({ ...error, message: reasonOf(error) }) : []
+
+function conflictsIn({ code, message, details }: Pick<ApiFailure, 'code' | 'message' | 'details'>): string[] {
+  if (code !== 'MERGE_CONFLICT') return []
+  if (details.length === 0) return [message]
+  return details.map(each => (each.message === 'has a conflict' ? each.path : `${each.path} (${each.message})`))
 }

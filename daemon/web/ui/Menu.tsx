@@ -19,13 +19,15 @@ interface MenuProps {
   items: readonly MenuItem[] | (() => readonly MenuItem[])
   icon?: IconName
   text?: string
+  /** Next to a primary button. */
+  isMain?: boolean
   tabIndex?: number
   /** The element in which a right click opens the menu as well. */
   area?: RefObject<HTMLElement | null>
 }
 
 /** A button with a list of actions below it. A board has hundreds of them, so the list is created when it opens. */
-export function Menu({ label, items, icon = 'more', text, tabIndex, area }: MenuProps) {
+export function Menu({ label, items, icon = 'more', text, isMain, tabIndex, area }: MenuProps) {
   const [anchor, setAnchor] = useState<MenuAnchor>()
   const button = useRef<HTMLButtonElement>(null)
   const opener = useRef<Element>(null)
@@ -54,7 +56,8 @@ export function Menu({ label, items, icon = 'more', text, tabIndex, area }: Menu
       <Button
         ref={button}
         className="menu-button"
-        isPlain={!text}
+        isPlain={!text && !isMain}
+        isMain={isMain}
         icon={icon}
         label={label}
         tabIndex={tabIndex}

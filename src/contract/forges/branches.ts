@@ -40,7 +40,7 @@ export const branches = {
     at: 'machine',
     takesLong: true,
     who: viewer('agents.read'),
-    fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
+    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     summary: "Try the merge of a card's branches, without changing anything",
     input: CheckMerge,
     output: v.array(CheckedMerge),

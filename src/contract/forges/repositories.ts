@@ -73,8 +73,22 @@ export const MergeWork = v.strictObject({
 })
 /** Without `repository`, all repositories with changes are tried. */
 export const CheckMerge = v.strictObject({ into: v.optional(text(1, 250)), repository: v.optional(GivenRepository) })
-/** A merge that is possible. `hasWork` is false if `into` already contains the work of the card. */
-export const CheckedMerge = v.object({ repository: v.string(), into: v.string(), hasWork: v.boolean() })
+/** The result of a tried merge in a repository. */
+export const CheckedMerge = v.object({
+  repository: v.string(),
+  /** The target branch. Null if no branch was named and the merge is not possible. */
+  into: v.nullable(v.string()),
+  /** False if `into` already contains the work of the card. */
+  hasWork: v.boolean(),
+  /** Why the merge is not possible now. Null if it is. For conflicts, `details` names the files. */
+  problem: v.nullable(
+    v.object({
+      code: v.picklist(['MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING']),
+      message: v.string(),
+      details: v.array(v.object({ path: v.string(), message: v.string() })),
+    }),
+  ),
+})
 const merged = { merged: v.boolean(), into: v.string(), commit: v.string() }
 /**
  * `repositories` contains each checked repository. The other fields describe the first one, or whether there was any work at all.
