@@ -26,6 +26,20 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     expect(await axeViolations()).toEqual([])
   })
 
+  test('a page that nobody signed in to sends no request that is refused', async () => {
+    const { page } = await visit(board, { isStranger: true })
+    const refused: string[] = []
+    page.on('response', response => {
+      if (!response.ok()) refused.push(`${response.status()} ${response.url()}`)
+    })
+    await page.reload()
+    await page.getByRole('heading', { name: 'Welcome to board' }).waitFor()
+    await board.client.auth.setup(person)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(refused).toEqual([])
+  })
+
   test('a wrong password is rejected with the reason, and the right one leads to the requested page', async () => {
     await board.client.auth.setup(person)
     const project = await board.client.projects.create({ name: 'work', path: board.folder('work') })

@@ -63,7 +63,7 @@ export async function begin(arrive: () => Promise<Arrival | undefined>): Promise
       reason = reasonOf(error)
       return undefined
     })
-    const me = await client.auth.me().catch(signedOut)
+    const me = await readMe()
     if (other && !me) return await signInWith(other.token, false)
     // Another person's link must not silently switch the account.
     if (other && me && other.user.id !== me.id) return session.set({ name: 'choosing', me, other })
@@ -73,6 +73,12 @@ export async function begin(arrive: () => Promise<Arrival | undefined>): Promise
   } catch (error) {
     session.set({ name: 'unreachable', reason: reasonOf(error) })
   }
+}
+
+/** Without a token, the server says first whether it needs one: browsers print each refused request to the console. */
+async function readMe(): Promise<Me | undefined> {
+  if (connection.token === undefined && (await client.auth.status()).authEnabled) return undefined
+  return client.auth.me().catch(signedOut)
 }
 
 function signedOut(error: unknown): undefined {
