@@ -50,7 +50,7 @@ export async function mergeRepositories(
 type CheckedRepository = Output<Contract['branches']['checkMerge']>[number]
 
 /**
- * Tries the merges of `mergeRepositories`, and changes nothing. What a person or an agent can remove, such as conflicts, is a result.
+ * Tries the merges of `mergeRepositories`, and changes nothing. Conflicts, uncommitted files and a running agent are results, not errors.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT, VALIDATION_FAILED as `mergeRepositories` does
  */
 export async function checkMerge(

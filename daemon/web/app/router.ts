@@ -3,7 +3,7 @@ import { Store, useStore } from './store.ts'
 /** A location in the page. Every view that a person can share, reload or return to has one. */
 export type Route =
   | { name: 'home' }
-  | { name: 'board'; projectId: string; boardId?: string; cardId?: string }
+  | { name: 'board'; projectId: string; boardId?: string; cardId?: string; filter?: string }
   | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string }
   | { name: 'project'; projectId: string; section?: string }
   | { name: 'charts'; projectId: string }
@@ -38,10 +38,12 @@ const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = 
 
 /** The place that a fragment (`#/projects/1`) names. */
 function parseRoute(fragment: string): Route {
-  const path = fragment.replace(/^#/, '')
+  const [path = '', query] = fragment.replace(/^#/, '').split('?')
   for (const [pattern, make] of patterns) {
     const match = pattern.exec(path)
-    if (match) return make(match.slice(1))
+    if (!match) continue
+    const made = make(match.slice(1))
+    return made.name === 'board' ? { ...made, filter: new URLSearchParams(query).get('filter') || undefined } : made
   }
   return { name: 'missing' }
 }
@@ -56,7 +58,7 @@ export function hrefOf(route: Route): string {
     case 'missing':
       return '#/'
     case 'board':
-      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}`
+      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${route.filter ? `?filter=${encodeURIComponent(route.filter)}` : ''}`
     case 'card':
       return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}`
     case 'project':

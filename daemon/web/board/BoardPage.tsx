@@ -14,6 +14,7 @@ import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
 import { actionOf, adding, boardDialog, canChange, useCanChange } from './actions.ts'
 import { changeMessage } from './changeCards.ts'
+import { boardFilters } from './boardFilters.ts'
 import { BoardHead } from './BoardHead.tsx'
 import { BoardSession } from './boardSession.ts'
 import { ColumnView } from './ColumnView.tsx'
@@ -31,32 +32,34 @@ interface BoardProps {
   projectId: string
   boardId?: string
   cardId?: string
+  filter?: string
 }
 
 /** A project's board, with a card next to it. */
 export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
 
-function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
-  const [session] = useState(() => new BoardSession(projectId, boardId))
-  const filter = useRef<HTMLInputElement>(null)
+function ProjectBoard({ projectId, boardId, cardId, filter }: BoardProps) {
+  const [session] = useState(() => new BoardSession(projectId, boardId, filter))
+  const filterInput = useRef<HTMLInputElement>(null)
   const project = useProject(projectId)
   const board = useStore(session.state, ({ boards, boardId: id }) => boards?.find(each => each.id === id))
   useTitle([board?.name, project?.name].filter(Boolean).join(' · '))
   useEffect(() => session.start(), [session])
   useEffect(() => session.show(boardId), [session, boardId])
+  useFilterInAddress(session, { projectId, boardId, cardId, filter })
   useEffect(() => void loadDragging().catch(showError), [])
-  useEffect(() => hearKeys(session, { filter: () => filter.current?.focus() }), [session])
+  useEffect(() => hearKeys(session, { filter: () => filterInput.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
   useEffect(() => leave, [])
   useCommands(() => commandsOf(session), [session])
   const close = () => {
-    navigate({ name: 'board', projectId, boardId })
+    navigate({ name: 'board', projectId, boardId, filter })
     if (cardId !== undefined) session.cursor.go(cardId)
   }
   return (
     <div className="board-page">
       <main className="board" id="main" tabIndex={-1}>
-        <BoardHead session={session} filter={filter} name={project?.name ?? 'Board'} />
+        <BoardHead session={session} filter={filterInput} name={project?.name ?? 'Board'} />
         <Columns session={session} />
         <SelectionBar session={session} />
       </main>
@@ -64,6 +67,23 @@ function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
       <OpenDialog session={session} />
     </div>
   )
+}
+
+/** Keeps the filter in the address, so that it survives a reload, the way back from a card, and a shared link. */
+function useFilterInAddress(session: BoardSession, { projectId, boardId, cardId, filter = '' }: BoardProps): void {
+  const text = useStore(session.state, state => state.filter)
+  const shown = useStore(session.state, state => state.boardId)
+  const written = useRef(filter)
+  useEffect(() => {
+    if (filter !== written.current) session.set(state => ({ ...state, filter }))
+  }, [session, filter])
+  useEffect(() => {
+    written.current = text
+    navigate({ name: 'board', projectId, boardId, cardId, filter: text }, { replace: true })
+  }, [text])
+  useEffect(() => {
+    if (shown !== undefined) boardFilters.set(shown, text)
+  }, [shown, text])
 }
 
 /** Closes the new card, the dialog and the undo of the board that the person leaves. */

@@ -41,9 +41,9 @@ export function chosenCards(session: BoardSession): Card[] {
 /** Opens a card next to the board, or on a separate page in narrow windows. */
 export function openCard(session: BoardSession, cardId: string, tab?: string): void {
   const { projectId } = session
-  const { boardId } = session.state.get()
+  const { boardId, filter } = session.state.get()
   if (tab !== undefined || matchMedia('(max-width: 700px)').matches) navigate({ name: 'card', projectId, cardId, tab })
-  else navigate({ name: 'board', projectId, boardId, cardId })
+  else navigate({ name: 'board', projectId, boardId, cardId, filter })
 }
 
 /** Selects a card, or no longer. */

@@ -53,7 +53,7 @@ export class BoardSession {
   #shown: { state: BoardState; board: ShownBoard } | undefined
   #isOver = false
 
-  constructor(projectId: string, boardId: string | undefined) {
+  constructor(projectId: string, boardId: string | undefined, filter = '') {
     this.projectId = projectId
     this.doings = new Doings(projectId)
     this.state = new Store<BoardState>({
@@ -64,7 +64,7 @@ export class BoardSession {
       redos: [],
       serial: 1,
       columns: [],
-      filter: '',
+      filter,
       selected: new Set(),
     })
   }

@@ -1,3 +1,4 @@
+import { boardFilters } from '../board/boardFilters.ts'
 import { useEffect } from 'react'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
@@ -69,7 +70,10 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
       <div className="opened-bar">
         <div className="opened-facts">
           {isPage && (
-            <a className="button plain" href={hrefOf({ name: 'board', projectId, boardId: card.boardId })}>
+            <a
+              className="button plain"
+              href={hrefOf({ name: 'board', projectId, boardId: card.boardId, filter: boardFilters.get(card.boardId) })}
+            >
               <Icon name="back" /> Board
             </a>
           )}
