@@ -5,6 +5,7 @@ import type { Output } from '../contract/route.ts'
 
 export type Card = Output<Contract['cards']['list']>[number]
 export type CardDetail = Output<Contract['cards']['get']>
+type AnyDetail = CardDetail & EventData<'card.moved'> & EventData<'card.assigned'>
 export type Column = Output<Contract['columns']['list']>[number]
 
 /**
@@ -230,50 +231,36 @@ class Draft {
   }
 }
 
-/** The stored fields of a card, which are those in lists. */
-const itemFields: Readonly<Record<keyof Card, true>> = {
-  id: true,
-  projectId: true,
-  boardId: true,
-  columnId: true,
-  columnName: true,
-  groupId: true,
-  title: true,
-  labels: true,
-  assignees: true,
-  priority: true,
-  dueAt: true,
-  estimate: true,
-  kind: true,
-  status: true,
-  statusReason: true,
-  position: true,
-  unread: true,
-  deferred: true,
-  autoMode: true,
-  hasActiveAgent: true,
-  reviewState: true,
-  reviewRound: true,
-  mergedAt: true,
-  mergedCommit: true,
-  mergedInto: true,
-  pullRequest: true,
-  issue: true,
-  agent: true,
-  creatorId: true,
-  creatorName: true,
-  attachmentCount: true,
-  commentCount: true,
-  monitorQuestions: true,
-  blocked: true,
-  startAt: true,
-  ready: true,
-  parentId: true,
-  children: true,
-  archivedAt: true,
-  createdAt: true,
-  updatedAt: true,
-  version: true,
+/** The fields of a card that lists and the cache leave out. */
+const detailFields: Readonly<Record<Exclude<keyof AnyDetail, keyof Card>, true>> = {
+  assignedIds: true,
+  base: true,
+  baseCardId: true,
+  blockedBy: true,
+  blocks: true,
+  by: true,
+  columnType: true,
+  command: true,
+  discoveredFromId: true,
+  effort: true,
+  endedAt: true,
+  from: true,
+  gitBranch: true,
+  lastAgentAction: true,
+  locks: true,
+  mode: true,
+  model: true,
+  profile: true,
+  prompt: true,
+  pullable: true,
+  sessions: true,
+  source: true,
+  startedAt: true,
+  to: true,
+  useWorktree: true,
+  watcherIds: true,
+  watching: true,
+  worktreePath: true,
 }
-const itemNames = Object.keys(itemFields) as (keyof Card)[]
-const itemOf = (card: CardDetail): Card => Object.fromEntries(itemNames.map(name => [name, card[name]])) as Card
+const itemOf = (card: CardDetail): Card =>
+  Object.fromEntries(Object.entries(card).filter(([name]) => !Object.hasOwn(detailFields, name))) as Card
