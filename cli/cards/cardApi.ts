@@ -6,7 +6,7 @@ import type { Context } from '../context/context.ts'
 import { elsewhere } from '../context/otherProjects.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { cardIdOf } from './cardIds.ts'
-import type { PlanRequest } from './planFields.ts'
+import type { PlanRequest } from './planInputs.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>

@@ -1,3 +1,4 @@
+import { planFieldNames, planFields } from '../../src/contract/cards/planFields.ts'
 import { mergedWords } from '../../src/boardModel/mergedWords.ts'
 import { assigneeNames } from '../../src/boardModel/plan.ts'
 import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
@@ -18,7 +19,7 @@ const mergeColumn: Column<Card> = { name: 'mergedInto', header: 'MERGE', optiona
 /** The fields of a card in lists. */
 export const cardColumns: Column<Card>[] = [...basicColumns, mergeColumn]
 
-/** The fields of a card in lists that are about who does what by when. */
+/** The fields of a card in lists that are about who does what by when. A fixed choice, because scripts find columns by their position. */
 export const planColumns: Column<Card>[] = [
   ...basicColumns,
   { name: 'priority', value: card => card.priority },
@@ -50,10 +51,15 @@ export const cardFields: Column<Card>[] = [
   { name: 'status', style: 'status', value: card => card.status },
   { name: 'statusReason', value: card => card.statusReason },
   { name: 'labels', value: card => card.labels },
-  { name: 'priority', value: card => card.priority },
-  { name: 'dueAt', header: 'Due', style: 'time', value: card => card.dueAt },
-  { name: 'startAt', header: 'Starts', style: 'time', value: card => card.startAt },
-  { name: 'estimate', value: card => card.estimate },
+  ...planFieldNames.map((name): Column<Card> => {
+    const { label, kind } = planFields[name]
+    return {
+      name,
+      header: label,
+      style: kind === 'day' || kind === 'time' ? 'time' : undefined,
+      value: card => card[name],
+    }
+  }),
   { name: 'assignees', value: assigneeNames },
   { name: 'watching', hidden: true, value: card => card.watching },
   { name: 'reviewState', header: 'Review', value: reviewWords },

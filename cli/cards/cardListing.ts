@@ -1,11 +1,11 @@
-import type { Priority, Sort } from '../../src/contract/cards/cardPlan.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { fromExternal, withColumnNames, type Card } from './cardApi.ts'
+import type { PlanFilter } from './planOptions.ts'
 
-export interface CardFilter {
+export interface CardFilter extends PlanFilter {
   boardId?: string
   columnId?: string
   status?: CardStatus
@@ -16,11 +16,6 @@ export interface CardFilter {
   ready?: boolean
   /** Only what waits for other cards. */
   blocked?: boolean
-  assigneeId?: number | 'none'
-  priority?: Priority
-  dueBefore?: string
-  /** The order in which they come, instead of that of the board. */
-  sort?: Sort
 }
 /** Which cards are listed: `withColumns` adds the names and types of their columns where the route leaves them out. */
 export interface CardQuery {
@@ -116,14 +111,14 @@ async function* internalPages(
 async function* externalPages(
   { client }: Context,
   projectId: string,
-  { columnId, status, label, assigneeId, priority, dueBefore }: CardFilter,
+  filter: CardFilter,
   wanted: number,
 ): AsyncGenerator<Card[]> {
   const limit = Math.min(100, wanted)
   let cursor: number | undefined
   do {
     const { items, nextCursor } = await retryOnRateLimit(() =>
-      client.external.list({ projectId, columnId, status, label, assigneeId, priority, dueBefore, limit, cursor }),
+      client.external.list({ projectId, ...filter, limit, cursor }),
     )
     yield items.map(fromExternal)
     cursor = nextCursor ?? undefined

@@ -1,16 +1,12 @@
-import type { Priority } from '../../src/contract/cards/cardPlan.ts'
 import { usage } from '../failures/failure.ts'
-import { planFields } from './planFields.ts'
+import { planFileFields, type FileField } from './planInputs.ts'
 
 /** A card from a file. Command-line options override its fields. */
-export interface CardText {
+export interface CardText extends Partial<Record<keyof typeof planFileFields, string | number>> {
   title?: string
   prompt?: string
   column?: string
   labels?: string[]
-  priority?: Priority
-  due?: string
-  estimate?: number
   assignees?: string[]
   agent?: string
   profile?: string
@@ -20,33 +16,41 @@ export interface CardText {
   useWorktree?: boolean
 }
 
-interface FileField {
-  described: string
-  isValid(value: unknown): boolean
-}
 const isText = (value: unknown): boolean => typeof value === 'string'
 const plainText: FileField = { described: 'text', isValid: isText }
-const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
+const listOf = (described: string): FileField => ({
+  described,
+  isValid: value => Array.isArray(value) && value.every(isText),
+  parse: text =>
+    text
+      .replace(/^\[|\]$/g, '')
+      .split(',')
+      .map(each => each.trim().replace(/^(["'])(.*)\1$/, '$2'))
+      .filter(Boolean),
+})
 const fileFields: Readonly<Record<keyof CardText, FileField>> = {
   title: plainText,
   prompt: plainText,
   column: { described: 'a name or an id', isValid: value => isText(value) || typeof value === 'number' },
-  labels: { described: 'a list of texts', isValid: isList },
-  priority: planFields.priority.inFile!,
-  due: planFields.due.inFile!,
-  estimate: planFields.estimate.inFile!,
-  assignees: { described: 'a list of names', isValid: isList },
+  labels: listOf('a list of texts'),
+  ...planFileFields,
+  assignees: listOf('a list of names'),
   agent: plainText,
   profile: plainText,
   model: plainText,
   mode: plainText,
   effort: plainText,
-  useWorktree: { described: 'true or false', isValid: value => typeof value === 'boolean' },
+  useWorktree: {
+    described: 'true or false',
+    isValid: value => typeof value === 'boolean',
+    parse: text => ({ true: true, false: false })[text],
+  },
 }
+/** The fields that a file with cards can set. */
+export const fileFieldNames = Object.keys(fileFields) as ReadonlyArray<keyof CardText>
 
 /**
- * Parses a card from Markdown. Front matter between two `---` lines can set `column`, `labels` and `assignees` (comma-separated),
- * `priority`, `due`, `estimate`, `agent`, `profile`, `model`, `mode`, `effort`, `useWorktree` and `title`;
+ * Parses a card from Markdown. Front matter between two `---` lines can set the fields of a card, with lists separated by commas.
  * Without a title there, the first line or heading is the title. The rest is the prompt.
  * @throws Failure (usage)
  */
@@ -75,19 +79,11 @@ function ofHead(head: string): CardText {
           hint: 'for example: column: Backlog',
         })
       const plain = value.replace(/^(["'])(.*)\1$/, '$2')
-      if (name === 'labels' || name === 'assignees') return [name, listOf(plain)]
-      if (name === 'estimate') return [name, Number(plain || Number.NaN)]
-      return [name, name === 'useWorktree' ? { true: true, false: false }[plain] : plain]
+      const { parse } = fileFields[name as keyof CardText] ?? plainText
+      return [name, parse ? parse(plain) : plain]
     })
   return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the front matter')
 }
-
-const listOf = (text: string): string[] =>
-  text
-    .replace(/^\[|\]$/g, '')
-    .split(',')
-    .map(each => each.trim().replace(/^(["'])(.*)\1$/, '$2'))
-    .filter(Boolean)
 
 /**
  * Parses cards from NDJSON, one object per line. All lines are parsed before the first card is created. @throws
@@ -118,7 +114,7 @@ function checked(fields: Record<string, unknown>, where: string): CardText {
   for (const [name, value] of Object.entries(fields)) {
     if (!Object.hasOwn(fileFields, name))
       throw usage(`${where} has an unknown field: ${name}`, {
-        see: `known fields: ${Object.keys(fileFields).join(', ')}`,
+        see: `known fields: ${fileFieldNames.join(', ')}`,
       })
     const { described, isValid } = fileFields[name as keyof CardText]
     if (!isValid(value)) throw usage(`${where}: ${name} must be ${described}`)

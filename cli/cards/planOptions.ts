@@ -1,21 +1,26 @@
 import { Option, type Command } from 'commander'
-import { priorities, sorts, type Priority, type Sort } from '../../src/contract/cards/cardPlan.ts'
+import { sorts, type Sort } from '../../src/contract/cards/cardPlan.ts'
+import {
+  choiceNames,
+  choiceValues,
+  mapChoices,
+  planWord,
+  type ChoiceFilter,
+} from '../../src/contract/cards/planFields.ts'
 import type { Context } from '../context/context.ts'
 import { isId, pickNamed } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
 import { dayStart } from '../parsing/arguments.ts'
-import { planOptions } from './planFields.ts'
+import { planOptions } from './planInputs.ts'
 
-export interface PlanFilterOptions {
+export interface PlanFilterOptions extends ChoiceFilter {
   assignee?: string
-  priority?: Priority
   dueBefore?: string
   sort?: Sort
 }
 /** The filters and sort orders of lists, as request fields. */
-export interface PlanFilter {
+export interface PlanFilter extends ChoiceFilter {
   assigneeId?: number | 'none'
-  priority?: Priority
   dueBefore?: string
   sort?: Sort
 }
@@ -33,11 +38,11 @@ export const assigneeFilterText =
 
 /** The options that filter a list by plan, and sort it. */
 export const addPlanFilters = (command: Command): Command =>
-  command
-    .option('-a, --assignee <person>', assigneeFilterText)
-    .addOption(
-      new Option('--priority <priority>', 'show only cards with this priority').choices(priorities.toReversed()),
+  choiceNames
+    .map(name =>
+      new Option(`--${name} <${name}>`, `show only cards with this ${planWord(name)}`).choices(choiceValues(name)),
     )
+    .reduce((added, option) => added.addOption(option), command.option('-a, --assignee <person>', assigneeFilterText))
     .option(
       '--due-before <time>',
       'show only cards that are due before this time: 2030-01-31, today, tomorrow, 3d, now',
@@ -53,13 +58,13 @@ export const addPlanFilters = (command: Command): Command =>
 export const planFilterOf = async (
   context: Context,
   projectId: string,
-  { assignee, priority, dueBefore, sort }: PlanFilterOptions,
+  { assignee, dueBefore, sort, ...options }: PlanFilterOptions,
 ): Promise<PlanFilter> => ({
   assigneeId:
     assignee === undefined || assignee === 'none'
       ? assignee
       : Number(await resolvePerson(context, projectId, assignee)),
-  priority,
+  ...(mapChoices(name => options[name]) as ChoiceFilter),
   dueBefore,
   sort,
 })

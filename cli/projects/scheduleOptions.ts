@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { priorities, type Priority } from '../../src/contract/cards/cardPlan.ts'
+import type { Priority } from '../../src/contract/cards/cardPlan.ts'
+import { choiceValues } from '../../src/contract/cards/planFields.ts'
 import { addChoiceOptions, type ChoiceOptions } from '../agents/agentOption.ts'
 import { names } from '../cards/planOptions.ts'
 import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
@@ -51,7 +52,7 @@ export const addTemplateOptions = (command: Command): Command =>
         'assignees of its cards, comma-separated: me, names or IDs; none for no assignee',
         names,
       )
-      .addOption(new Option('--priority <priority>', 'priority of its cards').choices(priorities.toReversed())),
+      .addOption(new Option('--priority <priority>', 'priority of its cards').choices(choiceValues('priority'))),
     'agent of its cards; none for that of the column or project',
   )
     .option('--worktree', 'create a worktree for each card')

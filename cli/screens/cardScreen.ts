@@ -1,7 +1,7 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { CardDetail } from '../../src/boardModel/cardCache.ts'
-import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
+import { assigneeNames, isOverdue, planFacts, startsLater } from '../../src/boardModel/plan.ts'
 import { landedWords } from '../../src/boardModel/landedWords.ts'
 import { mergedWords } from '../../src/boardModel/mergedWords.ts'
 import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
@@ -102,9 +102,8 @@ function planParts(card: CardDetail, nowMs: number): (string | undefined)[] {
   const isLate = isOverdue(card, card.columnType, nowMs)
   return [
     people.length > 0 ? `for ${people.join(', ')}` : undefined,
-    card.priority === 'normal' ? undefined : card.priority,
     card.dueAt === null ? undefined : `${isLate ? 'overdue' : 'due'} ${relativeTime(card.dueAt, nowMs)}`,
-    card.estimate === null ? undefined : `estimate ${card.estimate}`,
+    ...planFacts(card),
   ]
 }
 

@@ -35,7 +35,7 @@ export const meanings: Record<ShortcutAction, string> = {
   comment: 'comment on the card',
   agent: "choose the card's agent",
   label: 'put labels on the card or take them off',
-  plan: 'set who is assigned, priority, due date, estimate',
+  plan: 'set the plan: assignees, priority, due date and more',
   merge: "merge the card's branch",
   archive: 'archive the card',
   delete: 'delete the card',

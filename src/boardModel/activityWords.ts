@@ -1,4 +1,5 @@
 import type { ActivityAction, ActivityValue, FieldChange } from '../contract/cards/activity.ts'
+import { planFieldNames, planWord } from '../contract/cards/planFields.ts'
 
 interface ActivityEntry {
   action: ActivityAction
@@ -39,10 +40,9 @@ const plainWords = {
 } as const satisfies Partial<Record<ActivityAction, string>>
 
 const fieldWords: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(planFieldNames.map(name => [name, planWord(name)])),
   columnName: 'column',
   groupId: 'group',
-  dueAt: 'due date',
-  startAt: 'start',
   autoMode: 'auto mode',
   useWorktree: 'separate worktree',
   credentialId: 'credential',

@@ -1,3 +1,4 @@
+import { planFieldNames, planFields, planWord } from '../contract/cards/planFields.ts'
 import type { Card } from './cardCache.ts'
 
 type Due = Pick<Card, 'dueAt' | 'archivedAt'>
@@ -5,6 +6,14 @@ type Due = Pick<Card, 'dueAt' | 'archivedAt'>
 /** The names of a card's assignees. */
 export const assigneeNames = ({ assignees }: Pick<Card, 'assignees'>): string[] =>
   assignees.map(each => ('userId' in each ? each.displayName : each.name))
+
+/** The choices and numbers of a card's plan that are not the default: `priority high`, `estimate 3`. */
+export const planFacts = (card: Card): string[] =>
+  planFieldNames.flatMap(name => {
+    const { kind, default: unset } = planFields[name]
+    const isFact = (kind === 'choice' || kind === 'number') && card[name] !== unset
+    return isFact ? [`${planWord(name)} ${card[name]}`] : []
+  })
 
 /** Whether the start time of a card is in the future. */
 export const startsLater = ({ startAt }: Pick<Card, 'startAt'>, nowMs: number): boolean =>

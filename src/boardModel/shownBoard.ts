@@ -1,6 +1,7 @@
 import type { CachedColumn, Card, CardCache } from './cardCache.ts'
 import { assigneeNames, isOverdue } from './plan.ts'
 import { sorted, type Sort } from './sort.ts'
+import { choiceNames, planFields } from '../contract/cards/planFields.ts'
 
 /** A pending move of a card, which the server has not announced yet. Without a column, the card leaves the board. */
 export interface Move {
@@ -87,7 +88,7 @@ function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): re
 
 /**
  * Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of its creator or an
- * assignee, (with !) its priority or the word due or overdue, or (with #) its ID.
+ * assignee, (with the sign of a choice) its value, (with !) the word due or overdue, or (with #) its ID.
  */
 function matches(
   card: Card | undefined,
@@ -108,8 +109,10 @@ function matches(
     )
 }
 
-const textOf = ({ title, labels, status, agent, creatorName, id, priority, dueAt, assignees }: Card): string => {
+const textOf = (card: Card): string => {
+  const { title, labels, status, agent, creatorName, id, dueAt, assignees } = card
   const people = [creatorName ?? '', ...assigneeNames({ assignees })].map(name => `@${name}`).join(' ')
-  return `${title} ${labels.join(' ')} ${status} ${agent ?? ''} ${people} !${priority} ${dueAt ? '!due' : ''} #${id}`.toLowerCase()
+  const choices = choiceNames.map(name => `${planFields[name].sign}${card[name] ?? ''}`).join(' ')
+  return `${title} ${labels.join(' ')} ${status} ${agent ?? ''} ${people} ${choices} ${dueAt ? '!due' : ''} #${id}`.toLowerCase()
 }
 const texts = new WeakMap<Card, string>()

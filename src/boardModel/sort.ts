@@ -1,10 +1,10 @@
-import type { Priority } from '../contract/cards/cardPlan.ts'
+import { choiceNames, mapChoices, planFields, planWord, type ChoiceName } from '../contract/cards/planFields.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Card } from './cardCache.ts'
 
 /** The orders in which columns show their cards; `board` is the server's order. */
-export const sorts = ['board', 'changed', 'status', 'title', 'priority', 'due'] as const
-export type Sort = (typeof sorts)[number]
+export type Sort = 'board' | 'changed' | 'status' | 'title' | ChoiceName | 'due'
+export const sorts: readonly Sort[] = ['board', 'changed', 'status', 'title', ...choiceNames, 'due']
 
 /** Cards that need the user come first. */
 const urgency: Record<CardStatus, number> = {
@@ -17,13 +17,13 @@ const urgency: Record<CardStatus, number> = {
   cancelled: 6,
   idle: 7,
 }
-/** Not from the contract, whose schemas would be loaded in the browser with it. */
-const rank: Record<Priority, number> = { urgent: 0, high: 1, normal: 2, low: 3 }
+const rank = (card: Card, name: ChoiceName): number =>
+  (planFields[name].values as readonly unknown[]).indexOf(card[name])
 /** Created on first use, because this takes milliseconds. */
 let collator: Intl.Collator | undefined
 
 const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
-  priority: (a, b) => rank[a.priority] - rank[b.priority],
+  ...mapChoices(name => (a: Card, b: Card) => rank(b, name) - rank(a, name)),
   due: (a, b) => (a.dueAt === b.dueAt ? 0 : (a.dueAt ?? '~') < (b.dueAt ?? '~') ? -1 : 1),
   changed: (a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0),
   status: (a, b) => urgency[a.status] - urgency[b.status],
@@ -43,7 +43,7 @@ export function sorted(ids: readonly string[], cards: ReadonlyMap<string, Card>,
 /** How the title bar and messages name an order. */
 export const sortNames: Record<Sort, string> = {
   board: 'in the order of the board',
-  priority: 'most urgent first',
+  ...mapChoices(name => `highest ${planWord(name)} first`),
   due: 'by due date',
   changed: 'latest changed first',
   status: 'by status',

@@ -6,7 +6,7 @@ import { ChangedAgentChoice } from '../contract/agents/agentChoice.ts'
 import { defaultSessionCards, SessionCards, Slots } from '../contract/agents/agentSlots.ts'
 import { GitName, maxBlockers } from '../contract/cards/cardOrder.ts'
 import { CardSource } from '../contract/cards/cardRecords.ts'
-import { Estimate, maxAssignees, Priority } from '../contract/cards/cardPlan.ts'
+import { Estimate, maxAssignees, Priority, type PlanEntries } from '../contract/cards/cardPlan.ts'
 import { WipLimit } from '../contract/boards/columns.ts'
 import {
   CardKind,
@@ -146,6 +146,11 @@ export const Schedule = v.strictObject({
   catchUp: v.optional(CatchUp, 'none'),
   createdAt: v.optional(Time),
 })
+const plan = {
+  priority: v.optional(Priority, 'normal'),
+  dueAt: orNull(Time),
+  estimate: orNull(Estimate),
+} satisfies PlanEntries
 export const Card = v.strictObject({
   id: IntegerId,
   columnId: IntegerId,
@@ -156,9 +161,7 @@ export const Card = v.strictObject({
   labels: v.optional(Labels, []),
   /** Only names, because accounts are specific to a server. */
   assignees: v.optional(v.pipe(v.array(v.strictObject({ name: text(1, 500) })), v.maxLength(maxAssignees)), []),
-  priority: v.optional(Priority, 'normal'),
-  dueAt: orNull(Time),
-  estimate: orNull(Estimate),
+  ...plan,
   groupId: orNull(ImportedName),
   source: orNull(v.strictObject({ ...CardSource.entries, id: text(1, 1000), url: orNull(Address) })),
   pipeline: v.optional(

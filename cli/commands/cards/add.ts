@@ -7,12 +7,12 @@ import { createCard, getCard, withColumnName, type Card } from '../../cards/card
 import { listCards } from '../../cards/cardListing.ts'
 import { cardIdOf, cardIds } from '../../cards/cardIds.ts'
 import { activeColumn, runCard } from '../../cards/cardRun.ts'
-import { planIn, planOf, planOfFile, type PlanOptions } from '../../cards/planFields.ts'
+import { planIn, planOf, planOfFile, type PlanOptions } from '../../cards/planInputs.ts'
 import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { cardOfMarkdown, cardsOfLines, type CardText } from '../../cards/newCards.ts'
+import { cardOfMarkdown, cardsOfLines, fileFieldNames, type CardText } from '../../cards/newCards.ts'
 import { warnOfFolder } from '../../cards/startWarnings.ts'
 import { checkFiles, upload, type AttachOptions } from '../../cards/upload.ts'
 import { readText } from '../../input/prompt.ts'
@@ -94,13 +94,13 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '-T, --template <file>',
-        'Markdown, or - for stdin: its first line is the title, the rest the prompt; front matter between two --- lines can set column, labels, priority, due, estimate, assignees, agent, profile, model, mode and effort',
+        `Markdown, or - for stdin: its first line is the title, the rest the prompt; front matter between two --- lines can set ${fileFieldNames.filter(name => name !== 'title' && name !== 'prompt').join(', ')}`,
       ).conflicts(['from', 'promptFile']),
     )
     .addOption(
       new Option(
         '--from <file>',
-        'many cards: one JSON object per line with title, prompt, column, labels, priority, due, estimate, assignees, agent, profile, model, mode, effort, useWorktree; - for stdin',
+        `many cards: one JSON object per line with ${fileFieldNames.join(', ')}; - for stdin`,
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
     .action(async (title: string | undefined, options: AddOptions) => {

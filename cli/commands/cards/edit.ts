@@ -8,7 +8,7 @@ import { getCard, inItsProject, type Card, type CardPlace } from '../../cards/ca
 import { cardIdOf } from '../../cards/cardIds.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
-import { isPlanned, planFlags, planNames, planOf, type PlanOptions, type PlanRequest } from '../../cards/planFields.ts'
+import { isPlanned, planFlags, planNames, planOf, type PlanOptions, type PlanRequest } from '../../cards/planInputs.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import { edit } from '../../input/editor.ts'

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import { pagePath, showPage } from '../../browser/openPage.ts'
+import { choiceNames, planFieldNames } from '../../../src/contract/cards/planFields.ts'
 import { CardStatus } from '../../../src/contract/fields.ts'
 import { count } from '../../parsing/arguments.ts'
 import { cardColumns, planColumns } from '../../cards/cardColumns.ts'
@@ -56,7 +57,7 @@ export function registerVerbs(cards: Command): void {
         'ready',
         'blocked',
         'assignee',
-        'priority',
+        ...choiceNames,
         'dueBefore',
         'sort',
         'limit',
@@ -108,9 +109,10 @@ export async function printList(context: Context, query: CardQuery, empty: strin
 
 /** Who does what by when is shown where the list is about it. */
 const columnsFor = ({ filter = {} }: CardQuery) => {
-  const { ready, assigneeId, priority, dueBefore, sort } = filter
-  const isPlan = /^-?(priority|dueAt)$/.test(sort ?? '') || ready === true
-  return isPlan || [assigneeId, priority, dueBefore].some(each => each !== undefined) ? planColumns : cardColumns
+  const { ready, assigneeId, dueBefore, sort } = filter
+  const isPlan = ready === true || planFieldNames.some(name => name === sort?.replace(/^-/, ''))
+  const filters = [assigneeId, dueBefore, ...choiceNames.map(name => filter[name])]
+  return isPlan || filters.some(each => each !== undefined) ? planColumns : cardColumns
 }
 
 /** Returns whether lists that lack column names must look them up. */

@@ -1,7 +1,8 @@
 import type { Client } from '../../../src/client/index.ts'
 import type { CardPlace } from '../../cards/cardApi.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
-import { pickedPlan, planFields } from '../../cards/planFields.ts'
+import { planWord } from '../../../src/contract/cards/planFields.ts'
+import { pickedPlan, planInputs } from '../../cards/planInputs.ts'
 import type { Msg, PlanStep } from '../state/model.ts'
 
 /** Changes one field of a card's plan. Its other assignees on the server are unchanged. */
@@ -16,6 +17,6 @@ export async function changePlan(client: Client, place: CardPlace, step: PlanSte
     return said(`is ${step.isOn ? '' : 'no longer '}assigned to ${step.name}`)
   }
   await client.cards.update({ ...place, ...pickedPlan(step.field, step.value) })
-  const { said: words, none } = planFields[step.field].picked!
-  return said(step.value === 'none' ? `has ${none}` : words(step.value))
+  const word = planWord(planInputs[step.field].field)
+  return said(step.value === 'none' ? `has no ${word}` : `has the ${word} ${step.value}`)
 }

@@ -1,5 +1,6 @@
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { planFields, planNames, type PlanOptions } from '../../cards/planFields.ts'
+import { isClearable, planWord } from '../../../src/contract/cards/planFields.ts'
+import { planInputs, planNames, type PlanOptions } from '../../cards/planInputs.ts'
 import { runForEach } from './actions.ts'
 import { type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'
 import type { PickItem } from './pickItem.ts'
@@ -12,8 +13,8 @@ export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPur
     return count === 0 ? 'off' : count === cards.length ? 'on' : 'some'
   }
   const fields = planNames.flatMap(name => {
-    const { picked, choices, field } = planFields[name]
-    return picked ? [{ name, isMarked: choices !== undefined, has: field as keyof Card, ...picked }] : []
+    const { picked, choices, field } = planInputs[name]
+    return picked ? [{ name, isMarked: choices !== undefined, field, word: planWord(field), ...picked }] : []
   })
   const item = (field: keyof PlanOptions, value: string, shown: string): PickItem => ({
     text: shown,
@@ -24,10 +25,10 @@ export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPur
     const step = { field: 'assignee', userId, name: displayName, isOn: mark !== 'on' } as const
     return { text: `assign ${displayName}`, target: { type: 'plan', step }, mark }
   }
-  const itemsOf = ({ name, word, values, isMarked, has }: (typeof fields)[number]): PickItem[] =>
+  const itemsOf = ({ name, word, values, isMarked, field }: (typeof fields)[number]): PickItem[] =>
     values.map(value => ({
       ...item(name, value, `${word} ${value}`),
-      ...(isMarked && { mark: marked(card => card[has] === value) }),
+      ...(isMarked && { mark: marked(card => card[field] === value) }),
     }))
   return [
     ...fields.flatMap(({ name, word, typed }) => {
@@ -37,7 +38,7 @@ export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPur
     ...fields.filter(({ isMarked }) => isMarked).flatMap(itemsOf),
     ...people.map(assign),
     ...fields.filter(({ isMarked }) => !isMarked).flatMap(itemsOf),
-    ...fields.flatMap(({ name, none }) => (none === undefined ? [] : [item(name, 'none', none)])),
+    ...fields.flatMap(({ name, field, word }) => (isClearable(field) ? [item(name, 'none', `no ${word}`)] : [])),
   ]
 }
 

@@ -1,9 +1,11 @@
+import { choiceNames, choiceValues, planFields } from '../../../src/contract/cards/planFields.ts'
 import { assigneeNames } from '../../../src/boardModel/plan.ts'
 import type { MenuItem } from '../ui/Menu.tsx'
 import type { BoardSession } from './boardSession.ts'
 
-/** As people name them; not from the contract, whose schemas would come with it. */
-const priorities = ['urgent', 'high', 'normal', 'low']
+type Kind = [label: string, names: readonly string[], sign: string]
+const sorted = (names: readonly (string | null | undefined)[]): string[] =>
+  [...new Set(names)].filter(name => !!name).sort() as string[]
 const dueLabels: Record<string, string> = { due: 'With a due date', overdue: 'Overdue' }
 
 /** Returns filter choices from the loaded cards. A choice adds its words to the filter, or removes them. */
@@ -11,29 +13,29 @@ export function filterItems(session: BoardSession): MenuItem[] {
   const { cache, filter } = session.state.get()
   const doings = session.doings.state.get()
   const cards = [...cache.cards.values()]
-  const kinds: [string, (string | null | undefined)[], string][] = [
-    ['Status', cards.map(({ status }) => status), ''],
-    ['Label', cards.flatMap(({ labels }) => labels), ''],
-    ['Agent', cards.flatMap(({ id, agent }) => [agent, doings.get(id)?.agent]), ''],
-    ['Person', cards.flatMap(card => [card.creatorName, ...assigneeNames(card)]), '@'],
-    ['Priority', priorities.filter(each => cards.some(({ priority }) => priority === each)), '!'],
+  const kinds: Kind[] = [
+    ['Status', sorted(cards.map(({ status }) => status)), ''],
+    ['Label', sorted(cards.flatMap(({ labels }) => labels)), ''],
+    ['Agent', sorted(cards.flatMap(({ id, agent }) => [agent, doings.get(id)?.agent])), ''],
+    ['Person', sorted(cards.flatMap(card => [card.creatorName, ...assigneeNames(card)])), '@'],
+    ...choiceNames.map((name): Kind => {
+      const { label, sign } = planFields[name]
+      return [label, choiceValues(name).filter(value => cards.some(card => card[name] === value)), sign]
+    }),
     ['', cards.some(({ dueAt }) => dueAt !== null) ? ['due', 'overdue'] : [], '!'],
   ]
   const items = kinds.flatMap(([kind, names, sign]) =>
-    [...new Set(names)]
-      .filter(name => !!name)
-      .sort(kind === 'Priority' ? () => 0 : undefined)
-      .map((name, at): MenuItem => {
-        const words = `${sign}${name} `
-        const isOn = ` ${filter} `.includes(` ${words}`)
-        const next = isOn ? `${filter} `.replace(words, '') : `${filter} ${words}`
-        return {
-          label: kind === '' ? dueLabels[name!]! : `${kind} ${name}`,
-          separator: at === 0 && (kind !== 'Status' || filter !== ''),
-          isOn,
-          run: () => session.set(state => ({ ...state, filter: next.trim() })),
-        }
-      }),
+    names.map((name, at): MenuItem => {
+      const words = `${sign}${name} `
+      const isOn = ` ${filter} `.includes(` ${words}`)
+      const next = isOn ? `${filter} `.replace(words, '') : `${filter} ${words}`
+      return {
+        label: kind === '' ? dueLabels[name]! : `${kind} ${name}`,
+        separator: at === 0 && (kind !== 'Status' || filter !== ''),
+        isOn,
+        run: () => session.set(state => ({ ...state, filter: next.trim() })),
+      }
+    }),
   )
   return filter === ''
     ? items

@@ -1,15 +1,16 @@
-import { useId, useState, type FormEvent } from 'react'
-import { isOverdue, startsLater } from '../../../src/boardModel/plan.ts'
+import { useState, type FormEvent, type InputHTMLAttributes } from 'react'
+import { isOverdue, planFacts, startsLater } from '../../../src/boardModel/plan.ts'
+import { isChoice, planFieldNames, planFields, type PlanFieldName } from '../../../src/contract/cards/planFields.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Icon } from '../ui/Icon.tsx'
-import { Choice } from '../ui/Inputs.tsx'
+import { Choice, TextInput } from '../ui/Inputs.tsx'
 import { dated, useNow } from '../ui/Time.tsx'
 import { Assignees, useMyId, type PlanChange } from './Assignees.tsx'
 import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
-import { priorityOptions } from './priorityOptions.ts'
+import { choiceOptions } from './choiceOptions.ts'
 
 /** Who is to do a card, how soon, by when, and how much it is. */
 export function Plan() {
@@ -19,17 +20,12 @@ export function Plan() {
   const me = useMyId()
   const change = async (plan: PlanChange) =>
     opened.setCard(await client.cards.update({ projectId: opened.projectId, cardId: card.id, ...plan }))
-  const facts = [
-    card.priority === 'normal' ? undefined : `priority ${card.priority}`,
-    card.estimate === null ? undefined : `estimate ${card.estimate}`,
-  ].filter(fact => fact !== undefined)
+  const facts = planFacts(card)
   if (
     !canWork &&
     me === null &&
     card.assignees.length === 0 &&
-    facts.length === 0 &&
-    card.dueAt === null &&
-    card.startAt === null
+    planFieldNames.every(name => card[name] === planFields[name].default)
   )
     return null
   return (
@@ -38,15 +34,9 @@ export function Plan() {
       <Assignees change={canWork ? change : undefined} />
       {canWork ? (
         <div className="plan">
-          <Choice
-            label="Priority"
-            options={priorityOptions}
-            value={card.priority}
-            onChange={priority => void change({ priority }).catch(showError)}
-          />
-          <DueDate change={change} />
-          <StartTime key={card.startAt} change={change} />
-          <Estimate key={card.estimate} change={change} />
+          {planFieldNames.map(name => (
+            <PlanInput key={name} name={name} change={change} />
+          ))}
         </div>
       ) : (
         facts.length > 0 && <p>{facts.join(', ')}</p>
@@ -93,47 +83,69 @@ interface Changing {
   change: (plan: PlanChange) => Promise<unknown>
 }
 
-/** A due date, at the end of the day. A time that was set elsewhere is kept until the day changes. */
-function DueDate({ change }: Changing) {
-  const { dueAt } = useCard()
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>Due date</label>
-      <input
-        id={id}
-        type="date"
-        value={dueAt === null ? '' : dayOf(new Date(dueAt))}
-        onChange={({ target }) =>
-          void change({ dueAt: target.value === '' ? null : endOf(target.value) }).catch(showError)
-        }
+/** A field of the plan. */
+function PlanInput({ name, change }: Changing & { name: PlanFieldName }) {
+  const card = useCard()
+  const { label, kind } = planFields[name]
+  const save = (next: string | number | null) => void change({ [name]: next }).catch(showError)
+  if (isChoice(name))
+    return (
+      <Choice
+        label={label}
+        options={choiceOptions(name)}
+        value={card[name] ?? ''}
+        onChange={next => save(next || null)}
       />
-    </div>
+    )
+  const value = card[name]
+  if (kind === 'number')
+    return (
+      <TypedInput
+        key={value}
+        label={label}
+        input={{ type: 'number', min: 0, max: 1_000_000, step: 'any' }}
+        saved={value === null ? '' : String(value)}
+        onSave={text => save(text.trim() === '' ? null : Number(text))}
+      />
+    )
+  if (kind === 'time')
+    return (
+      <TypedInput
+        key={value}
+        label={label}
+        input={{ type: 'datetime-local' }}
+        saved={value === null ? '' : minuteOf(new Date(value))}
+        onSave={text => save(text === '' ? null : new Date(text).toISOString())}
+      />
+    )
+  // A day's time that was set elsewhere is kept until the day changes.
+  return (
+    <TextInput
+      label={label}
+      type="date"
+      value={value === null ? '' : dayOf(new Date(value))}
+      onChange={text => save(text === '' ? null : endOf(text))}
+    />
   )
 }
 
-/**
- * A time in the person's time zone, to the minute. Saved only when complete, because each partial input would also be a time.
- */
-function StartTime({ change }: Changing) {
-  const { startAt } = useCard()
-  const before = startAt === null ? '' : minuteOf(new Date(startAt))
-  const [text, setText] = useState(before)
-  const id = useId()
+interface TypedProps {
+  label: string
+  input: InputHTMLAttributes<HTMLInputElement>
+  saved: string
+  onSave: (text: string) => void
+}
+
+/** A value that is saved only when complete, because each partial input would also be a value. */
+function TypedInput({ label, input, saved, onSave }: TypedProps) {
+  const [text, setText] = useState(saved)
   const save = (event?: FormEvent) => {
     event?.preventDefault()
-    if (text !== before) void change({ startAt: text === '' ? null : new Date(text).toISOString() }).catch(showError)
+    if (text !== saved) onSave(text)
   }
   return (
-    <form className="field" onSubmit={save}>
-      <label htmlFor={id}>Starts at</label>
-      <input
-        id={id}
-        type="datetime-local"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onBlur={() => save()}
-      />
+    <form onSubmit={save}>
+      <TextInput {...input} label={label} value={text} onChange={setText} onBlur={() => save()} />
     </form>
   )
 }
@@ -142,29 +154,3 @@ const two = (part: number) => String(part).padStart(2, '0')
 const dayOf = (at: Date) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 const minuteOf = (at: Date) => `${dayOf(at)}T${two(at.getHours())}:${two(at.getMinutes())}`
 const endOf = (day: string) => new Date(`${day}T23:59:59.999`).toISOString()
-
-function Estimate({ change }: Changing) {
-  const { estimate } = useCard()
-  const [text, setText] = useState(estimate === null ? '' : String(estimate))
-  const id = useId()
-  const save = (event?: FormEvent) => {
-    event?.preventDefault()
-    const next = text.trim() === '' ? null : Number(text)
-    if (next !== estimate) void change({ estimate: next }).catch(showError)
-  }
-  return (
-    <form className="field" onSubmit={save}>
-      <label htmlFor={id}>Estimate</label>
-      <input
-        id={id}
-        type="number"
-        min={0}
-        max={1_000_000}
-        step="any"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onBlur={() => save()}
-      />
-    </form>
-  )
-}

@@ -1,6 +1,6 @@
 import { useId } from 'react'
 import { AssignTo, AssignedPerson } from '../card/Assignees.tsx'
-import { priorityOptions } from '../card/priorityOptions.ts'
+import { choiceOptions } from '../card/choiceOptions.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
@@ -78,7 +78,7 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
       />
       <AssigneeField projectId={projectId} {...bind('assigneeIds')} />
       <TextInput label="Labels" hint="Comma-separated." {...bind('labels')} field="template.labels" />
-      <Choice label="Priority" options={priorityOptions} {...bind('priority')} field="template.priority" />
+      <Choice label="Priority" options={choiceOptions('priority')} {...bind('priority')} field="template.priority" />
       <Check
         label="Separate worktree"
         hint="Without a worktree, the agent works in the project’s folder."

@@ -1,3 +1,5 @@
+import { planFieldNames } from '../cards/planFields.ts'
+
 /** The purposes of tools. A client can request only some groups. */
 export const toolGroups = ['find', 'change', 'run', 'review'] as const
 export type ToolGroup = (typeof toolGroups)[number]
@@ -65,8 +67,7 @@ export const wholeCard = [
   'blockedBy',
   'blocks',
   'discoveredFromId',
-  'startAt',
-  'estimate',
+  ...planFieldNames,
   'children',
   'agent',
   'model',

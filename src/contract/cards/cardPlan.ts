@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { AccountId, AccountRef, GivenTime, IntegerAccountId, Name, queryInteger, Time } from '../fields.ts'
+import { choiceNames, choiceWords, planFields, type ChoiceName, type PlanFieldName } from './planFields.ts'
 
-/** From the lowest to the highest priority. */
-export const priorities = ['low', 'normal', 'high', 'urgent'] as const
-export const Priority = v.picklist(priorities, 'must be urgent, high, normal or low')
+export const Priority = v.picklist(planFields.priority.values, `must be ${choiceWords('priority')}`)
 export type Priority = v.InferOutput<typeof Priority>
 
 export const maxAssignees = 20
@@ -21,12 +20,14 @@ const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
     v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`),
     v.check(ids => new Set(ids).size === ids.length, 'must name each of them once'),
   )
+/** The start time of a card belongs to its order, because it can start an agent. */
+export type PlanEntries = Readonly<Record<Exclude<PlanFieldName, 'startAt'>, v.GenericSchema>>
 /** The priority, due date and size of a card. */
 export const Plan = {
   priority: v.optional(Priority),
   dueAt: v.optional(v.nullable(GivenTime)),
   estimate: v.optional(v.nullable(Estimate)),
-}
+} satisfies PlanEntries
 export type Plan = v.InferOutput<v.ObjectSchema<typeof Plan, undefined>>
 export const planNames = Object.keys(Plan) as ReadonlyArray<keyof Plan>
 const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
@@ -40,21 +41,29 @@ const assignee = <UserId extends v.GenericSchema>(userId: UserId) =>
   v.union([v.object({ userId, displayName: v.string() }), v.object({ name: v.string() })])
 export const Assignee = assignee(AccountId)
 export type Assignee = v.InferOutput<typeof Assignee>
-const shownPlan = { priority: Priority, dueAt: v.nullable(Time), estimate: v.nullable(v.number()) }
+const shownPlan = {
+  priority: Priority,
+  dueAt: v.nullable(Time),
+  estimate: v.nullable(v.number()),
+} satisfies PlanEntries
 /** How the plan of a card is shown. */
 export const ShownPlan = { assignees: v.array(Assignee), ...shownPlan }
 export const ShownExternalPlan = { assignees: v.array(assignee(IntegerAccountId)), ...shownPlan }
 
-/** The orders of a list. `-` reverses an order; cards without a due date come last in both directions. */
-export const sorts = ['position', 'id', 'priority', 'dueAt', 'updatedAt'] as const
-export type SortField = (typeof sorts)[number]
+export type SortField = 'position' | 'id' | ChoiceName | 'dueAt' | 'updatedAt'
+/** The orders of a list. `-` reverses an order; cards without a value come last in both directions. */
+export const sorts: readonly SortField[] = ['position', 'id', ...choiceNames, 'dueAt', 'updatedAt']
 export type Sort = SortField | `-${SortField}`
 const sortNames: readonly Sort[] = [...sorts, ...sorts.map(sort => `-${sort}` as const)]
-/** The filters of lists, apart from the location and text of a card, and their order. */
-export const PlanFilter = {
+/** The filters of external lists by the plan of a card. */
+export const ExternalPlanFilter = {
   assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an id, or none')),
   priority: v.optional(Priority),
   dueBefore: v.optional(GivenTime),
+} satisfies Readonly<Record<ChoiceName, v.GenericSchema>> & v.ObjectEntries
+/** The filters of lists by the plan of a card, and their order. */
+export const PlanFilter = {
+  ...ExternalPlanFilter,
   sort: v.optional(
     v.picklist(
       sortNames,

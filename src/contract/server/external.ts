@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { ExternalBlockers, StartAt, Force } from '../cards/cardOrder.ts'
-import { ExternalPlan, PlanFilter, ShownExternalPlan } from '../cards/cardPlan.ts'
+import { ExternalPlan, ExternalPlanFilter, ShownExternalPlan } from '../cards/cardPlan.ts'
 import { WipLimit } from '../boards/columns.ts'
 import { CardItem, LastAction, Lock, Merge } from '../cards/cardRecords.ts'
 import {
@@ -92,9 +92,7 @@ const List = v.strictObject({
   columnId: v.optional(queryInteger(1)),
   status: v.optional(CardStatus),
   label: v.optional(text(1, 100)),
-  assigneeId: PlanFilter.assigneeId,
-  priority: PlanFilter.priority,
-  dueBefore: PlanFilter.dueBefore,
+  ...ExternalPlanFilter,
   limit: limit(50, 100),
   cursor: v.optional(queryInteger(0)),
 })

@@ -1,5 +1,6 @@
-import type { Priority, Sort } from '../../contract/cards/cardPlan.ts'
+import type { Sort } from '../../contract/cards/cardPlan.ts'
 import { CardItem } from '../../contract/cards/cardRecords.ts'
+import { choiceNames, type ChoiceFilter } from '../../contract/cards/planFields.ts'
 import { ExternalCard, ExternalItem } from '../../contract/server/external.ts'
 import type { CardStatus } from '../../contract/fields.ts'
 import {
@@ -24,7 +25,7 @@ export type CardChange = Omit<
   'projectId' | 'kind' | 'command' | 'createdAt' | 'updatedAt' | 'version'
 >
 
-export interface CardFilter {
+export interface CardFilter extends ChoiceFilter {
   projectId: number
   boardId?: number
   columnId?: number
@@ -36,7 +37,6 @@ export interface CardFilter {
   ready?: boolean
   blocked?: boolean
   assigneeId?: number | 'none'
-  priority?: Priority
   /** Only cards with a due date before this time. */
   dueBefore?: string
   kind?: 'kanban' | 'terminal'
@@ -222,7 +222,7 @@ function conditions(filter: CardFilter, visible: string): { where: string; args:
     ['c.status = ?', filter.status],
     ['instr(c.labels, ?) > 0', filter.label],
     [`c.title LIKE ? ESCAPE '\\'`, filter.search && `%${filter.search.replace(/[\\%_]/g, '\\$&')}%`],
-    ['c.priority = ?', filter.priority],
+    ...choiceNames.map((name): [string, string | undefined] => [`c.${name} = ?`, filter[name]]),
     ['c.due_at < ?', filter.dueBefore],
     [
       'c.id IN (SELECT card_id FROM card_assignees WHERE user_id = ?)',

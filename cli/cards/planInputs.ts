@@ -1,77 +1,78 @@
 import { Option } from 'commander'
-import { priorities, type Priority } from '../../src/contract/cards/cardPlan.ts'
+import type { Plan } from '../../src/contract/cards/cardPlan.ts'
+import {
+  choiceValues,
+  choiceWords,
+  isClearable,
+  mapChoices,
+  planWord,
+  type ChoiceName,
+  type ChoiceValue,
+  type PlanFieldName,
+} from '../../src/contract/cards/planFields.ts'
 import { dayEnd, dayStart, estimate, orWord } from '../parsing/arguments.ts'
 
 /** The plan options of a card as typed. `none` clears a value. */
-export interface PlanOptions {
-  priority?: Priority
+export type PlanOptions = { [Name in ChoiceName]?: ChoiceValue<Name> | 'none' } & {
   due?: string
   estimate?: number | 'none'
   /** false: any person can start the card at any time. */
   startAt?: string | false
 }
 /** The fields of a plan in a request. null clears a value. */
-export interface PlanRequest {
-  priority?: Priority
-  dueAt?: string | null
-  estimate?: number | null
-  startAt?: string | null
-}
+export type PlanRequest = Plan & { startAt?: string | null }
 
-interface PlanField {
-  /** The name in a request. */
-  field: keyof PlanRequest
+/** A field in a file with cards. */
+export interface FileField {
+  described: string
+  isValid(value: unknown): boolean
+  /** Parses a value of front matter. Without it, the value is the text. */
+  parse?: (text: string) => unknown
+}
+/** How people type and pick a field of a plan. */
+interface PlanInput {
+  field: PlanFieldName
   flags: string
   text: string
-  /** The allowed values, the most urgent first. Without them, `parse` decides. */
+  /** The allowed values, the highest first. Without them, `parse` decides. */
   choices?: readonly string[]
   /** @throws InvalidArgumentError */
   parse?: (text: string) => string | number
-  /** The values in a file. Omitted if files do not set the field. */
-  inFile?: { described: string; isValid(value: unknown): boolean }
+  /** Omitted if files do not set the field. */
+  inFile?: FileField
   /** The offer of the terminal board. Omitted if the board does not set the field. */
   picked?: {
-    /** The word before a value: `due tomorrow`. */
-    word: string
     values: readonly string[]
     /** Typed text that is a value. */
     typed?: RegExp
-    /** The name of an empty value: `no due date`. */
-    none?: string
-    /** Completes "Card 7 …". */
-    said(value: string): string
   }
 }
 
-const priorityNames = priorities.toReversed()
-const someDays = ['today', 'tomorrow', '7d']
-
-/** The fields of a card's plan, by their options. */
-export const planFields: Readonly<Record<keyof PlanOptions, PlanField>> = {
-  priority: {
-    field: 'priority',
-    flags: '--priority <priority>',
-    text: 'priority',
-    choices: priorityNames,
+const choiceInput = (field: ChoiceName): PlanInput => {
+  const [word, values] = [planWord(field), choiceValues(field)]
+  return {
+    field,
+    flags: `--${field} <${field}>`,
+    text: isClearable(field) ? `${word}; none to clear it` : word,
+    choices: isClearable(field) ? [...values, 'none'] : values,
     inFile: {
-      described: 'urgent, high, normal or low',
-      isValid: value => (priorities as readonly unknown[]).includes(value),
+      described: choiceWords(field),
+      isValid: value => (values as readonly unknown[]).includes(value),
     },
-    picked: { word: 'priority', values: priorityNames, said: value => `has the priority ${value}` },
-  },
+    picked: { values },
+  }
+}
+
+/** The inputs of a card's plan, by their options. */
+export const planInputs: Readonly<Record<keyof PlanOptions, PlanInput>> = {
+  ...mapChoices(choiceInput),
   due: {
     field: 'dueAt',
     flags: '--due <time>',
     text: 'due date: 2030-01-31, today, tomorrow, 3d, or a time; none for no due date',
     parse: dayEnd,
     inFile: { described: 'a date or time', isValid: isTimeToCome },
-    picked: {
-      word: 'due',
-      values: someDays,
-      typed: /^(?:due )?(\d{4}-\d\d-\d\d|\d{1,5}[hd])$/,
-      none: 'no due date',
-      said: value => `is due ${value}`,
-    },
+    picked: { values: ['today', 'tomorrow', '7d'], typed: /^(?:due (?:date )?)?(\d{4}-\d\d-\d\d|\d{1,5}[hd])$/ },
   },
   startAt: {
     field: 'startAt',
@@ -84,17 +85,15 @@ export const planFields: Readonly<Record<keyof PlanOptions, PlanField>> = {
     flags: '--estimate <number>',
     text: 'estimate in any unit; none to clear it',
     parse: estimate,
-    inFile: { described: 'a number', isValid: value => typeof value === 'number' && value >= 0 },
-    picked: {
-      word: 'estimate',
-      values: [],
-      typed: /^(?:estimate )?(\d{1,7}(?:\.\d{1,2})?)$/,
-      none: 'no estimate',
-      said: value => `has the estimate ${value}`,
+    inFile: {
+      described: 'a number',
+      isValid: value => typeof value === 'number' && value >= 0,
+      parse: text => Number(text || Number.NaN),
     },
+    picked: { values: [], typed: /^(?:estimate )?(\d{1,7}(?:\.\d{1,2})?)$/ },
   },
 }
-const entries = Object.entries(planFields) as ReadonlyArray<[keyof PlanOptions, PlanField]>
+const entries = Object.entries(planInputs) as ReadonlyArray<[keyof PlanOptions, PlanInput]>
 export const planNames = entries.map(([name]) => name)
 
 /** The options as people type them: `--due, --estimate`. */
@@ -119,6 +118,11 @@ export const planOf = (options: PlanOptions): PlanRequest =>
 
 const valueOf = (typed: PlanOptions[keyof PlanOptions]) => (typed === 'none' || typed === false ? null : typed)
 
+/** The fields of a plan that files set. */
+export const planFileFields = Object.fromEntries(
+  entries.flatMap(([name, { inFile }]) => (inFile ? [[name, inFile]] : [])),
+) as Readonly<Record<Exclude<keyof PlanOptions, 'startAt'>, FileField>>
+
 /** The plan in a file, with its values as options give them. */
 export const planOfFile = (card: Readonly<Record<string, unknown>>): PlanOptions =>
   Object.fromEntries(
@@ -130,7 +134,7 @@ export const planOfFile = (card: Readonly<Record<string, unknown>>): PlanOptions
 
 /** A picked value of a plan's field, in a request. */
 export const pickedPlan = (name: keyof PlanOptions, value: string): PlanRequest =>
-  planOf({ [name]: value === 'none' ? value : (planFields[name].parse?.(value) ?? value) })
+  planOf({ [name]: value === 'none' ? value : (planInputs[name].parse?.(value) ?? value) })
 
 function isTimeToCome(value: unknown): boolean {
   try {
