@@ -36,7 +36,10 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
     await page.getByLabel('Priority').selectOption('Urgent')
     await page.getByLabel('Due date').fill('2020-01-31')
     await page.getByText('Overdue since').waitFor()
+    await page.getByLabel('Start', { exact: true }).fill('2099-01-15T08:30')
+    expect((await ada.cards.get({ projectId, cardId })).startAt).toBe(null)
     await page.getByLabel('Estimate').fill('2.5')
+    await page.getByText('Does not start before Jan 15, 2099').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Watching', pressed: true }).click()
     await page.getByRole('button', { name: 'Watch', exact: true, pressed: false }).waitFor()
@@ -49,6 +52,7 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
         priority: 'urgent',
         dueAt: expect.stringMatching(/^2020-0[12]-/),
         estimate: 2.5,
+        startAt: new Date(2099, 0, 15, 8, 30).toISOString(),
         watching: false,
       })
     await page.getByLabel('Due date').fill('2099-01-31')
