@@ -37,7 +37,9 @@ test('a template sets title, prompt, column and labels, and flags override them'
 })
 
 test("a commit's message from stdin becomes a title and a prompt", async () => {
-  const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Fix the gate\n\nIt was open.\n' })).trim()
+  const id = (
+    await cli.ok(['cards', 'add', '--template', '-', '-q'], { input: 'Fix the gate\n\nIt was open.\n' })
+  ).trim()
   expect(await card(id)).toMatchObject({ title: 'Fix the gate', prompt: 'It was open.' })
 })
 

@@ -103,7 +103,9 @@ export function registerVerbs(cards: Command): void {
         `many cards: one JSON object per line with ${fileFieldNames.join(', ')}; - for stdin`,
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
-    .action(async (title: string | undefined, options: AddOptions) => {
+    .action(async (title: string | undefined, typed: AddOptions) => {
+      // The global option of that name takes the value of --template; see globalsOf.
+      const options = { ...typed, template: add.optsWithGlobals<AddOptions>().template }
       if (options.from === undefined) return addOne(await openContext(add), title, options)
       if (title !== undefined) throw usage('--from holds the titles', { hint: `omit "${title}"` })
       await addMany(await openContext(add), options.from, options)
