@@ -5,5 +5,5 @@
 export { runServe } from './main.ts'
 export { findFile, findNewest, restoreFile, verifyFile } from '../src/backups/local.ts'
 export { moveFromServer, moveToServer } from '../src/backups/moveDatabase.ts'
-export { findDamage } from '../src/store/engine/copies.ts'
+export { findDamage } from '../src/store/engine/databaseCopy.ts'
 export { findAddingRepository } from '../src/git/addingRepository.ts'

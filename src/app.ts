@@ -27,14 +27,14 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { createOutboundDispatcher, type OutboundDispatcher } from './identity/outboundDispatcher.ts'
 import { createEgressPolicy } from './egress/egressPolicy.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
-import { copyDatabase } from './store/engine/copies.ts'
+import { copyDatabase } from './store/engine/databaseCopy.ts'
 import type { Database, Reader } from './store/engine/database.ts'
 import { retryWhileBusy } from './store/engine/retry.ts'
 import { peerReader, type Peer } from './identity/peer.ts'
-import { createWork, type Work } from './work.ts'
+import { createBackgroundServices, type BackgroundServices } from './backgroundServices.ts'
 
 /** The wired board, which handlers receive. */
-export interface App extends Work {
+export interface App extends BackgroundServices {
   config: ServerConfig
   logs: Logs
   db: Database
@@ -91,8 +91,8 @@ export async function createApp(
   const membership = createMembership(db, config, metrics)
   const deviceGrants = createDeviceGrants({ config, db, seal, outboundDispatcher, daemonId: membership.id })
   const shared = { config, logs, db, outbox, seal, identity }
-  const work = await createWork({ ...shared, membership, deviceGrants, egress, outboundDispatcher })
-  const { supervisor: agents, scripts } = work
+  const services = await createBackgroundServices({ ...shared, membership, deviceGrants, egress, outboundDispatcher })
+  const { supervisor: agents, scripts } = services
   const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: from(logs.log, 'identity') })
   const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
@@ -106,7 +106,7 @@ export async function createApp(
     browserTickets: createBrowserTickets({ db, seal }),
     metrics,
     membership,
-    ...work,
+    ...services,
     backups,
     merges: createMergeChecks(db, identity.holders),
     host,
@@ -114,7 +114,7 @@ export async function createApp(
     transfersDir,
     peerOf: peerReader(config),
     close: async () => {
-      await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
+      await Promise.all([services.stopServices(), backups.close(), deviceGrants.close()])
       await membership.stop()
       await egress.close()
       endWatch?.()

@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import type { Route } from '../../src/contract/route.ts'
-import { explainMissing } from '../../src/domain/accounts/missing.ts'
+import { explainMissing } from '../../src/domain/accounts/foreignKeyErrors.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { ForeignKeyViolation } from '../../src/store/engine/database.ts'
 import { forward } from '../peers/forward.ts'

@@ -1,4 +1,4 @@
-import type { Reach } from '../../src/work.ts'
+import type { Reach } from '../../src/backgroundServices.ts'
 import { toNodeHandler } from 'h3/node'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
@@ -95,7 +95,7 @@ export class BoardHost implements Host {
     await this.#now.app.backups.close()
     await this.#replacing
     const { app, socket, timetable } = this.#now
-    await Promise.all([timetable?.stop(), app.stopWork(), socket.close()])
+    await Promise.all([timetable?.stop(), app.stopServices(), socket.close()])
   }
 
   close(): Promise<void> {
@@ -108,7 +108,7 @@ export class BoardHost implements Host {
     await app.cardWaits.stop()
     app.supervisor.releaseCalls()
     await this.#gate.drain('reading', request, drainMs)
-    await Promise.all([timetable?.stop(), app.stopWork()])
+    await Promise.all([timetable?.stop(), app.stopServices()])
     const kept = await settle(keep)
     await Promise.all([this.#gate.drain('closed', request, drainMs), socket.close(closeCodes.restarting)])
     await app.close()
@@ -146,7 +146,7 @@ export class BoardHost implements Host {
     const { app, socket, timetable } = this.#now
     await Promise.all([
       timetable?.stop(),
-      app.stopWork(),
+      app.stopServices(),
       socket.close(closeCodes.restarting),
       this.#gate.drain('closed', undefined, drainOnLossMs),
     ])
@@ -157,7 +157,7 @@ export class BoardHost implements Host {
   #takeUpWork(): void {
     if (this.#reach === undefined) return
     this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
-    this.#now.app.startWork(this.#reach, () => this.#relieve())
+    this.#now.app.startServices(this.#reach, () => this.#relieve())
   }
 }
 

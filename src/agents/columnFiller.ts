@@ -10,7 +10,7 @@ import { createReconciler } from '../process/reconciler.ts'
 import { listProjectsWithTurns } from '../store/boards/columnTurns.ts'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { readLastSeq } from '../store/server/events.ts'
-import { goOn } from './sessions/advancePipeline.ts'
+import { advanceCard } from './sessions/advancePipeline.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
 
 /** How long events are batched. The interval is longer if each check is a request to a database server. */
@@ -77,7 +77,7 @@ async function takeTurns(tx: Transaction, agents: Agents, projectId: number): Pr
       await pull(tx, agents, card, next.column)
       continue
     }
-    await (card.columnType === 'active' ? goOn(tx, agents, card) : startReady(tx, agents, card))
+    await (card.columnType === 'active' ? advanceCard(tx, agents, card) : startReady(tx, agents, card))
     // The card does not move if its board no longer has a done column, or if its auto mode is off.
     const after = await find(tx, ref)
     if (after.columnId === card.columnId && after.nextColumnId === next.column.id)

@@ -50,7 +50,7 @@ export interface Backups {
   close(): Promise<void>
 }
 
-interface Parts {
+interface BackupDependencies {
   dataDir: string
   source: Source
   clock: () => Date
@@ -58,7 +58,7 @@ interface Parts {
 }
 
 /** Opens the folder `backups` of a data folder, and removes unfinished work of a crashed server. */
-export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
+export async function openBackups({ dataDir, source, clock, log }: BackupDependencies): Promise<Backups> {
   const folder = backupsFolder(dataDir)
   await openBackupsFolder(folder)
   // An error here occurs again, and is reported, when a backup is created.

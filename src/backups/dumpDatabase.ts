@@ -1,4 +1,4 @@
-import { copyBoard } from '../store/engine/copying.ts'
+import { copyBoard } from '../store/engine/boardCopy.ts'
 import type { Database } from '../store/engine/database.ts'
 import { openDatabase } from '../store/engine/open.ts'
 import { isFileReleased } from '../store/engine/connection.ts'

@@ -2,7 +2,7 @@ import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
-import { copyDatabase, findDamage } from '../store/engine/copies.ts'
+import { copyDatabase, findDamage } from '../store/engine/databaseCopy.ts'
 import { databaseName } from './manifest.ts'
 
 const folderName = 'before-migration'

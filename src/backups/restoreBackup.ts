@@ -36,7 +36,7 @@ export interface Host {
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
 }
 
-interface Parts {
+interface RestoreDependencies {
   backups: Backups
   config: ServerConfig
   db: Reader
@@ -51,7 +51,7 @@ interface Parts {
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
 export async function restore(
-  { backups, config, db, host }: Parts,
+  { backups, config, db, host }: RestoreDependencies,
   filename: string,
   { caller, request, entry }: { caller: Caller; request: IncomingMessage; entry: NewAuditRow },
 ): Promise<{ filename: string; keptAs: string }> {

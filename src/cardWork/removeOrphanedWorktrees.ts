@@ -41,7 +41,7 @@ async function removeOrphan(
   { project, agreements, card }: Orphan,
   { places, runCleanup, worktrees }: RemovalDependencies,
 ): Promise<void> {
-  const { id, branch, firstPort, repositories, snapshots, snapshotsBeside } = card
+  const { id, branch, firstPort, repositories, snapshots, otherSnapshots } = card
   const { dataDir } = places
   // Without a path, the worktree might have been under construction.
   const path = card.path ?? newWorktreePath(places, project.id, id)
@@ -52,7 +52,7 @@ async function removeOrphan(
   await dropWorktree(worktrees, project, path, branch)
   for (const each of repositories) await dropLeftover(worktrees, project.folderRecords, each)
   await dropSnapshots(project.path, id, snapshots)
-  for (const { path: beside, snapshot } of snapshotsBeside) await dropSnapshots(beside, id, [snapshot])
+  for (const { path: repository, snapshot } of otherSnapshots) await dropSnapshots(repository, id, [snapshot])
   await rmdir(dirname(path)).catch(() => {
     /* The folder contains worktrees of other cards. */
   })

@@ -52,7 +52,7 @@ export interface CheckedReview {
   comments: PlacedComment[]
   comparison: Comparison | undefined
   /** The comparisons in the project's other repositories with changes of the card. */
-  beside: Array<{ name: string; path: string; comparison: Comparison }>
+  otherRepositories: Array<{ name: string; path: string; comparison: Comparison }>
   /** The time of the draft that the review was created from. Undefined for a review in the request. */
   draftedAt: string | undefined
 }
@@ -113,34 +113,35 @@ export async function check(
         details: [{ path: 'body', message: 'or comments is required, and there is no draft' }],
       },
     )
-  const [comparison, beside] = [
+  const [comparison, otherRepositories] = [
     await compareIn(worktrees, card, project),
-    await compareBeside(worktrees, db, card, project),
+    await compareOtherRepositories(worktrees, db, card, project),
   ]
-  const diffs = new Map(beside.map(each => [each.name, each.comparison.work]))
+  const diffs = new Map(otherRepositories.map(each => [each.name, each.comparison.work]))
   if (comparison) diffs.set(home, comparison.work)
   return {
     verdict,
     body: given.body,
     comments: placeComments(given.comments, diffs),
     comparison,
-    beside,
+    otherRepositories,
     draftedAt: draft?.updatedAt ?? undefined,
   }
 }
 
-async function compareBeside(
+async function compareOtherRepositories(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectPlaces,
-): Promise<CheckedReview['beside']> {
-  const beside: CheckedReview['beside'] = []
+): Promise<CheckedReview['otherRepositories']> {
+  const otherRepositories: CheckedReview['otherRepositories'] = []
   for (const work of (await listWork(db, card, project)).filter(({ repository }) => repository !== home)) {
     const comparison = await compareIn(worktrees, work.card, work.project)
-    if (comparison && isTouched(comparison)) beside.push({ name: work.repository, path: work.project.path, comparison })
+    if (comparison && isTouched(comparison))
+      otherRepositories.push({ name: work.repository, path: work.project.path, comparison })
   }
-  return beside
+  return otherRepositories
 }
 
 /** Undefined if there is no repository. */
@@ -175,7 +176,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
     snapshot: comparison?.snapshot ?? null,
   })
   for (const comment of checked.comments) await insertReviewComment(tx, { ...comment, reviewId })
-  for (const { name, path, comparison: there } of checked.beside) {
+  for (const { name, path, comparison: there } of checked.otherRepositories) {
     const { baseCommit, headCommit, snapshot } = there
     await insertReviewRepository(tx, { reviewId, name, path, baseCommit, headCommit, snapshot })
   }
@@ -202,10 +203,10 @@ async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promi
 export async function keepReviewed(
   project: ProjectFolder,
   { cardId, snapshot }: Pick<ReviewRow, 'cardId' | 'snapshot'>,
-  { beside }: Pick<CheckedReview, 'beside'>,
+  { otherRepositories }: Pick<CheckedReview, 'otherRepositories'>,
 ): Promise<void> {
   if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
-  for (const { path, comparison } of beside) await keepSnapshot(path, cardId, comparison.snapshot)
+  for (const { path, comparison } of otherRepositories) await keepSnapshot(path, cardId, comparison.snapshot)
 }
 
 /**

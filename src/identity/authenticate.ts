@@ -13,7 +13,7 @@ import {
   readAccount,
   readFirstSuperAdmin,
 } from '../store/accounts/users.ts'
-import type { Grant, GrantBeside } from '../store/projects/projects.ts'
+import type { Grant, JoinedGrant } from '../store/projects/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { isOperatorSignIn } from './operatorSignIns.ts'
 import { projectRole } from '../domain/accounts/access.ts'
@@ -163,7 +163,7 @@ export async function callerOfAccount(db: Reader, userId: number): Promise<Calle
 const isWorthRecording = (lastUsedAt: string | null, now: Date) =>
   lastUsedAt === null || Math.abs(now.getTime() - Date.parse(lastUsedAt)) >= useMs
 
-const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] =>
+const grantIn = (row: JoinedGrant, projectId: number | undefined): Caller['grant'] =>
   projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : (row as Grant) }
 
 const ownerBeforeUsers = (userId: number, hasUsers: number) =>

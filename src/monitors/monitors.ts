@@ -24,7 +24,7 @@ export interface Monitors {
   stop(): Promise<void>
 }
 
-interface Parts {
+interface MonitorDependencies {
   db: Database
   processTrees: ProcessTrees
   outbox: Outbox
@@ -32,7 +32,7 @@ interface Parts {
 }
 
 /** Runs the monitors of active cards when they are due according to their rows. */
-export function createMonitors({ db, processTrees, outbox, config }: Parts): Monitors {
+export function createMonitors({ db, processTrees, outbox, config }: MonitorDependencies): Monitors {
   let unsubscribe = () => {}
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()

@@ -7,7 +7,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts'
 import { deliver } from './deliver.ts'
 import { createDrafts, notifyingEventTypes } from './notificationDraft.ts'
 
-interface Parts {
+interface NotifierDependencies {
   db: Database
   outbox: Outbox
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
@@ -19,7 +19,7 @@ export interface Notifier {
   stop(): Promise<void>
 }
 
-export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
+export function createNotifier({ db, outbox, webhooks }: NotifierDependencies): Notifier {
   let reader: ConsumerHandle | undefined
   const take = async (tx: Transaction, events: StoredEvent[]) => {
     for (const event of events) await notify(tx, event)

@@ -120,7 +120,7 @@ export function createProcessTrees(db: Database, watchdog?: Watchdog): ProcessTr
   }
 }
 
-interface TreeParts {
+interface TreeDependencies {
   db: Database
   watchdog: Watchdog | undefined
   findMembers: FindMembers
@@ -130,7 +130,7 @@ interface TreeParts {
 
 async function spawnTree(
   options: SpawnOptions,
-  { db, watchdog, findMembers, nextTurn, cover }: TreeParts,
+  { db, watchdog, findMembers, nextTurn, cover }: TreeDependencies,
 ): Promise<Child> {
   const runId = options.runId ?? randomUUID()
   await retryWhileBusy(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))

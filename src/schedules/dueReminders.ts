@@ -11,14 +11,14 @@ const pageSize = 100
 /** Cards that have been due for longer trigger no reminder: they came with an import, or the server was down. */
 const maxPastMs = 86_400_000
 
-interface Parts {
+interface ReminderDependencies {
   db: Database
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
   clock: () => Date
 }
 
 /** Reminds the watchers of a card, including its assignees, a day before it is due, and when it is overdue. */
-export const dueReminders = ({ db, webhooks, clock }: Parts): TimedWork => ({
+export const dueReminders = ({ db, webhooks, clock }: ReminderDependencies): TimedWork => ({
   duty: 'board',
   nextAt: () => readNextReminder(db),
   runDue: async () => {

@@ -26,7 +26,7 @@ const pageSize = 100
 const maxAheadMs = 86_400_000
 const whatNext = 'Enable the schedule again to take it over.'
 
-interface Parts {
+interface ScheduleDependencies {
   db: Database
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
   agents: Agents & { refresh(): Promise<void> }
@@ -34,30 +34,30 @@ interface Parts {
 }
 
 /** Creates the cards of schedules when they are due. */
-export const dueSchedules = (parts: Parts): TimedWork => ({
+export const dueSchedules = (dependencies: ScheduleDependencies): TimedWork => ({
   duty: 'machine',
-  nextAt: () => readNextRun(parts.db),
+  nextAt: () => readNextRun(dependencies.db),
   runDue: async () => {
-    for (const id of await listWaitingSchedules(parts.db)) await attempt(parts, id, runWaiting)
+    for (const id of await listWaitingSchedules(dependencies.db)) await attempt(dependencies, id, runWaiting)
     for (let ids = [0]; ids.length > 0;) {
-      ids = await listDueSchedules(parts.db, parts.clock().toISOString(), pageSize)
-      for (const id of ids) await attempt(parts, id, runDue)
+      ids = await listDueSchedules(dependencies.db, dependencies.clock().toISOString(), pageSize)
+      for (const id of ids) await attempt(dependencies, id, runDue)
     }
   },
   onClockSet: () =>
-    parts.db.transaction(async tx => {
+    dependencies.db.transaction(async tx => {
       for (const schedule of await listEnabledSchedules(tx)) await followClock(tx, schedule)
     }),
 })
 
-type Run = (tx: Transaction, parts: Parts, schedule: ScheduleRow) => Promise<void>
+type Run = (tx: Transaction, dependencies: ScheduleDependencies, schedule: ScheduleRow) => Promise<void>
 
 /**
  * Runs a schedule in one transaction. If creating its card fails, the error is written in another one, if the run is still due
  * then.
  */
-async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
-  const { db, agents } = parts
+async function attempt(dependencies: ScheduleDependencies, id: number, run: Run): Promise<void> {
+  const { db, agents } = dependencies
   await agents.refresh()
   const known = await readSchedule(db, id)
   if (!known) return
@@ -65,7 +65,7 @@ async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
     db.transaction(
       async tx => {
         const schedule = await readSchedule(tx, id)
-        if (schedule?.enabled === 1) await work(tx, parts, schedule)
+        if (schedule?.enabled === 1) await work(tx, dependencies, schedule)
       },
       { kind: 'schedule', id, name: known.name },
     )
@@ -76,7 +76,7 @@ async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
 }
 
 /** Runs a due schedule at most once, regardless of the number of missed runs. */
-const runDue: Run = async (tx, parts, schedule) => {
+const runDue: Run = async (tx, dependencies, schedule) => {
   const due = dueOf(schedule, tx.now)
   if (!due) return
   const { dueAt, nextRunAt } = due
@@ -84,47 +84,52 @@ const runDue: Run = async (tx, parts, schedule) => {
   if (dueAt === null) return void (await change(tx, schedule, settled))
   const isHeld = (schedule.overlap !== 'add' && (await isLastOpen(tx, schedule))) || !(await hasRoomFor(tx, schedule))
   if (isHeld) return void (await change(tx, schedule, { ...settled, ...leftOut(schedule, dueAt) }))
-  await run(tx, parts, schedule, dueAt, settled)
+  await run(tx, dependencies, schedule, dueAt, settled)
 }
 
 /** Records why a due run created no card. A permanent refusal disables the schedule. */
 const failDue =
   (problem: Problem): Run =>
-  async (tx, parts, schedule) => {
+  async (tx, dependencies, schedule) => {
     const due = dueOf(schedule, tx.now)
     if (!due || due.dueAt === null) return
-    await disable(tx, parts, schedule, reasonOf(problem))
+    await disable(tx, dependencies, schedule, reasonOf(problem))
   }
 
-const runWaiting: Run = async (tx, parts, schedule) => {
+const runWaiting: Run = async (tx, dependencies, schedule) => {
   if (schedule.waitingSince === null) return
   if (schedule.overlap !== 'add' && (await isLastOpen(tx, schedule))) return
   if (!(await hasRoomFor(tx, schedule))) return
-  await run(tx, parts, schedule, tx.now, { waitingSince: null })
+  await run(tx, dependencies, schedule, tx.now, { waitingSince: null })
 }
 
 const failWaiting =
   (problem: Problem): Run =>
-  async (tx, parts, schedule) => {
-    if (schedule.waitingSince !== null) await disable(tx, parts, schedule, reasonOf(problem))
+  async (tx, dependencies, schedule) => {
+    if (schedule.waitingSince !== null) await disable(tx, dependencies, schedule, reasonOf(problem))
   }
 
 /** Creates the card with its owner's current rights. If the owner has lost them, the schedule is disabled. */
 async function run(
   tx: Transaction,
-  parts: Parts,
+  dependencies: ScheduleDependencies,
   schedule: ScheduleRow,
   at: string,
   settled: Partial<ScheduleRow>,
 ): Promise<void> {
   const maker = await findMaker(tx, schedule)
-  if (typeof maker === 'string') return void (await disable(tx, parts, schedule, `${maker} ${whatNext}`))
-  const card = await makeCard(tx, parts.agents, schedule, { caller: maker, at })
+  if (typeof maker === 'string') return void (await disable(tx, dependencies, schedule, `${maker} ${whatNext}`))
+  const card = await makeCard(tx, dependencies.agents, schedule, { caller: maker, at })
   await change(tx, schedule, { ...settled, lastRunAt: tx.now, lastCardId: card.id })
 }
 
 /** Disables a schedule, and notifies those who work on its project. */
-async function disable(tx: Transaction, { webhooks }: Parts, schedule: ScheduleRow, reason: string): Promise<void> {
+async function disable(
+  tx: Transaction,
+  { webhooks }: ScheduleDependencies,
+  schedule: ScheduleRow,
+  reason: string,
+): Promise<void> {
   await disableSchedule(tx, schedule, reason)
   const { projectId, name } = schedule
   const message = `The schedule no longer creates cards. ${reason}`

@@ -15,7 +15,7 @@ import { createQueue } from './queue.ts'
 import { createSender } from './sender.ts'
 import { createUserWebhooks, type UserWebhooks } from './userWebhooks.ts'
 
-interface Parts {
+interface WebhookDependencies {
   db: Database
   outbox: Outbox
   seal: Seal
@@ -37,7 +37,7 @@ export interface Webhooks extends ProjectWebhooks, UserWebhooks {
   requireTarget(url: string): Promise<void>
 }
 
-export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Webhooks {
+export function createWebhooks({ db, outbox, seal, config, egress }: WebhookDependencies): Webhooks {
   let log: Log = () => {
     /* There are no listeners before the start. */
   }

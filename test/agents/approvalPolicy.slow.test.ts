@@ -21,7 +21,7 @@ const askIn = async (useWorktree: boolean, told: object, agent = 'asking') =>
   (await board.start(agent, { prompt: JSON.stringify(told), useWorktree })).id
 const ask = (told: object, agent?: string) => askIn(false, told, agent)
 const askInWorktree = (told: object, agent?: string) => askIn(true, told, agent)
-const lastWords = async (cardId: string) =>
+const lastMessage = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')?.content
 const remarks = async (cardId: string) =>
   (await board.messages(cardId)).filter(({ role }) => role === 'system').map(({ content }) => content)
@@ -36,12 +36,12 @@ async function expectAsked(cardId: string) {
   expect(await remarks(cardId)).toEqual([])
   await board.client.agents.approvePlan({ ...ref(cardId), approved: false })
   await board.untilStatus(cardId, 'completed')
-  expect(await lastWords(cardId)).toBe('Refused: no.')
+  expect(await lastMessage(cardId)).toBe('Refused: no.')
   return question!
 }
 async function expectDecided(cardId: string, words: string, remark: string) {
   await board.untilStatus(cardId, 'completed')
-  expect(await lastWords(cardId)).toBe(words)
+  expect(await lastMessage(cardId)).toBe(words)
   expect(await remarks(cardId)).toEqual([remark])
   expect(questionsAbout(cardId)).toEqual([])
 }
@@ -111,7 +111,7 @@ test('a permission that can only be granted permanently requires a question', as
   })
   await board.client.agents.approvePlan({ ...ref(id), approved: true, optionId: 'always' })
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('Allowed: always.')
+  expect(await lastMessage(id)).toBe('Allowed: always.')
 })
 
 test('a question with several answers requires a user, and approving it requires one of the answers', async () => {
@@ -129,7 +129,7 @@ test('a question with several answers requires a user, and approving it requires
   })
   await board.client.agents.approvePlan({ ...ref(id), approved: true, optionId: 'sl' })
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('Allowed: sl.')
+  expect(await lastMessage(id)).toBe('Allowed: sl.')
 })
 
 test.each(['new.txt', '{cwd}/new.txt', '{cwd}/sub/../new.txt', 'not/there/yet.txt'])(
@@ -206,7 +206,7 @@ test("a rejected plan's feedback is the next message", async () => {
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: false, feedback: 'Test it first.' })
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('I received: Test it first.')
+  expect(await lastMessage(id)).toBe('I received: Test it first.')
 })
 
 test('an option must be one of the offered ones, and matches the decision', async () => {
@@ -220,5 +220,5 @@ test('an option must be one of the offered ones, and matches the decision', asyn
   await expect(answer(false, 'always')).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
   await answer(true, 'always')
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('Allowed: always.')
+  expect(await lastMessage(id)).toBe('Allowed: always.')
 })

@@ -26,7 +26,7 @@ const questions = (cardId: string, count = 1) =>
   })
 const answer = (cardId: string, given: object) =>
   board.client.agents.approvePlan({ ...ref(cardId), approved: true, ...given })
-const lastWords = async (cardId: string) =>
+const lastMessage = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')!.content
 
 describe('a question of ask_person', () => {
@@ -54,7 +54,7 @@ describe('a question of ask_person', () => {
     await expect(answer(id, { answer: 'MySQL', optionId: '1' })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
     await answer(id, { optionId: '2' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
+    expect(await lastMessage(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
     expect((await board.messages(id)).map(({ role }) => role)).toEqual(['system', 'user', 'user', 'agent'])
   })
 
@@ -63,7 +63,7 @@ describe('a question of ask_person', () => {
     await questions(id)
     await answer(id, { answer: 'MySQL 9.', feedback: 'We know it.' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain('{"answered":true,"answer":"MySQL 9.","comment":"We know it."}')
+    expect(await lastMessage(id)).toContain('{"answered":true,"answer":"MySQL 9.","comment":"We know it."}')
   })
 
   test('returns that the user leaves the decision to the agent', async () => {
@@ -71,7 +71,7 @@ describe('a question of ask_person', () => {
     await questions(id)
     await answer(id, { approved: false })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain('{"answered":true,"answer":null,"comment":""}')
+    expect(await lastMessage(id)).toContain('{"answered":true,"answer":null,"comment":""}')
   })
 
   test('stays open if the agent cancels the call and ends its turn: the answer continues the session', async () => {
@@ -87,7 +87,7 @@ describe('a question of ask_person', () => {
     expect((await questions(id)).map(({ title }) => title)).toEqual(['Which region?'])
     await answer(id, { requestId: second!.requestId, answer: 'Europe.' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain(
+    expect(await lastMessage(id)).toContain(
       `I received: The answer to your question "${which.question}":\n\nPostgres\n\nThe answer to your question "Which region?":\n\nEurope.`,
     )
   })
@@ -97,7 +97,7 @@ describe('a question of ask_person', () => {
     await questions(id)
     await answer(id, { optionId: '1' })
     await board.untilStatus(id, 'completed')
-    expect((await lastWords(id)).match(/"answer":"Postgres"/g)).toHaveLength(2)
+    expect((await lastMessage(id)).match(/"answer":"Postgres"/g)).toHaveLength(2)
   })
 
   test('is rejected if five are open', async () => {
@@ -105,7 +105,7 @@ describe('a question of ask_person', () => {
     const open = await questions(id, 5)
     for (const { requestId } of open) await answer(id, { requestId, answer: 'Yes.' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain('At most 5 questions can be open. Wait for their answers.')
+    expect(await lastMessage(id)).toContain('At most 5 questions can be open. Wait for their answers.')
   })
 
   test('ends with the session', async () => {
@@ -127,7 +127,7 @@ describe('a question of ask_person', () => {
   ])('is rejected with %s', async (_, question, field) => {
     const { id } = await start({ ask: [question] })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain(`"path":"${field}`)
+    expect(await lastMessage(id)).toContain(`"path":"${field}`)
   })
 })
 
@@ -156,7 +156,7 @@ describe('a question of ask_person after failures', () => {
     ])
     await answer(id, { optionId: '2' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+    expect(await lastMessage(id)).toBe(`I received: ${asked}`)
     expect(await answersSeen(id)).toBe(1)
   })
 
@@ -172,7 +172,7 @@ describe('a question of ask_person after failures', () => {
     expect((await notes(id)).join('\n')).toContain(message)
     await answer(id, { optionId: '2' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+    expect(await lastMessage(id)).toBe(`I received: ${asked}`)
   })
 
   describe.each([
@@ -190,7 +190,7 @@ describe('a question of ask_person after failures', () => {
       await answer(id, { optionId: '2' })
       writeFileSync(askAgainFile!, '')
       await board.untilStatus(id, 'completed')
-      expect(await lastWords(id)).toContain(
+      expect(await lastMessage(id)).toContain(
         'failed: AbortError\n{"answered":true,"answer":"SQLite","comment":""}\nDone.',
       )
       expect(await answersSeen(id)).toBe(1)
@@ -205,7 +205,7 @@ describe('a question of ask_person after failures', () => {
     await answer(id, { optionId: '2' })
     for (const pid of pids) process.kill(pid, 'SIGCONT')
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
+    expect(await lastMessage(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
   })
 
   test('is sent to the agent again if its process dies before it could read the answer', async () => {
@@ -219,7 +219,7 @@ describe('a question of ask_person after failures', () => {
     await board.untilNoneRuns()
     await board.client.agents.retry(ref(id))
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toContain(asked)
+    expect(await lastMessage(id)).toContain(asked)
   })
 
   test('is passed to the session that takes over after a handoff', async () => {
@@ -248,7 +248,7 @@ describe('a question of ask_person after failures', () => {
     await board.client.budgets.delete({ id: budget })
     await answer(id, { optionId: '2' })
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+    expect(await lastMessage(id)).toBe(`I received: ${asked}`)
   })
 })
 

@@ -149,7 +149,7 @@ const lookAlikes: Record<string, Asked> = {
 }
 
 const ask = async ({ agent, ...told }: Asked) => (await board.start(agent, { prompt: JSON.stringify(told) })).id
-const lastWords = async (cardId: string) =>
+const lastMessage = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')?.content
 
 test.each(Object.entries(ownTools))(
@@ -157,7 +157,7 @@ test.each(Object.entries(ownTools))(
   async (_, asked) => {
     const id = await ask(asked)
     await board.untilStatus(id, 'completed')
-    expect(await lastWords(id)).toBe('Allowed: yes.')
+    expect(await lastMessage(id)).toBe('Allowed: yes.')
     expect(board.socket.messages.filter(each => each.type === 'agent.permission' && each.data.cardId === id)).toEqual(
       [],
     )
@@ -169,5 +169,5 @@ test.each(Object.entries(lookAlikes))('%s requires a question', async (_, asked)
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ projectId: board.projectId, cardId: id, approved: false })
   await board.untilStatus(id, 'completed')
-  expect(await lastWords(id)).toBe('Refused: no.')
+  expect(await lastMessage(id)).toBe('Refused: no.')
 })

@@ -20,7 +20,7 @@ const waiting = async (told: object) => {
   const { questions } = await board.client.agents.get({ projectId: board.projectId, cardId: id })
   return { id, requestId: questions[0]!.requestId }
 }
-const lastWords = async (cardId: string) => {
+const lastMessage = async (cardId: string) => {
   await board.untilStatus(cardId, 'completed')
   return (await board.messages(cardId)).findLast(({ role }) => role === 'agent')?.content
 }
@@ -41,7 +41,7 @@ test('agents view shows the command, the possible answers, and how to give one',
     ].join('\n'),
   )
   await cli.ok(['agents', 'approve', id])
-  expect(await lastWords(id)).toBe('Allowed: yes.')
+  expect(await lastMessage(id)).toBe('Allowed: yes.')
 })
 
 test('cards wait names the command that answers a question of ask_person in a turn', async () => {
@@ -61,7 +61,7 @@ test('agents view shows a plan', async () => {
     'Question: Ready to code?\n# The plan\n\n1. Do it.\n',
   )
   await cli.ok(['agents', 'approve', id, '--reject'])
-  expect(await lastWords(id)).toBe('Refused: no.')
+  expect(await lastMessage(id)).toBe('Refused: no.')
 })
 
 test.each([
@@ -71,7 +71,7 @@ test.each([
 ])('approve %j selects the named answer of the agent', async (options, words) => {
   const { id, requestId } = await waiting({ call: shell })
   await cli.ok(['agents', 'approve', id, '--request', requestId, ...options])
-  expect(await lastWords(id)).toBe(words)
+  expect(await lastMessage(id)).toBe(words)
 })
 
 test('approve rejects an answer that is not offered or contradicts itself, and the question stays open', async () => {
@@ -85,7 +85,7 @@ test('approve rejects an answer that is not offered or contradicts itself, and t
   expect((await say('--option', 'yes', '--always')).code).toBe(2)
   expect((await say('--reject', '--always')).code).toBe(2)
   await cli.ok(['agents', 'approve', id, '--option', 'yes'])
-  expect(await lastWords(id)).toBe('Allowed: yes.')
+  expect(await lastMessage(id)).toBe('Allowed: yes.')
 })
 
 test('projects edit sets the approval policy, one part at a time, and view shows it', async () => {
@@ -148,7 +148,7 @@ test.each([
   const id = await asked()
   expect(await cli.board(['agents', 'approve', id])).toMatchObject({ code: 2 })
   await cli.ok(['agents', 'answer', id, ...args])
-  expect(await lastWords(id)).toContain(JSON.stringify({ answered: true, answer, comment: '' }))
+  expect(await lastMessage(id)).toContain(JSON.stringify({ answered: true, answer, comment: '' }))
 })
 
 test('agents answer exits with 2 for another option and without an answer, and with 5 if no or several questions are open', async () => {
@@ -164,7 +164,7 @@ test('agents answer exits with 2 for another option and without an answer, and w
     stderr: expect.stringContaining('what is the answer?') as string,
   })
   await cli.ok(['agents', 'answer', id, '--option', 'SQLite'])
-  await lastWords(id)
+  await lastMessage(id)
   expect(await cli.board(['agents', 'answer', id, 'SQLite'])).toMatchObject({
     code: 5,
     stderr: expect.stringContaining("the card's agent has no open question") as string,

@@ -66,12 +66,12 @@ export async function twoDaemons(root: string, dice: Dice, next: () => Takeover)
     return boardProcess(join(root, name), { HOME: root, BOARD_SECRET_KEY: secretKey }, args, program)
   }) as [BoardProcess, BoardProcess]
   const running = () => both.filter(each => each.isRunning())
-  const findWorker = async (asked = running()[0]!) => {
+  const findLeaseHolder = async (asked = running()[0]!) => {
     const daemons = await asked.client.server.daemons().catch(() => [])
     const worker = daemons.find(({ isThere, duties }) => isThere && duties.includes('machine'))
     return running().find(({ url }) => url === worker?.url)
   }
-  const untilOneWorks = () => eventually('a daemon that works', () => findWorker())
+  const untilOneWorks = () => eventually('a daemon that works', () => findLeaseHolder())
   return {
     get client() {
       return dice.pick(running()).client
@@ -90,7 +90,7 @@ export async function twoDaemons(root: string, dice: Dice, next: () => Takeover)
       } else if (!other.isRunning()) await other.start()
       if (takeover === 'the paused one after the other') {
         process.kill(worker.pid, 'SIGSTOP')
-        await eventually('the other at work', async () => (await findWorker(other)) === other)
+        await eventually('the other at work', async () => (await findLeaseHolder(other)) === other)
         process.kill(worker.pid, 'SIGCONT')
         return
       }

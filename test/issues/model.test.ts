@@ -32,7 +32,7 @@ const ours = async (issue: Issue) =>
     ({ author }) => author.kind === 'user',
   )
 
-const doings: Array<(issue: Issue) => unknown> = [
+const actions: Array<(issue: Issue) => unknown> = [
   issue => {
     if (issue.state === 'open') closedThere.add(issue.number)
     board.forge.closeIssue(issue.number)
@@ -88,7 +88,7 @@ test(`both sides end equal and idle, for any actions in any order (BOARD_TEST_SE
   const issues = ['One', 'Two', 'Three'].map(title => board.forge.openIssue({ title, labels: ['board'] }))
   await board.sync()
   for (let step = 0; step < steps; step++)
-    await Promise.resolve(pick(doings)!(pick(issues)!)).catch(({ code }: { code: string }) =>
+    await Promise.resolve(pick(actions)!(pick(issues)!)).catch(({ code }: { code: string }) =>
       expect(code).toMatch(/^FORGE_/),
     )
   await settle()

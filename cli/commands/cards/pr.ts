@@ -204,7 +204,7 @@ function registerMerge(pr: Command): void {
 }
 
 function registerContinue(pr: Command): void {
-  const goOn = withRepository(
+  const resume = withRepository(
     pr
       .command('continue <card>')
       .summary('Resume agent work on a pull request')
@@ -212,15 +212,15 @@ function registerContinue(pr: Command): void {
         'Resume agent work on a pull request that was handed to people. The agent receives all failed checks and requested changes again. It works with your permissions, its work costs money, and its rounds start again (board projects forge --max-rounds).',
       ),
   ).action(async (id: string, { repository }: InRepository) => {
-    const context = await openContext(goOn)
+    const context = await openContext(resume)
     const pull = await inItsProject(context, id, place =>
       context.client.pullRequests.continue({ ...place, repository }),
     )
     context.out.done(`Resumed #${pull.number}. Its agent receives the open feedback, if any.`)
     await context.out.record(pull, pullFields)
   })
-  prints(goOn, 'pullRequests.get')
-  example(goOn, 'board cards pr continue 12')
+  prints(resume, 'pullRequests.get')
+  example(resume, 'board cards pr continue 12')
 }
 
 function registerClose(pr: Command): void {

@@ -12,11 +12,11 @@ export const credentialsRoutes = ({
   deviceGrants,
   outboundDispatcher,
   supervisor,
-  requestLoop,
+  pullRequestLoop,
   issues,
 }: Pick<
   App,
-  'db' | 'seal' | 'deviceGrants' | 'outboundDispatcher' | 'supervisor' | 'requestLoop' | 'issues'
+  'db' | 'seal' | 'deviceGrants' | 'outboundDispatcher' | 'supervisor' | 'pullRequestLoop' | 'issues'
 >): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
@@ -27,7 +27,7 @@ export const credentialsRoutes = ({
       if (change.agentSlots !== undefined) supervisor.reconcile(tx)
       if (change.apiKey !== undefined)
         tx.afterCommit(() => {
-          requestLoop.wake()
+          pullRequestLoop.wake()
           issues.wake()
         })
       return updated

@@ -13,7 +13,7 @@ import type { Handlers } from '../../http/handlers.ts'
 const maxDeliveries = 600
 
 export const forgesRoutes = (
-  app: Pick<App, 'config' | 'db' | 'deviceGrants' | 'issues' | 'requestLoop' | 'seal'>,
+  app: Pick<App, 'config' | 'db' | 'deviceGrants' | 'issues' | 'pullRequestLoop' | 'seal'>,
 ): Handlers<Contract['forges']> => ({
   ...webhookRoutes(app),
   get: async ({ projectId }) => {
@@ -34,7 +34,7 @@ export const forgesRoutes = (
 })
 
 function webhookRoutes(
-  app: Pick<App, 'config' | 'db' | 'issues' | 'requestLoop' | 'seal'>,
+  app: Pick<App, 'config' | 'db' | 'issues' | 'pullRequestLoop' | 'seal'>,
 ): Pick<Handlers<Contract['forges']>, 'giveWebhookSecret' | 'deliver'> {
   const limiter = new RateLimiterMemory({ points: maxDeliveries, duration: 60 })
   return {
@@ -49,7 +49,7 @@ function webhookRoutes(
       })
       const delivery = await takeDelivery(app, projectId, request.headers, bytes!)
       if (delivery?.issue !== undefined) await app.issues.noteDelivery(projectId, delivery.issue)
-      else if (delivery) app.requestLoop.wake()
+      else if (delivery) app.pullRequestLoop.wake()
       return new Response(null, { status: 202 })
     },
   }

@@ -78,7 +78,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
         <CardMenu session={session} card={card} isCurrent={isCurrent} tile={tile} />
       </div>
       <About session={session} card={card} isSelected={isSelected} />
-      <Doing session={session} cardId={cardId} />
+      <ActivityLine session={session} cardId={cardId} />
     </div>
   )
 })
@@ -179,13 +179,13 @@ function More({ card }: { card: Card }) {
 }
 
 /** The current activity of the agent. Only this component renders again when the activity changes. */
-function Doing({ session, cardId }: { session: BoardSession; cardId: string }) {
-  const doing = useStore(session.doings.state, all => all.get(cardId))
-  if (!doing) return null
+function ActivityLine({ session, cardId }: { session: BoardSession; cardId: string }) {
+  const activity = useStore(session.agentActivities.state, all => all.get(cardId))
+  if (!activity) return null
   return (
-    <p className="doing">
+    <p className="agent-activity">
       <Icon name="agent" />
-      <b>{doing.agent}</b> <span>{doing.text}</span>
+      <b>{activity.agent}</b> <span>{activity.text}</span>
     </p>
   )
 }

@@ -5,7 +5,7 @@ import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 
 /** The current activity of a card's agent. */
-export interface Doing {
+export interface AgentActivity {
   agent: string | null
   text: string
 }
@@ -13,11 +13,11 @@ type Session = Omit<EventData<'agent.status'>, 'cardTitle'>
 type Message = EventData<'agent.message'>
 
 const atWork: ReadonlySet<string> = new Set(['queued', 'running', 'waiting'])
-const readAtMost = 40
+const maxReads = 40
 
 /** The current activities of a project's agents by card, from events. */
-export class Doings {
-  readonly state = new Store<ReadonlyMap<string, Doing>>(new Map())
+export class AgentActivities {
+  readonly state = new Store<ReadonlyMap<string, AgentActivity>>(new Map())
   readonly #projectId: string
 
   constructor(projectId: string) {
@@ -29,7 +29,7 @@ export class Doings {
     const projectId = this.#projectId
     const active = await client.agents.active({ projectId })
     const begun = await Promise.all(
-      active.slice(0, readAtMost).map(({ cardId }) => client.agents.get({ projectId, cardId }).catch(() => undefined)),
+      active.slice(0, maxReads).map(({ cardId }) => client.agents.get({ projectId, cardId }).catch(() => undefined)),
     )
     this.#change(map => {
       for (const { cardId, agent } of active) if (!map.has(cardId)) map.set(cardId, { agent, text: '' })
@@ -38,7 +38,7 @@ export class Doings {
   }
 
   /** Applies the events of a frame. */
-  take(events: readonly LiveMessage[]): void {
+  applyEvents(events: readonly LiveMessage[]): void {
     if (!events.some(({ type }) => type.startsWith('agent.'))) return
     this.#change(map => {
       for (const { type, data } of events) {
@@ -54,13 +54,13 @@ export class Doings {
     })
   }
 
-  #change(change: (map: Map<string, Doing>) => void): void {
+  #change(change: (map: Map<string, AgentActivity>) => void): void {
     const map = new Map(this.state.get())
     change(map)
     this.state.set(map)
   }
 
-  #onSession(map: Map<string, Doing>, session: Session): void {
+  #onSession(map: Map<string, AgentActivity>, session: Session): void {
     const { cardId, agent, status, waitingFor, retrying } = session
     if (!atWork.has(status)) return void map.delete(cardId)
     const known = map.get(cardId)
@@ -70,7 +70,7 @@ export class Doings {
     if (known?.agent !== agent || known.text !== text) map.set(cardId, { agent, text: text ?? '' })
   }
 
-  #onMessage(map: Map<string, Doing>, message: Message): void {
+  #onMessage(map: Map<string, AgentActivity>, message: Message): void {
     const { cardId } = message
     const known = map.get(cardId)
     if (!known || known.text.startsWith('asks: ')) return

@@ -22,7 +22,7 @@ import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { untilReached } from '../app/untilReached.ts'
 import { Cursor } from './cursor.ts'
-import { Doings } from './agentActivities.ts'
+import { AgentActivities } from './agentActivities.ts'
 
 export type Board = Output<Contract['boards']['list']>[number]
 
@@ -46,7 +46,7 @@ export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
   readonly cursor = new Cursor(() => this.shown())
-  readonly doings: Doings
+  readonly agentActivities: AgentActivities
   /** Changes are sent to the server in the order of the requests. */
   readonly changes = createSerialQueue()
   readonly #needed = new Map<string, number>()
@@ -55,7 +55,7 @@ export class BoardSession {
 
   constructor(projectId: string, boardId: string | undefined, filter = '') {
     this.projectId = projectId
-    this.doings = new Doings(projectId)
+    this.agentActivities = new AgentActivities(projectId)
     this.state = new Store<BoardState>({
       boardId,
       cache: emptyCache,
@@ -127,7 +127,7 @@ export class BoardSession {
     if (board && before === state) return board
     const isSame =
       before?.cache === state.cache && before.moves === state.moves && before.filter === state.filter && board
-    const now = isSame || shownBoard({ ...state, sort: 'board', agents: this.doings.state.get() }, board)
+    const now = isSame || shownBoard({ ...state, sort: 'board', agents: this.agentActivities.state.get() }, board)
     this.#shown = { state, board: now }
     return now
   }
@@ -148,7 +148,7 @@ export class BoardSession {
 
   async #readAll(): Promise<void> {
     this.set(asStaleFeed)
-    this.doings.read().catch(() => undefined)
+    this.agentActivities.read().catch(() => undefined)
     await this.#readColumns()
   }
 
@@ -174,7 +174,7 @@ export class BoardSession {
 
   #onEvents(events: readonly LiveMessage[]): void {
     if (events.some(({ type }) => type === 'resync')) return void this.#readAll()
-    this.doings.take(events)
+    this.agentActivities.applyEvents(events)
     const before = this.state.get()
     const told = withFeedEvents(before, events)
     if (told.cache !== before.cache || told.reading) this.set(() => told)

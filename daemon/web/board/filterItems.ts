@@ -11,12 +11,12 @@ const dueLabels: Record<string, string> = { due: 'With a due date', overdue: 'Ov
 /** Returns filter choices from the loaded cards. A choice adds its words to the filter, or removes them. */
 export function filterItems(session: BoardSession): MenuItem[] {
   const { cache, filter } = session.state.get()
-  const doings = session.doings.state.get()
+  const activities = session.agentActivities.state.get()
   const cards = [...cache.cards.values()]
   const kinds: Kind[] = [
     ['Status', sorted(cards.map(({ status }) => status)), ''],
     ['Label', sorted(cards.flatMap(({ labels }) => labels)), ''],
-    ['Agent', sorted(cards.flatMap(({ id, agent }) => [agent, doings.get(id)?.agent])), ''],
+    ['Agent', sorted(cards.flatMap(({ id, agent }) => [agent, activities.get(id)?.agent])), ''],
     ['Person', sorted(cards.flatMap(card => [card.creatorName, ...assigneeNames(card)])), '@'],
     ...choiceNames.map((name): Kind => {
       const { label, sign } = planFields[name]

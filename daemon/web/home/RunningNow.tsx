@@ -7,7 +7,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Status } from '../ui/Status.tsx'
 import { Time } from '../ui/Time.tsx'
 import { attention, type Running } from './attention.ts'
-import { doings, sessions } from './doing.ts'
+import { sessionActivities, sessions } from './sessionActivities.ts'
 
 /** The agents that are at work, with what each does this second. */
 export function RunningNow({ all }: { all: readonly Project[] }) {
@@ -28,7 +28,7 @@ export function RunningNow({ all }: { all: readonly Project[] }) {
 
 function RunningItem({ project, cardId, cardTitle, status, agent, startedAt }: Running & { project: Project }) {
   const sessionId = useStore(sessions).get(cardId) ?? ''
-  const doing = useStore(doings).get(sessionId)
+  const activity = useStore(sessionActivities).get(sessionId)
   const cancel = () =>
     confirm({
       title: `Cancel agent of ${cardTitle}?`,
@@ -55,7 +55,7 @@ function RunningItem({ project, cardId, cardTitle, status, agent, startedAt }: R
           <Button isPlain icon="stop" label={`Cancel agent of ${cardTitle}`} onClick={cancel} />
         )}
       </div>
-      {doing !== undefined && <p className="doing">{doing}</p>}
+      {activity !== undefined && <p className="agent-activity">{activity}</p>}
     </li>
   )
 }

@@ -5,7 +5,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { follow, followMine } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
-import { forgetDoings, noteDoings, readDoing } from './doing.ts'
+import { clearSessionActivities, applyActivityEvents, readSessionActivity } from './sessionActivities.ts'
 
 export type Card = Output<Contract['cards']['list']>[number]
 export type Running = Output<Contract['agents']['active']>[number]
@@ -52,7 +52,7 @@ export async function readProject(projectId: string): Promise<void> {
   const isOther = ({ id }: Card) => !asking.some(({ cardId }) => cardId === id)
   const running = active.filter(({ status }) => status !== 'waiting')
   for (const { cardId, status } of running)
-    if (status === 'running') void request(() => readDoing(projectId, cardId)).catch(() => undefined)
+    if (status === 'running') void request(() => readSessionActivity(projectId, cardId)).catch(() => undefined)
   const known = {
     projectId,
     stats,
@@ -105,7 +105,7 @@ export function followProjects(ids: readonly string[]): () => void {
     follow(
       id,
       events => {
-        noteDoings(events)
+        applyActivityEvents(events)
         if (events.some(tells)) readSoon(id)
       },
       () => readSoon(id),
@@ -113,7 +113,7 @@ export function followProjects(ids: readonly string[]): () => void {
   )
   return () => {
     for (const end of ends) end()
-    forgetDoings()
+    clearSessionActivities()
   }
 }
 

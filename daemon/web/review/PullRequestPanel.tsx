@@ -169,7 +169,7 @@ function Tools({ place, pull, put }: ToolsProps) {
 function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolean }) {
   const maxRounds = useProject(place.projectId)?.forge.maxRounds
   const { number, stopped, rounds } = pull
-  const goOn = () =>
+  const resume = () =>
     confirm({
       title: `Resume #${number}?`,
       text: [
@@ -191,7 +191,7 @@ function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolea
       <p>Needs a person: {stopped}</p>
       {mayWrite && (
         <div className="tools">
-          <Button onClick={goOn}>Resume…</Button>
+          <Button onClick={resume}>Resume…</Button>
         </div>
       )}
     </div>

@@ -6,7 +6,7 @@ import { readNext } from '../../domain/cards/pipeline.ts'
 import { begin, end, findOpen, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
-import { firstPrompt, stepOf } from '../../domain/cards/steps.ts'
+import { firstPrompt, stepOf } from '../../domain/cards/pipelineSteps.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
 import { readCard, type CardRow } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
@@ -27,11 +27,11 @@ export async function advancePipeline(
   const card = await readCard(tx, projectId, cardId)
   if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
   if (card.columnType !== 'active' || stepOf(card)?.approval !== 'auto') return
-  await goOn(tx, agents, card)
+  await advanceCard(tx, agents, card)
 }
 
 /** Moves a completed card automatically, as `moveToNextStep` does. */
-export async function goOn(tx: Transaction, agents: Agents, card: CardRow): Promise<void> {
+export async function advanceCard(tx: Transaction, agents: Agents, card: CardRow): Promise<void> {
   const { projectId, id: cardId } = card
   if (!(await moveToNextStep(tx, agents, card, 'board'))) return
   const moved = await readCard(tx, projectId, cardId)
@@ -68,7 +68,7 @@ async function moveToNextStep(tx: Transaction, agents: Agents, card: CardRow, by
   const column = await readNext(tx, card)
   if (column === undefined) return false
   if (card.kind === 'kanban' && !(await hasRoom(tx, column))) {
-    await cardMoves.hold(tx, card, column)
+    await cardMoves.awaitColumn(tx, card, column)
     return true
   }
   const before = await readLatestSession(tx, card.id)

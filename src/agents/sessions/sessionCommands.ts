@@ -10,7 +10,7 @@ import { begin, cancelled, end, findOpen, reopen, start } from '../../domain/age
 import { requireStartable } from '../../domain/cards/startOrHold.ts'
 import { startNow } from '../../domain/agents/sessionWaits.ts'
 import { requireMayStart } from '../../domain/cards/startPermission.ts'
-import { firstPrompt } from '../../domain/cards/steps.ts'
+import { firstPrompt } from '../../domain/cards/pipelineSteps.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
 import { readLatestSession, type SessionRow } from '../../store/agents/sessions.ts'

@@ -24,7 +24,7 @@ import { continueAfterLimit, type ReachedLimit } from './queue/continueAfterLimi
 import { completeWithHandoff, type HandoffSettings } from './prompts/handoff.ts'
 import { saveAgentOffers } from './open/saveAgentOffers.ts'
 import { parseRefinedPrompt } from './prompts/refinedPrompt.ts'
-import { beganAnew } from './open/startOrBeginAnew.ts'
+import { newConversationRemark } from './open/resumeOrStart.ts'
 import { readSessionWork } from './sessionWork.ts'
 import { endOrAwaitAnswer } from './endOrAwaitAnswer.ts'
 import { firstTurnPrompt, givenOf } from './prompts/firstTurnPrompt.ts'
@@ -112,7 +112,7 @@ export class SessionRecord {
       })
       await this.usage.opened(tx, started)
       await saveAgentOffers(tx, session, started, link.info.version)
-      const anew = !resumed && session.resumable === 1 ? beganAnew(started) : null
+      const anew = !resumed && session.resumable === 1 ? newConversationRemark(started) : null
       for (const text of isFirst ? [session.detail, ...remarks] : [anew])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)
       const { prompt, taken } = await firstTurnPrompt(tx, session, { resumed, isFirst, about })

@@ -26,7 +26,7 @@ import { RunCommands } from './commands/runCommands.ts'
 import { RunSandboxRecorder } from './sandbox/runSandboxRecorder.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './watch/silenceWatch.ts'
-import { startOrBeginAnew } from './open/startOrBeginAnew.ts'
+import { resumeOrStart } from './open/resumeOrStart.ts'
 
 const [turnEndTimeoutMs, stopGraceMs] = [1500, 500]
 
@@ -131,7 +131,7 @@ export class SessionRun {
     this.#requireNotStopped()
     this.questions.prepareTurn()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', sandbox)
-    const { link, started } = await startOrBeginAnew(
+    const { link, started } = await resumeOrStart(
       () => openAgent(sandbox.inside(launch), this.#listener(transcript), spawn),
       link => this.#enter({ phase: 'opening', transcript, link }),
       session.resumable === 1 ? session.agentSessionId : null,

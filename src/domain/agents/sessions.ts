@@ -23,7 +23,7 @@ import { changeCardIfThere } from '../cards/cardChanges.ts'
 import { noAccount } from '../accounts/caller.ts'
 import { mayBecome, type EndedStatus } from './sessionStates.ts'
 import { requireMayStart, type Starter } from '../cards/startPermission.ts'
-import { firstPrompt } from '../cards/steps.ts'
+import { firstPrompt } from '../cards/pipelineSteps.ts'
 
 /** The agent chosen for a card. */
 export interface ChosenAgent {

@@ -270,13 +270,13 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   if (card.columnType === 'active') return startByBoard(tx, agents, card, 'nothing blocks it any more')
   if (!step) return card
   const column = await columnOfProject(tx, ref, step.columnId)
-  if (!(await hasRoom(tx, column))) return hold(tx, card, column)
+  if (!(await hasRoom(tx, column))) return awaitColumn(tx, card, column)
   const placed = await move(tx, agents, ref, { columnId: column.id }, true)
   return startByBoard(tx, agents, placed, 'nothing blocks it any more')
 }
 
 /** Leaves a card in its column until the full column that it moves into automatically has capacity. */
-export const hold = async (tx: Transaction, card: CardRow, column: ColumnRow): Promise<CardRow> =>
+export const awaitColumn = async (tx: Transaction, card: CardRow, column: ColumnRow): Promise<CardRow> =>
   card.nextColumnId === column.id
     ? card
     : changeCard(tx, card, { nextColumnId: column.id, lastAgentAction: notStarted(tx, waitsForRoom(column)) })

@@ -33,7 +33,7 @@ import { mayStart, refusal, requireMayChangeStart, requireMayStart } from './sta
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 import { startFor } from './startTimes.ts'
 import { countSessionCard } from '../agents/sessionCards.ts'
-import { activeColumnsOf, initialSteps } from './steps.ts'
+import { activeColumnsOf, initialSteps } from './pipelineSteps.ts'
 
 /** Identifies a card: its kind if only one is allowed, the version that the caller expects (`If-Match`), and the caller. */
 export interface CardRef {

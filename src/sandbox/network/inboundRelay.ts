@@ -43,7 +43,7 @@ const program = `
   for (let count = 0; count < 8; count++) wait()`
 
 /** The command with the program next to it, which connects to the server on the first port and inside to the others. */
-export const relayBeside = (serverPort: number, ports: readonly number[], argv: readonly string[]): string[] => [
+export const withRelay = (serverPort: number, ports: readonly number[], argv: readonly string[]): string[] => [
   '/bin/sh',
   '-c',
   '/usr/bin/env -i "$1" -e "$2" $3 </dev/null >/dev/null 2>&1 & shift 3; exec "$@"',

@@ -5,7 +5,7 @@ import type { GuardedConnect, Target } from '../../egress/guardedConnect.ts'
 import { createAskedHosts, type AskedHost } from './askedHosts.ts'
 import { createForwardProxy, type ForwardProxyOptions } from './forwardProxy.ts'
 import { createHostRule } from './hostRules.ts'
-import { createInboundRelay, relayBeside, type InboundRelay } from './inboundRelay.ts'
+import { createInboundRelay, withRelay, type InboundRelay } from './inboundRelay.ts'
 import { listenBefore, type ListenAt } from './listener.ts'
 
 /** npm opens 15 at once. */
@@ -67,7 +67,7 @@ export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwo
   return {
     boardUrl: url,
     env: environmentOf(`http://127.0.0.1:${proxyPort}`),
-    wrap: argv => listenBefore(places, isServed ? relayBeside(relayPort, served, argv) : argv),
+    wrap: argv => listenBefore(places, isServed ? withRelay(relayPort, served, argv) : argv),
     attach: child =>
       takeListeners(child, [
         listener => {

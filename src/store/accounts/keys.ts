@@ -1,7 +1,7 @@
 import type { UserRole } from '../../contract/fields.ts'
 import type { Permission } from '../../contract/route.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
-import { grantBeside, type GrantBeside } from '../projects/projects.ts'
+import { joinedGrant, type JoinedGrant } from '../projects/projects.ts'
 import { defineRecord, entriesOf, id, json, text, type NewRow, type Row } from '../engine/record.ts'
 import { users } from './users.ts'
 
@@ -28,7 +28,7 @@ export type KeyRow = Row<typeof keyFields>
  * The data that authenticates a request: a key, the account that owns it and the account's grant in the project. The account's
  * fields are null if it was deleted.
  */
-export interface KeyHolder extends GrantBeside, Pick<KeyRow, (typeof holderFields)[number] | 'expiresAt'> {
+export interface KeyHolder extends JoinedGrant, Pick<KeyRow, (typeof holderFields)[number] | 'expiresAt'> {
   role: UserRole | null
   email: string | null
   displayName: string | null
@@ -48,10 +48,10 @@ const holderFields = [
   'lastUsedAt',
 ] as const
 
-const beside = grantBeside('k.user_id', '?2')
+const grant = joinedGrant('k.user_id', '?2')
 const keyHolder = (condition: string, expiresAt = 'k.expires_at') =>
   `SELECT ${record.columnsOf(holderFields)}, ${expiresAt} AS expiresAt, ${users.columnsOf(['role', 'email', 'displayName'])},
-  u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE ${condition}`
+  u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${grant.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${grant.joins} WHERE ${condition}`
 const keyHolderByHash = keyHolder('k.hash = ?1')
 const keyHolderById = keyHolder('k.id = ?1')
 const ofToken = (field: string) => `(SELECT t.${field} FROM oauth_tokens t WHERE t.hash = ?1 AND t.kind = 'access')`

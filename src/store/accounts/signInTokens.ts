@@ -1,9 +1,9 @@
 import type { UserRole } from '../../contract/fields.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
-import { grantBeside, type GrantBeside } from '../projects/projects.ts'
+import { joinedGrant, type JoinedGrant } from '../projects/projects.ts'
 import { users } from './users.ts'
 
-export interface SignInRow extends GrantBeside {
+export interface SignInRow extends JoinedGrant {
   id: number
   userId: number
   email: string
@@ -29,8 +29,8 @@ export interface ListedSignIn {
   client: string | null
 }
 
-const beside = grantBeside('t.user_id', '?2')
-const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, ${users.columnsOf(['email', 'displayName', 'role'])}, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
+const grant = joinedGrant('t.user_id', '?2')
+const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, ${users.columnsOf(['email', 'displayName', 'role'])}, ${grant.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${grant.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and its account's grant in the project, if one is named. */
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>

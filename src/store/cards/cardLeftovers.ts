@@ -9,7 +9,7 @@ export interface CardLeftovers {
   snapshots: string[]
   /** The leftovers in the project's other repositories. */
   repositories: LeftRepository[]
-  snapshotsBeside: Array<{ path: string; snapshot: string }>
+  otherSnapshots: Array<{ path: string; snapshot: string }>
 }
 export interface LeftRepository {
   name: string
@@ -17,9 +17,9 @@ export interface LeftRepository {
   branch: string
   worktreePath: string | null
 }
-type ListNames = 'snapshots' | 'repositories' | 'snapshotsBeside'
+type ListNames = 'snapshots' | 'repositories' | 'otherSnapshots'
 
-const keptBeside = `SELECT 1 FROM reviews r JOIN review_repositories e ON e.review_id = r.id WHERE r.card_id = c.id AND e.snapshot IS NOT NULL`
+const hasOtherSnapshots = `SELECT 1 FROM reviews r JOIN review_repositories e ON e.review_id = r.id WHERE r.card_id = c.id AND e.snapshot IS NOT NULL`
 
 /**
  * The cards of a project or board with a managed worktree, existing or planned, or with review snapshots, including deleted
@@ -37,19 +37,19 @@ export const listWithLeftovers = async (
         (SELECT json_group_array(json_object('name', k.name, 'path', k.path, 'branch', k.branch, 'worktreePath', k.worktree_path))
           FROM card_repositories k WHERE k.card_id = c.id) AS repositories,
         (SELECT json_group_array(json_object('path', e.path, 'snapshot', e.snapshot)) FROM (SELECT DISTINCT e.path, e.snapshot FROM reviews r
-          JOIN review_repositories e ON e.review_id = r.id WHERE r.card_id = c.id AND e.snapshot IS NOT NULL) e) AS snapshotsBeside
+          JOIN review_repositories e ON e.review_id = r.id WHERE r.card_id = c.id AND e.snapshot IS NOT NULL) e) AS otherSnapshots
       FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
       AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)
         OR EXISTS (SELECT 1 FROM card_repositories k WHERE k.card_id = c.id)
         OR EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL)
-        OR EXISTS (${keptBeside})) ORDER BY c.id`,
+        OR EXISTS (${hasOtherSnapshots})) ORDER BY c.id`,
       [projectId, boardId],
     )
-  ).map(({ snapshots, repositories, snapshotsBeside, ...card }) => ({
+  ).map(({ snapshots, repositories, otherSnapshots, ...card }) => ({
     ...card,
     snapshots: JSON.parse(snapshots) as string[],
     repositories: JSON.parse(repositories) as LeftRepository[],
-    snapshotsBeside: JSON.parse(snapshotsBeside) as CardLeftovers['snapshotsBeside'],
+    otherSnapshots: JSON.parse(otherSnapshots) as CardLeftovers['otherSnapshots'],
   }))
 
 /**
@@ -61,7 +61,7 @@ export const listPurgeable = async (db: Reader, before: string, limit: number): 
     await db.all<{ id: number }>(
       `SELECT c.id FROM cards c WHERE c.deleted_at < ? AND (c.worktree_managed = 0 OR c.worktree_path IS NULL)
        AND NOT EXISTS (SELECT 1 FROM card_repositories k WHERE k.card_id = c.id AND k.worktree_path IS NOT NULL)
-       AND NOT EXISTS (${keptBeside})
+       AND NOT EXISTS (${hasOtherSnapshots})
        AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) LIMIT ?`,
       [before, limit],
     )

@@ -137,13 +137,13 @@ export const readGrant = (db: Reader, userId: number, projectId: number): Promis
  * SQL for a query that finds an account by a token: the account's grants in a project, in the same statement. `ownerId` is null
  * if there are none.
  */
-export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
+export const joinedGrant = (userId: string, projectId: string): { fields: string; joins: string } => ({
   fields: grantFields,
   joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
    LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ${userId}`,
 })
 /** The fields of `grantBeside`. */
-export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
+export type JoinedGrant = { [Field in keyof Grant]: Grant[Field] | null }
 
 /** Adds records of folders to those of a project. */
 export async function addFolderRecords(tx: Transaction, id: number, folders: object): Promise<void> {

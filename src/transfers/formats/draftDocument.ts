@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import type { ColumnType } from '../../contract/fields.ts'
-import { activeColumnsOf, initialSteps } from '../../domain/cards/steps.ts'
+import { activeColumnsOf, initialSteps } from '../../domain/cards/pipelineSteps.ts'
 import type { ColumnRow } from '../../store/boards/columns.ts'
 import type { Document } from '../document.ts'
 import { bareName, type Draft, type DraftColumn } from './draft.ts'

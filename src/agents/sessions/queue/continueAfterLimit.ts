@@ -1,6 +1,6 @@
 import { backoffMs } from '../../../async/backoff.ts'
 import type { ServerConfig } from '../../../config/server.ts'
-import { firstPrompt } from '../../../domain/cards/steps.ts'
+import { firstPrompt } from '../../../domain/cards/pipelineSteps.ts'
 import type { Agents } from '../../../domain/agents/sessions.ts'
 import { shownTime } from '../../../domain/cards/shownTime.ts'
 import { requeueUntil, supersede } from '../../../domain/agents/sessionWaits.ts'
@@ -49,13 +49,13 @@ export async function continueAfterLimit(
       : `Waits for the usage limit to end. Its end is unknown. The next try is at ${shownTime(notBefore)}.`
     if (!(await requeueUntil(tx, agents, session, { detail, notBefore, limitEndsAt, limitWaits }))) return false
     await addMessage(tx, transcriptOf(session), 'system', detail)
-  } else if (!(await goOnWith(tx, agents, session, next, { card, limitEndsAt, limitWaits }))) return false
+  } else if (!(await continueSession(tx, agents, session, next, { card, limitEndsAt, limitWaits }))) return false
   insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, 'usage limit'))
   return true
 }
 
 /** A new session of another agent takes over the task and the waiting messages. */
-async function goOnWith(
+async function continueSession(
   tx: Transaction,
   agents: Agents,
   session: SessionRow,

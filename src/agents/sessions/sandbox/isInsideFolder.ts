@@ -8,16 +8,18 @@ const steering =
 
 /**
  * Whether all paths, with every link followed, are in a folder, which relative paths are resolved against, or in one of the
- * folders in `beside`. Ambiguous paths are not: those with `~`, and URLs. With `edits`, paths that configure Git or an agent are
+ * folders in `otherFolders`. Ambiguous paths are not: those with `~`, and URLs. With `edits`, paths that configure Git or an agent are
  * not either.
  */
 export async function isInsideFolder(
   folder: string,
   paths: readonly string[],
   edits: boolean,
-  beside: readonly string[] = [],
+  otherFolders: readonly string[] = [],
 ): Promise<boolean> {
-  const [root, ...others] = await Promise.all([folder, ...beside].map(each => realpath(each).catch(() => undefined)))
+  const [root, ...others] = await Promise.all(
+    [folder, ...otherFolders].map(each => realpath(each).catch(() => undefined)),
+  )
   if (root === undefined || paths.length === 0) return false
   for (const path of paths) {
     if (/^[~$%]|:\/\/|[\n]/.test(path)) return false

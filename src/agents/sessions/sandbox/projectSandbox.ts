@@ -46,7 +46,7 @@ export function openProjectSandbox(
       projectPath: project.path,
       worktreePath,
       openGit: () => openGitAt(worktrees, { project, worktreePath, branch }),
-      beside: repositories.map(other => ({
+      otherRepositories: repositories.map(other => ({
         path: other.path,
         worktree:
           other.worktreePath === null

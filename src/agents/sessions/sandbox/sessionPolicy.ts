@@ -38,7 +38,7 @@ export interface SandboxPlace extends AgentAccess {
    */
   openGit: (() => Promise<GitView>) | null
   /** The project's other repositories. */
-  beside?: readonly SandboxRepository[]
+  otherRepositories?: readonly SandboxRepository[]
 }
 
 /** Returns the session's mounts, and adds its views of Git to `views`. */
@@ -62,11 +62,11 @@ export async function prepareSessionPolicy(
     Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),
   ])
   const changesNothing = isReading(launch, place)
-  const beside = await Promise.all(
-    (place.beside ?? []).map(each => openRepository(each, changesNothing, open => opening(open, views))),
+  const repositories = await Promise.all(
+    (place.otherRepositories ?? []).map(each => openRepository(each, changesNothing, open => opening(open, views))),
   )
-  const readableBeside = beside.map(each => each.readable)
-  requireHomeOutside(account, [...(project === null ? [] : [project]), ...readableBeside.map(each => each.target)])
+  const readableRepositories = repositories.map(each => each.readable)
+  requireHomeOutside(account, [...(project === null ? [] : [project]), ...readableRepositories.map(each => each.target)])
   const hidden = [dataDir, ...roots]
   const [readable, { realWork, work }] = await Promise.all([
     Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden]))),
@@ -83,7 +83,7 @@ export async function prepareSessionPolicy(
     ...(project === null
       ? []
       : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project, isPlain: true } as Mount]),
-    ...readableBeside,
+    ...readableRepositories,
     ...around!.map(cover),
     // The project's folder can contain hidden folders.
     ...(worktreePath === null ? work : []),
@@ -92,7 +92,7 @@ export async function prepareSessionPolicy(
     ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
     ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
     ...(worktreePath === null ? [] : work),
-    ...beside.flatMap(each => each.work),
+    ...repositories.flatMap(each => each.work),
   ]
   return { home: account, network, limits, mounts }
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { besideServer, type SlowStatement } from '../../src/store/engine/besideServer.ts'
+import { runInChildProcess, type SlowStatement } from '../../src/store/engine/runInChildProcess.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
 
 let folder: string
@@ -25,11 +25,11 @@ const slow = {
 }
 
 const run = (file: string, statements: readonly SlowStatement[], signal?: AbortSignal) =>
-  besideServer(file, query => query(statements), signal)
+  runInChildProcess(file, query => query(statements), signal)
 
 test('statements run in order, with their parameters, and return their rows', async () => {
   const copy = join(folder, 'copy.db')
-  const results = await besideServer(path, async query => {
+  const results = await runInChildProcess(path, async query => {
     const [names] = await query([{ sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] }])
     return [names, ...(await query([{ sql: 'VACUUM INTO ?', args: [copy] }, { sql: 'SELECT 2 AS total' }]))]
   })

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { translate } from './database.ts'
-import { besideServer, type EngineFailure, type Query } from './besideServer.ts'
+import { runInChildProcess, type EngineFailure, type Query } from './runInChildProcess.ts'
 import { describeUnsupported, objectsOf, objectsSql } from './migrate.ts'
 
 /** An attachment that a row refers to: its file name, size in bytes and hexadecimal SHA-256. */
@@ -28,7 +28,7 @@ export async function copyDatabase(from: string, to: string, signal?: AbortSigna
     await requireRoom(query, dirname(to))
     await query([{ sql: 'VACUUM INTO ?', args: [to] }])
   }
-  await besideServer(from, copy, signal).catch(error => {
+  await runInChildProcess(from, copy, signal).catch(error => {
     throw translate(error)
   })
 }
@@ -51,7 +51,7 @@ const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
 
 /** The files that belong to a copy, and its schema's version. */
 export async function filesOfCopy(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  const [version, files] = await ofCopy(
+  const [version, files] = await runOnCopy(
     path,
     query => query([{ sql: 'PRAGMA user_version' }, { sql: filesSql }]),
     signal,
@@ -67,7 +67,7 @@ const filesSql = 'SELECT stored_as AS name, size, sha256 FROM attachments ORDER 
  * @throws InvalidDatabase
  */
 export async function examineDatabase(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  return ofCopy(path, examine, signal)
+  return runOnCopy(path, examine, signal)
 }
 
 async function examine(query: Query): Promise<DatabaseContents> {
@@ -91,7 +91,7 @@ async function examine(query: Query): Promise<DatabaseContents> {
  */
 export async function findDamage(path: string, withIndexes = false, signal?: AbortSignal): Promise<string | undefined> {
   const check = withIndexes ? 'integrity_check' : 'quick_check'
-  const verdict = await besideServer(path, query => query([{ sql: `PRAGMA ${check}(1)` }]), signal).then(
+  const verdict = await runInChildProcess(path, query => query([{ sql: `PRAGMA ${check}(1)` }]), signal).then(
     ([rows]) => String(rows![0]?.[check]),
     (error: { code?: string; message: string }) => {
       if (isDamage(error)) return error.message
@@ -112,8 +112,8 @@ async function requireBoard(query: Query): Promise<number> {
   return present
 }
 
-const ofCopy = <T>(path: string, work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T> =>
-  besideServer(path, work, signal).catch((error: EngineFailure) => {
+const runOnCopy = <T>(path: string, work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+  runInChildProcess(path, work, signal).catch((error: EngineFailure) => {
     throw isDamage(error) ? new InvalidDatabase('its database is damaged') : error
   })
 

@@ -6,20 +6,20 @@ import { AgentFailure, type AgentLink, type StartedSession } from '../../link/ag
  * opened once more with a new one, because the conversation might be lost and the agent would exit at each attempt.
  * @throws AgentFailure
  */
-export async function startOrBeginAnew(
+export async function resumeOrStart(
   open: () => Promise<AgentLink>,
-  opened: (link: AgentLink) => void,
+  onOpened: (link: AgentLink) => void,
   resume: string | null,
 ): Promise<{ link: AgentLink; started: StartedSession }> {
   const link = await open()
-  opened(link)
+  onOpened(link)
   try {
     return { link, started: await link.start(resume) }
   } catch (error) {
     if (resume === null || !(error instanceof AgentFailure) || !(await hasEnded(link))) throw error
     link.close()
     const another = await open()
-    opened(another)
+    onOpened(another)
     return { link: another, started: { ...(await another.start()), refusal: error.message } }
   }
 }
@@ -28,5 +28,5 @@ const hasEnded = ({ exited }: AgentLink): Promise<boolean> =>
   Promise.race([exited ? exited.then(() => true) : false, setImmediate(false)])
 
 /** The remark that an agent began a new conversation, and why. */
-export const beganAnew = ({ refusal }: StartedSession): string =>
+export const newConversationRemark = ({ refusal }: StartedSession): string =>
   `The agent started a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} The agent received all messages of people again.`

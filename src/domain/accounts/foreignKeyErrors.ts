@@ -2,7 +2,7 @@ import { Problem, type NotFoundCode } from '../../contract/errors.ts'
 import { referencesOf } from '../../contract/references.ts'
 import type { Route } from '../../contract/route.ts'
 import type { Reader } from '../../store/engine/database.ts'
-import { firstMissing, type Named } from '../../store/engine/missing.ts'
+import { firstMissing, type Named } from '../../store/engine/firstMissing.ts'
 import { localOperator } from '../../store/accounts/users.ts'
 import type { Caller } from './caller.ts'
 

@@ -7,14 +7,14 @@ import { Store } from '../app/store.ts'
 type Message = Output<Contract['agents']['messages']>[number]
 
 /** The current activity of each agent by session. */
-export const doings = new Store<ReadonlyMap<string, string>>(new Map())
+export const sessionActivities = new Store<ReadonlyMap<string, string>>(new Map())
 /** The session of each running card. Messages contain only the session. */
 export const sessions = new Store<ReadonlyMap<string, string>>(new Map())
 
 const maxLength = 140
 
 /** Returns the activity of an agent in one line, from its message. */
-function doingOf({ role, content, tool }: Pick<Message, 'role' | 'content' | 'tool'>): string | undefined {
+function activityOf({ role, content, tool }: Pick<Message, 'role' | 'content' | 'tool'>): string | undefined {
   if (tool) return lineOf(tool.name || tool.kind)
   if (role === 'thought') return `thinks: ${lineOf(content)}`
   if (role === 'plan') return 'plans'
@@ -27,29 +27,29 @@ const lineOf = (text: string): string => {
 }
 
 /** Applies events about the work of agents. */
-export function noteDoings(events: readonly LiveMessage[]): void {
-  const next = new Map(doings.get())
+export function applyActivityEvents(events: readonly LiveMessage[]): void {
+  const next = new Map(sessionActivities.get())
   let hasChanged = false
   for (const { type, data } of events) {
     if (type !== 'agent.message' && type !== 'agent.tool' && type !== 'agent.plan') continue
-    const doing = doingOf(data as Message)
-    if (doing === undefined) continue
-    next.set((data as Message).sessionId, doing)
+    const activity = activityOf(data as Message)
+    if (activity === undefined) continue
+    next.set((data as Message).sessionId, activity)
     hasChanged = true
   }
-  if (hasChanged) doings.set(next)
+  if (hasChanged) sessionActivities.set(next)
 }
 
 /** Reads the last activity of a card's agent, if no event has reported it. */
-export async function readDoing(projectId: string, cardId: string): Promise<void> {
+export async function readSessionActivity(projectId: string, cardId: string): Promise<void> {
   const { sessionId } = await client.agents.get({ projectId, cardId })
   if (sessionId === null) return
   sessions.update(all => new Map(all).set(cardId, sessionId))
-  if (doings.get().has(sessionId)) return
+  if (sessionActivities.get().has(sessionId)) return
   const [last] = await client.agents.messages({ projectId, cardId, limit: 1 })
-  const doing = last && last.sessionId === sessionId ? doingOf(last) : undefined
-  if (doing !== undefined) doings.update(all => new Map(all).set(sessionId, doing))
+  const activity = last && last.sessionId === sessionId ? activityOf(last) : undefined
+  if (activity !== undefined) sessionActivities.update(all => new Map(all).set(sessionId, activity))
 }
 
 /** Discards the activities, because those from before an absence are outdated. */
-export const forgetDoings = (): void => doings.set(new Map())
+export const clearSessionActivities = (): void => sessionActivities.set(new Map())

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keepMigrationCopy } from '../../src/backups/migrationCopy.ts'
 import { isFileReleased } from '../../src/store/engine/connection.ts'
-import { copyDatabase } from '../../src/store/engine/copies.ts'
+import { copyDatabase } from '../../src/store/engine/databaseCopy.ts'
 import { migrate, schemaVersion } from '../../src/store/engine/migrate.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
 

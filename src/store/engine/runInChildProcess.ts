@@ -53,7 +53,7 @@ const program = `
  * last user, it would delete the log while other users continue to write to it. The file is released when this resolves.
  * @throws errors of `work`, or the signal's reason, which interrupts the running statement
  */
-export async function besideServer<T>(
+export async function runInChildProcess<T>(
   path: string,
   work: (query: Query) => Promise<T>,
   signal?: AbortSignal,
@@ -73,20 +73,20 @@ export async function besideServer<T>(
   })
   const end = () => void child.kill('SIGKILL')
   signal?.addEventListener('abort', end, { once: true })
-  const tell = (message: object) => {
+  const send = (message: object) => {
     // If the process failed to start or has exited, its exit event reports that.
     if (child.connected) child.send(message, () => {})
   }
   try {
-    tell({ engine: createRequire(import.meta.url).resolve('libsql'), path })
-    const asked = work(async statements => {
+    send({ engine: createRequire(import.meta.url).resolve('libsql'), path })
+    const results = work(async statements => {
       const answered = once(child, 'message') as Promise<[Answer]>
-      tell([...statements])
+      send([...statements])
       const [answer] = await Promise.race([answered, ended])
       if ('failure' in answer) throw Object.assign(new Error(answer.failure.message), answer.failure)
       return answer.rows
     })
-    return await Promise.race([asked, ended])
+    return await Promise.race([results, ended])
   } finally {
     end()
     await ended.catch(() => {})

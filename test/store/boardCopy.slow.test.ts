@@ -9,7 +9,7 @@ import {
   isUnfinished,
   requireFinished,
   type CopyOptions,
-} from '../../src/store/engine/copying.ts'
+} from '../../src/store/engine/boardCopy.ts'
 import type { Database, Reader } from '../../src/store/engine/database.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'

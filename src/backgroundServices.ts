@@ -54,7 +54,7 @@ export interface Reach {
 }
 
 /** The background services that run without a request: agents, monitors, scripts, previews, webhooks and notifications. */
-export interface Work {
+export interface BackgroundServices {
   catalogue: Catalogue
   /** How Git reaches other machines. */
   remoteReach: RemoteReach
@@ -83,7 +83,7 @@ export interface Work {
   /** Synchronizes cards and issues of forges. */
   issues: Issues
   /** Keeps agents working on their pull requests. */
-  requestLoop: PullRequestLoop
+  pullRequestLoop: PullRequestLoop
   /** Sends events to receivers. */
   webhooks: Webhooks
   /** Sends notifications to users. */
@@ -92,13 +92,13 @@ export interface Work {
    * Starts agents, monitors, scripts and previews, which use this address; connections from a sandbox go to `acceptForBoard`. With
    * a shared database, this depends on the daemon's duty; `onRelieved` is called when another daemon has taken over a duty.
    */
-  startWork(reach: Reach, onRelieved: () => void): void
+  startServices(reach: Reach, onRelieved: () => void): void
   /** Ends it, with webhooks and notifications. */
-  stopWork(): Promise<void>
+  stopServices(): Promise<void>
 }
 
 type Runners = Pick<
-  Work,
+  BackgroundServices,
   | 'supervisor'
   | 'columnFiller'
   | 'cardWaits'
@@ -108,12 +108,12 @@ type Runners = Pick<
   | 'cleanup'
   | 'timer'
   | 'issues'
-  | 'requestLoop'
+  | 'pullRequestLoop'
   | 'webhooks'
   | 'notifier'
 >
 
-interface Parts {
+interface BackgroundDependencies {
   config: ServerConfig
   logs: Logs
   db: Database
@@ -127,10 +127,10 @@ interface Parts {
 }
 
 /** Alone on its database, a daemon first ends an earlier one's leftovers, and notifies of all events from the first request on. */
-export async function createWork(parts: Parts): Promise<Work> {
-  const { config, logs, db, membership, outbox } = parts
+export async function createBackgroundServices(dependencies: BackgroundDependencies): Promise<BackgroundServices> {
+  const { config, logs, db, membership, outbox } = dependencies
   const machineDb = membership.databaseFor('machine')
-  const { watchdog, processTrees, runners, ...others } = await createRunners(parts, machineDb)
+  const { watchdog, processTrees, runners, ...others } = await createRunners(dependencies, machineDb)
   const { supervisor } = runners
   const stages = stagesOf(runners, machineDb, { worktrees: others.worktrees, dataDir: config.dataDir }, logs)
   if (!db.isShared) {
@@ -149,11 +149,11 @@ export async function createWork(parts: Parts): Promise<Work> {
     ...others,
     remoteReach: { processTrees, timeoutMs: config.fetchTimeoutMs, local: createLocalRemote(others.worktrees) },
     ...runners,
-    startWork: (reach, onRelieved) =>
+    startServices: (reach, onRelieved) =>
       db.isShared
         ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, from(logs.log, 'daemons'))
         : stages.startRunners(reach),
-    stopWork: async () => {
+    stopServices: async () => {
       await Promise.all([others.agentChecks, ...Object.values(runners)].map(each => each.stop()))
       await others.worktrees.close()
       watchdog?.close()
@@ -163,7 +163,7 @@ export async function createWork(parts: Parts): Promise<Work> {
 
 /** Opens the forge of each project for issues. */
 const openIssues = (
-  { config, outbox, deviceGrants, outboundDispatcher }: Parts,
+  { config, outbox, deviceGrants, outboundDispatcher }: BackgroundDependencies,
   db: Database,
   agents: Supervisor,
   processTrees: ProcessTrees,
@@ -177,8 +177,8 @@ const openIssues = (
   })
 
 /** Creates the background services with their dependencies. */
-async function createRunners(parts: Parts, machineDb: Database) {
-  const { config, logs, membership, outbox, seal, identity, deviceGrants, egress } = parts
+async function createRunners(dependencies: BackgroundDependencies, machineDb: Database) {
+  const { config, logs, membership, outbox, seal, identity, deviceGrants, egress } = dependencies
   const boardDb = membership.databaseFor('board')
   const catalogue = createCatalogue(config.dataDir)
   const watchdog = openWatchdog(config, logs)
@@ -197,18 +197,18 @@ async function createRunners(parts: Parts, machineDb: Database) {
     dueStarts({ db: machineDb, agents: supervisor, clock: config.clock }),
     dueReminders({ db: boardDb, webhooks, clock: config.clock }),
   ])
-  const loop = requestLoopParts(parts, machineDb, { supervisor, previews, cleanup, webhooks, processTrees, worktrees })
+  const shared = { supervisor, previews, cleanup, webhooks, processTrees, worktrees }
   const runners: Runners = {
     supervisor,
     columnFiller: createColumnFiller({ db: machineDb, outbox, supervisor }),
-    cardWaits: createCardWaits(parts.db, outbox),
+    cardWaits: createCardWaits(dependencies.db, outbox),
     monitors: createMonitors({ db: machineDb, processTrees, outbox, config }),
     scripts: createScriptRunner(machineDb, processTrees),
     previews,
     cleanup,
     timer,
-    issues: openIssues(parts, machineDb, supervisor, processTrees),
-    requestLoop: createPullRequestLoop(loop, { config, outbox }),
+    issues: openIssues(dependencies, machineDb, supervisor, processTrees),
+    pullRequestLoop: createPullRequestLoop(loopDependencies(dependencies, machineDb, shared), { config, outbox }),
     webhooks,
     notifier: createNotifier({ db: boardDb, outbox, webhooks }),
   }
@@ -224,8 +224,8 @@ async function createRunners(parts: Parts, machineDb: Database) {
 }
 
 /** The dependencies of the pull request loop. */
-const requestLoopParts = (
-  { config, deviceGrants, outboundDispatcher }: Parts,
+const loopDependencies = (
+  { config, deviceGrants, outboundDispatcher }: BackgroundDependencies,
   db: Database,
   {
     supervisor,
@@ -237,7 +237,7 @@ const requestLoopParts = (
   }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> &
     Pick<RemoteReach, 'processTrees'> & { worktrees: Worktrees },
 ): LoopDependencies => {
-  const forgeParts = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
+  const forgeDependencies = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
   return {
     db,
     clock: config.clock,
@@ -246,11 +246,11 @@ const requestLoopParts = (
     worktrees,
     dataDir: config.dataDir,
     polling: config.forgePolling,
-    openForge: (project, repository) => openForge(forgeParts, project, folderIn(project, repository)),
+    openForge: (project, repository) => openForge(forgeDependencies, project, folderIn(project, repository)),
     reachOf: async project => ({
       processTrees,
       timeoutMs: config.fetchTimeoutMs,
-      credential: await gitCredentialOf(forgeParts, project),
+      credential: await gitCredentialOf(forgeDependencies, project),
       local: createLocalRemote(worktrees),
     }),
     runCleanup: cleanup.run,
@@ -271,7 +271,7 @@ const stagesOf = (
     cleanup,
     timer,
     issues,
-    requestLoop,
+    pullRequestLoop,
     webhooks,
     notifier,
   }: Runners,
@@ -300,7 +300,7 @@ const stagesOf = (
     cleanup.open(url, from(log, 'worktrees'), acceptForBoard)
     timer.take('machine', from(log, 'schedules'))
     issues.start(from(log, 'issues'))
-    requestLoop.start(from(log, 'forge'))
+    pullRequestLoop.start(from(log, 'forge'))
   },
   startNotifiers: () => {
     webhooks.start(from(log, 'webhooks'))
