@@ -5,11 +5,11 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { pickNamed } from '../context/resolve.ts'
-import { describe } from '../failures/report.ts'
+import { describeError } from '../failures/report.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { confirm } from '../input/prompt.ts'
 import type { Column } from '../output/output.ts'
-import { fit } from '../output/text.ts'
+import { truncate } from '../output/text.ts'
 
 export type Provider = Output<Contract['agents']['providers']>[number]
 export interface TrialOptions {
@@ -42,7 +42,7 @@ const columns: Column<Provider>[] = [
   ...versionFields,
   { name: 'modes', style: 'text', value: agent => inShort(agent.modes) },
   { name: 'models', style: 'text', value: agent => inShort(agent.models) },
-  { name: 'check', style: 'text', value: ({ check }) => check && ended(check) },
+  { name: 'check', style: 'text', value: ({ check }) => check && describeEnd(check) },
   { name: 'checkedAt', header: 'CHECKED', style: 'time', value: ({ check }) => check?.endedAt },
 ]
 
@@ -68,7 +68,9 @@ export async function tryAgents(
   const after = (await client.agents.providers()).filter(({ id }) => tried.some(each => each.id === id))
   await out.list(after, columns)
   if (greet) out.done(costOf(after.filter(({ id }) => !failures.has(id))))
-  const reasons = tried.flatMap(({ id }) => (failures.has(id) ? `${id} (${fit(failures.get(id)!, maxReason)})` : []))
+  const reasons = tried.flatMap(({ id }) =>
+    failures.has(id) ? `${id} (${truncate(failures.get(id)!, maxReason)})` : [],
+  )
   if (failures.size > 0)
     throw new Failure('failure', `${failures.size} of ${tried.length} agents failed: ${reasons.join(', ')}`)
 }
@@ -101,7 +103,7 @@ async function run({ client }: Context, agent: string, greet: boolean): Promise<
   try {
     await client.agents.check({ agent, greet })
   } catch (error) {
-    const { exit, message } = describe(error)
+    const { exit, message } = describeError(error)
     if (exit === 'unreachable' || exit === 'denied') throw error
     return message
   }
@@ -125,8 +127,9 @@ function inShort(offered: Provider['models']): string | null {
   return `${offered.length}: ${[...ids, ...(offered.length > maxNames ? ['...'] : [])].join(', ')}`
 }
 
-function ended({ status, greeted, detail, inputTokens, outputTokens }: AgentCheck): string {
-  const tokens = inputTokens === null && outputTokens === null ? [] : [spent(inputTokens ?? 0, outputTokens ?? 0)]
+function describeEnd({ status, greeted, detail, inputTokens, outputTokens }: AgentCheck): string {
+  const tokens =
+    inputTokens === null && outputTokens === null ? [] : [describeTokens(inputTokens ?? 0, outputTokens ?? 0)]
   const how = [...(greeted ? ['greeted'] : ['started']), ...tokens].join(', ')
   return `${status} (${how})${detail === null ? '' : `: ${detail}`}`
 }
@@ -136,10 +139,10 @@ function costOf(greeted: readonly Provider[]): string {
   const silent = checks.filter(({ inputTokens, outputTokens }) => inputTokens === null && outputTokens === null)
   const sum = (field: 'inputTokens' | 'outputTokens') => checks.reduce((total, check) => total + (check[field] ?? 0), 0)
   const unknown = silent.length === 0 ? '' : `, and ${silent.length} did not report the cost`
-  return `It cost ${spent(sum('inputTokens'), sum('outputTokens'))}${unknown}.`
+  return `It cost ${describeTokens(sum('inputTokens'), sum('outputTokens'))}${unknown}.`
 }
 
-const spent = (input: number, output: number): string => `${input} tokens in, ${output} out`
+const describeTokens = (input: number, output: number): string => `${input} tokens in, ${output} out`
 
 /** @throws Failure (usage) if trial options are used for a topic other than agents */
 export function requireTrial(what: string | undefined, { start, greet }: TrialOptions): void {

@@ -59,10 +59,10 @@ export async function followMessages(
       read(() => talk.begin())
     },
     onEvent: message => {
-      bell.hear(message)
+      bell.applyEvent(message)
       if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId)
         status = (message.data as Session).status
-      read(() => talk.hear(message))
+      read(() => talk.applyEvent(message))
     },
     onState: ({ name }) => {
       if (name === 'waiting') outage?.begin()
@@ -78,7 +78,7 @@ export async function followMessages(
     await Promise.race([live.done, jobs.failed, ...(untilOver ? [untilOver] : [])])
     if (until && isFinished) jobs.add(() => talk.finish())
     await Promise.race([jobs.end(), jobs.failed])
-    if (until && isFinished) await bell.settle([{ id: place.cardId, status }])
+    if (until && isFinished) await bell.awaitNotifications([{ id: place.cardId, status }])
   } finally {
     outage?.stop()
     live.close()
@@ -123,7 +123,7 @@ class Talk {
     this.#hasBegun = false
   }
 
-  async hear({ type, data }: LiveMessage): Promise<void> {
+  async applyEvent({ type, data }: LiveMessage): Promise<void> {
     // The first read includes everything before it.
     if (!this.#hasBegun) return
     if (type === 'resync') return this.#read()

@@ -44,7 +44,7 @@ export function createForwarder(
 
   const ask = (message: unknown) => sendMessage(connection, options, message, protocolVersion)
   /** Returns the call to forward, with the project ID if the tool requires one. */
-  const prepared = async (message: Message): Promise<Message> => {
+  const prepareCall = async (message: Message): Promise<Message> => {
     if (message.method !== 'tools/call' || projectId === undefined) return message
     const tool = (await (tools ??= listTools(ask))).get(message.params?.name ?? '')
     return tool?.inputSchema.required?.includes('projectId') ? withProject(message, projectId) : message
@@ -55,7 +55,7 @@ export function createForwarder(
     if (!message) return { answer: failure(null, codes.parse, 'The message is not valid JSON.') }
     const isRequest = message.id !== undefined && message.method !== undefined
     try {
-      const answer = await ask(await prepared(message))
+      const answer = await ask(await prepareCall(message))
       const result = resultOf(answer)
       if (message.method === 'initialize' && typeof result?.protocolVersion === 'string')
         protocolVersion = result.protocolVersion
@@ -65,7 +65,7 @@ export function createForwarder(
           ? JSON.stringify({
               jsonrpc: '2.0',
               id: message.id,
-              result: { ...result, tools: offered(result.tools, projectId) },
+              result: { ...result, tools: withoutProjectParameter(result.tools, projectId) },
             })
           : answer.bytes.toString(),
       }
@@ -99,7 +99,7 @@ const listTools = async (ask: (message: unknown) => Promise<Answer>): Promise<Re
   )
 
 /** Returns the tools as a client sees them. If the project is preset, no tool has a project parameter. */
-function offered(tools: readonly Tool[], projectId: string | undefined): readonly Tool[] {
+function withoutProjectParameter(tools: readonly Tool[], projectId: string | undefined): readonly Tool[] {
   if (projectId === undefined) return tools
   return tools.map(tool => ({
     ...tool,

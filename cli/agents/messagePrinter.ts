@@ -1,7 +1,7 @@
 import type { Context } from '../context/context.ts'
 import { drawMessage, headOf, messageColumns, type Message } from './messages.ts'
 import { write } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 /** Prints streamed messages. Each update carries the whole message so far. */
 export interface MessagePrinter {
@@ -15,10 +15,10 @@ export interface MessagePrinter {
 }
 
 /** On a terminal texts are streamed; in a pipe each message is one line, printed once it is complete. */
-export const createPrinter = (context: Context, hides: (message: Message) => boolean): MessagePrinter =>
+export const createPrinter = (context: Context, isHidden: (message: Message) => boolean): MessagePrinter =>
   context.out.terminal.stdout && !context.out.json && !context.out.quiet
-    ? new StreamingPrinter(context, hides)
-    : new LinePrinter(context, hides)
+    ? new StreamingPrinter(context, isHidden)
+    : new LinePrinter(context, isHidden)
 
 const hasEnded = ({ tool }: Message): boolean => tool?.status === 'completed' || tool?.status === 'failed'
 const isGreater = (id: string, than: string): boolean => Number(id) > Number(than)
@@ -26,16 +26,16 @@ const isGreater = (id: string, than: string): boolean => Number(id) > Number(tha
 /** Streams messages: prints the part of each update that is new. */
 class StreamingPrinter implements MessagePrinter {
   readonly #context: Context
-  readonly #hides: (message: Message) => boolean
+  readonly #isHidden: (message: Message) => boolean
   /** Message id -> how much of it has been printed. */
   readonly #printed = new Map<string, { length: number; ended: boolean; plan?: string }>()
   #last: string | undefined
   #current: string | undefined
   #isInLine = false
 
-  constructor(context: Context, hides: (message: Message) => boolean) {
+  constructor(context: Context, isHidden: (message: Message) => boolean) {
     this.#context = context
-    this.#hides = hides
+    this.#isHidden = isHidden
   }
 
   /** The cursor before the last message, because the last message can still grow. */
@@ -45,7 +45,7 @@ class StreamingPrinter implements MessagePrinter {
 
   async show(message: Message): Promise<void> {
     if (this.#last === undefined || isGreater(message.id, this.#last)) this.#last = message.id
-    if (this.#hides(message)) return
+    if (this.#isHidden(message)) return
     const printed = this.#printed.get(message.id)
     if (message.tool) this.#printTool(message, printed)
     else if (message.role === 'plan') this.#printPlan(message, printed)
@@ -82,7 +82,7 @@ class StreamingPrinter implements MessagePrinter {
     if (length <= printed) return
     this.#printed.set(message.id, { length, ended: false })
     if (this.#current !== message.id) this.#begin(message)
-    const text = harmless(message.content.slice(Math.max(0, printed)), true)
+    const text = escapeControls(message.content.slice(Math.max(0, printed)), true)
     if (text === '') return
     write(message.role === 'thought' ? this.#context.out.paint(text, 'dim') : text)
     this.#isInLine = !text.endsWith('\n')
@@ -103,14 +103,14 @@ class StreamingPrinter implements MessagePrinter {
 /** Prints each message once, when it is complete. */
 class LinePrinter implements MessagePrinter {
   readonly #context: Context
-  readonly #hides: (message: Message) => boolean
+  readonly #isHidden: (message: Message) => boolean
   readonly #open = new Map<string, Message>()
   readonly #printed = new Set<string>()
   #last: string | undefined
 
-  constructor(context: Context, hides: (message: Message) => boolean) {
+  constructor(context: Context, isHidden: (message: Message) => boolean) {
     this.#context = context
-    this.#hides = hides
+    this.#isHidden = isHidden
   }
 
   get since(): string | undefined {
@@ -142,7 +142,7 @@ class LinePrinter implements MessagePrinter {
     for (const message of complete) {
       this.#open.delete(message.id)
       this.#printed.add(message.id)
-      if (!this.#hides(message)) await this.#context.out.row(message, messageColumns)
+      if (!this.#isHidden(message)) await this.#context.out.row(message, messageColumns)
     }
   }
 }

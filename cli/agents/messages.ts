@@ -6,7 +6,7 @@ import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
 import type { Colour } from '../output/terminal.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 export type Message = Output<Contract['agents']['messages']>[number]
 /** `since` and `before` are ids of messages or times in ISO 8601. */
@@ -86,14 +86,14 @@ const colours: Record<Message['role'], Colour | undefined> = {
 export function headOf({ out }: Pick<Context, 'out'>, message: Message): string {
   const { role, at, tool } = message
   const time = new Date(at).toTimeString().slice(0, 8)
-  const what = tool ? [tool.name || tool.kind, tool.status].map(text => `  ${harmless(text)}`).join('') : ''
-  const files = message.attachments.length === 0 ? '' : `  ${harmless(`with ${namesOf(message)}`)}`
+  const what = tool ? [tool.name || tool.kind, tool.status].map(text => `  ${escapeControls(text)}`).join('') : ''
+  const files = message.attachments.length === 0 ? '' : `  ${escapeControls(`with ${namesOf(message)}`)}`
   return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}${files}\n`
 }
 
 /** A message on a terminal. Of a tool only the line: what went in and out is in the JSON. */
 export function drawMessage(context: Pick<Context, 'out'>, message: Message): string {
   if (message.tool || message.content === '') return headOf(context, message)
-  const text = harmless(message.content, true).replace(/\n*$/, '\n')
+  const text = escapeControls(message.content, true).replace(/\n*$/, '\n')
   return headOf(context, message) + (message.role === 'thought' ? context.out.paint(text, 'dim') : text)
 }

@@ -23,15 +23,15 @@ export async function untilAnswered(
   reconnectSecs: number,
 ): Promise<PreSession> {
   const outage = watchOutage(context.out, reconnectSecs)
-  let tell: (session: PreSession) => void = () => {
+  let onAnswer: (session: PreSession) => void = () => {
     /* set at once */
   }
   const answered = new Promise<PreSession>(resolve => {
-    tell = resolve
+    onAnswer = resolve
   })
   const refreshed = createRefresher(async () => {
     const session = await context.client.preSessions.get({ projectId, sessionId })
-    if (session.status !== 'running') tell(session)
+    if (session.status !== 'running') onAnswer(session)
   }, outage)
   const isOurs = ({ type, data }: LiveMessage) =>
     type === 'resync' || (type === 'agent.status' && (data as { sessionId: string }).sessionId === sessionId)

@@ -3,7 +3,7 @@ import { createBell } from '../output/bell.ts'
 import type { Card, CardPlace } from '../cards/cardApi.ts'
 import { waitForCards, type Outcome } from '../cards/cardWait.ts'
 import type { Context } from '../context/context.ts'
-import { describe } from '../failures/report.ts'
+import { describeError } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { followMessages } from './followMessages.ts'
 import { answerCommand, openQuestions } from './questions.ts'
@@ -11,7 +11,7 @@ import { createJobs } from '../requests/jobs.ts'
 import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
 import { talk } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 interface Reached {
   id: string
@@ -51,7 +51,7 @@ export async function printReached(
     onReached: outcome => {
       // The error of a single card ends the command.
       if ('error' in outcome && !out.json && places.length > 1)
-        talk(`board: ${harmless(outcome.id)}: ${harmless(describe(outcome.error).message)}\n`)
+        talk(`board: ${escapeControls(outcome.id)}: ${escapeControls(describeError(outcome.error).message)}\n`)
       if ('card' in outcome && !out.json) printing.add(() => out.row(rowOf(outcome), columns))
     },
   })
@@ -149,4 +149,4 @@ const rowOf = (outcome: Outcome): Reached =>
         title: outcome.card.title,
         error: null,
       }
-    : { id: outcome.id, status: null, statusReason: null, title: null, error: describe(outcome.error).message }
+    : { id: outcome.id, status: null, statusReason: null, title: null, error: describeError(outcome.error).message }

@@ -7,7 +7,7 @@ import { once } from 'node:events'
  * @returns whether a program could be started
  */
 export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
-  const [file, ...args] = opener(url, env)
+  const [file, ...args] = openerCommand(url, env)
   if (file === undefined) return false
   const browser = spawn(file, args, { stdio: 'ignore', detached: true, env })
   const isStarted = once(browser, 'spawn').then(
@@ -18,7 +18,7 @@ export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.
   return isStarted
 }
 
-function opener(url: string, env: NodeJS.ProcessEnv): string[] {
+function openerCommand(url: string, env: NodeJS.ProcessEnv): string[] {
   const words = (env.BROWSER ?? '')
     .trim()
     .split(/\s+/)

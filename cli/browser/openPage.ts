@@ -69,7 +69,7 @@ export async function redirectBrowser(address: string): Promise<boolean> {
   const loopback = await listenOnLoopback()
   try {
     const isStarted = await openBrowser(`${loopback.url}?open`)
-    const visit = isStarted && (await Promise.race([loopback.visit, after(startMs)]))
+    const visit = isStarted && (await Promise.race([loopback.visit, delay(startMs)]))
     if (!visit) return false
     await visit.sendTo(address)
     return true
@@ -110,7 +110,7 @@ async function issueTicket(client: Client, { token }: Place): Promise<string | u
   }
 }
 
-const after = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false })
+const delay = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false })
 
 /**
  * Opens the page of a server that this account runs on a data folder, with the token that the server stored there. Without a

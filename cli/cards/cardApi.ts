@@ -3,7 +3,7 @@ import type { AgentChoice } from '../../src/contract/agents/agentChoice.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
-import { elsewhere } from '../context/otherProjects.ts'
+import { confirmOtherProject } from '../context/otherProjects.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { cardIdOf } from './cardIds.ts'
 import type { PlanRequest } from './planInputs.ts'
@@ -154,7 +154,7 @@ export async function inItsProject<T>(
   if (projects.length !== 1) {
     const { projectId } = await context.client.cards.getFlat({ id: cardId })
     if (projects.length > 0 && !projects.some(({ id }) => id === projectId))
-      throw await elsewhere(context, `card ${cardId}`, projectId)
+      throw await confirmOtherProject(context, `card ${cardId}`, projectId)
     return action({ projectId, cardId })
   }
   try {
@@ -163,7 +163,7 @@ export async function inItsProject<T>(
     if ((error as ApiFailure).code !== 'CARD_NOT_FOUND' || context.external) throw error
     const card = await context.client.cards.getFlat({ id: cardId }).catch(() => undefined)
     throw card && card.projectId !== projects[0]!.id
-      ? await elsewhere(context, `card ${cardId}`, card.projectId)
+      ? await confirmOtherProject(context, `card ${cardId}`, card.projectId)
       : error
   }
 }

@@ -1,6 +1,6 @@
 import { getCard, type Card, type CardPlace } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
-import { sentence } from '../failures/report.ts'
+import { shortSentence } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { startIn } from '../../src/client/startCard.ts'
@@ -18,7 +18,7 @@ export async function runCard(context: Context, place: CardPlace, force = false)
   if (lastAgentAction?.type === 'not_started')
     throw new Failure(
       'failure',
-      `card ${card.id}: ${sentence(lastAgentAction.detail ?? 'Its agent was not started.')}`,
+      `card ${card.id}: ${shortSentence(lastAgentAction.detail ?? 'Its agent was not started.')}`,
       { see: 'board agents providers' },
     )
   return card

@@ -47,7 +47,7 @@ export async function waitForCards(
       timer = setTimeout(
         () =>
           reject(
-            new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`, {
+            new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.describeLeft()}`, {
               hint: 'no agent was stopped; to wait longer: --timeout 1h',
             }),
           ),
@@ -56,7 +56,7 @@ export async function waitForCards(
   })
   try {
     await Promise.race([pending.readAll(), late])
-    if (!pending.isOver) await Promise.race([followed(context, pending, outage, bell), late, outage.exceeded])
+    if (!pending.isOver) await Promise.race([followCards(context, pending, outage, bell), late, outage.exceeded])
     return pending.outcomes()
   } finally {
     clearTimeout(timer)
@@ -65,7 +65,7 @@ export async function waitForCards(
   }
 }
 
-async function followed(context: Context, pending: Pending, outage: Outage, bell: Bell | undefined): Promise<void> {
+async function followCards(context: Context, pending: Pending, outage: Outage, bell: Bell | undefined): Promise<void> {
   const refreshed = createRefresher(() => pending.readMarked(), outage)
   const readAll = () => {
     pending.markAll()
@@ -75,8 +75,8 @@ async function followed(context: Context, pending: Pending, outage: Outage, bell
   const live = new Live(context.connection, {
     onSubscribed: readAll,
     onEvent: message => {
-      bell?.hear(message)
-      if (pending.heard(message)) refreshed.again()
+      bell?.applyEvent(message)
+      if (pending.applyEvent(message)) refreshed.again()
     },
     onState: ({ name }) => {
       if (name === 'waiting' && !pending.isOver) outage.begin()
@@ -91,7 +91,9 @@ async function followed(context: Context, pending: Pending, outage: Outage, bell
   })
   try {
     await Promise.race([pending.over, refreshed.failed])
-    await bell?.settle(pending.outcomes().flatMap(outcome => (outcome && 'card' in outcome ? [outcome.card] : [])))
+    await bell?.awaitNotifications(
+      pending.outcomes().flatMap(outcome => (outcome && 'card' in outcome ? [outcome.card] : [])),
+    )
   } finally {
     pending.stop()
     clearInterval(timer)
@@ -143,7 +145,7 @@ class Pending {
   outcomes(): Outcome[] {
     return [...this.#places.keys()].map(id => this.#outcomes.get(id)!)
   }
-  named(): string {
+  describeLeft(): string {
     return [...this.#left].map(([id, status]) => (status ? `${id} (${status})` : id)).join(', ')
   }
   /** Stops all reads and reports. */
@@ -173,7 +175,7 @@ class Pending {
    * Handles an event. @returns whether a card must be read. Cards at rest are read, because an agent that continues
    * automatically ends only briefly.
    */
-  heard({ type, data }: LiveMessage): boolean {
+  applyEvent({ type, data }: LiveMessage): boolean {
     if (type === 'resync') this.markAll()
     const card = type.startsWith('card.') ? (data as Card) : undefined
     if (!card || !this.#left.has(card.id)) return type === 'resync'

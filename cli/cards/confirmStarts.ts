@@ -17,14 +17,14 @@ export const startersOf = (
   ids: readonly string[],
   targetOf: (place: CardPlace) => Promise<Target>,
 ): Promise<Set<string>> =>
-  those(context, ids, async place => {
+  findStarting(context, ids, async place => {
     const column = await targetOf(place)
     return column.columnType === 'active' && startsAgent(await getCard(context, place), column)
   })
 
 /** Which of the cards start their next step's agents when they are let move on. */
 export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<Set<string>> =>
-  those(context, ids, async place => {
+  findStarting(context, ids, async place => {
     const card = await getCard(context, place)
     if (card.status !== 'completed') return false
     const [{ steps }, columns] = await Promise.all([
@@ -57,15 +57,15 @@ export async function warnOfMissingAgents({ client, out }: Context): Promise<voi
   )
 }
 
-async function those(
+async function findStarting(
   context: Context,
   ids: readonly string[],
-  starts: (place: CardPlace) => Promise<boolean>,
+  wouldStart: (place: CardPlace) => Promise<boolean>,
 ): Promise<Set<string>> {
   const found = new Set<string>()
   for (const id of ids)
     try {
-      if (await retryOnRateLimit(() => inItsProject(context, id, starts))) found.add(id)
+      if (await retryOnRateLimit(() => inItsProject(context, id, wouldStart))) found.add(id)
     } catch (error) {
       // A key that can move but not read cannot determine whether the move starts an agent.
       if (exitOf(error) === 'denied') found.add(id)

@@ -22,7 +22,7 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   // Cards that block each other in other ways than the board checks never start.
   if (seen.has(card.id) || card.archivedAt || (card.status !== 'idle' && card.status !== 'completed')) return false
   seen.add(card.id)
-  const { isActive, pulling, full } = await surroundings(context, card)
+  const { isActive, pulling, full } = await readSurroundings(context, card)
   const isFreed = async (columns: readonly Column[]) => {
     for (const column of columns) if (await isWorkExpectedIn(context, card, column, seen)) return true
     return false
@@ -64,7 +64,7 @@ async function areBlockersExpected(context: Context, card: Card, seen: Set<strin
 }
 
 /** Whether a card's column is active, the column that takes the card automatically, and the full columns of its board. */
-async function surroundings(
+async function readSurroundings(
   context: Context,
   card: Card,
 ): Promise<{ isActive: boolean; pulling: Column | undefined; full: Column[] }> {

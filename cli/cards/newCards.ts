@@ -82,7 +82,7 @@ function ofHead(head: string): CardText {
       const { parse } = fileFields[name as keyof CardText] ?? plainText
       return [name, parse ? parse(plain) : plain]
     })
-  return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the front matter')
+  return requireCardText(Object.fromEntries(entries) as Record<string, unknown>, 'the front matter')
 }
 
 /**
@@ -92,13 +92,13 @@ function ofHead(head: string): CardText {
 export function cardsOfLines(text: string): CardText[] {
   return text.split('\n').flatMap((line, at) => {
     if (line.trim() === '') return []
-    const card = checked(parsed(line, at + 1), `line ${at + 1}`)
+    const card = requireCardText(parseLine(line, at + 1), `line ${at + 1}`)
     if (card.title === undefined || card.title.trim() === '') throw usage(`line ${at + 1} has no title`)
     return [card]
   })
 }
 
-function parsed(line: string, number: number): Record<string, unknown> {
+function parseLine(line: string, number: number): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line)
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
@@ -110,7 +110,7 @@ function parsed(line: string, number: number): Record<string, unknown> {
   })
 }
 
-function checked(fields: Record<string, unknown>, where: string): CardText {
+function requireCardText(fields: Record<string, unknown>, where: string): CardText {
   for (const [name, value] of Object.entries(fields)) {
     if (!Object.hasOwn(fileFields, name))
       throw usage(`${where} has an unknown field: ${name}`, {

@@ -82,7 +82,7 @@ export const resolvePeople = async (
 }
 
 /** Parses a comma-separated list of names. The option can be repeated. */
-export const names = (text: string, before: readonly string[] | undefined): string[] => [
+export const parseNames = (text: string, before: readonly string[] | undefined): string[] => [
   ...(before ?? []),
   ...text
     .split(',')

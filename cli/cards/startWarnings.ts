@@ -3,7 +3,7 @@ import type { ApiFailure } from '../../src/client/failures.ts'
 import { startsLater } from '../../src/boardModel/plan.ts'
 import type { Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
-import { sentence } from '../failures/report.ts'
+import { shortSentence } from '../failures/report.ts'
 
 /** The projects that use Git, or whose warning was already printed. */
 const known = new WeakMap<Context, Set<string>>()
@@ -15,7 +15,7 @@ export async function warnOfStart(context: Context, card: Card): Promise<void> {
   const reason = whyNotStarted(card)
   if (reason !== undefined)
     return context.out.warn(
-      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: ${whereToSee(card, reason)})`,
+      `card ${id} was moved, and no agent started: ${shortSentence(reason ?? 'nothing is known')} (see: ${whereToSee(card, reason)})`,
     )
   if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
 }

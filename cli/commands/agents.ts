@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { inItsProject } from '../cards/cardApi.ts'
 import { openContext, openUserContext, requireScreen, requireUser, type Context } from '../context/context.ts'
-import { example, grouped, prints } from '../help/help.ts'
+import { example, groupVerbs, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { answerCommand, answersOf, questionLines } from '../agents/questions.ts'
 import { versionFields } from '../agents/agentTrials.ts'
@@ -70,7 +70,7 @@ export function register(agents: Command): void {
     .command('view <card>')
     .summary("Show a card's latest session")
     .description("Show the latest session of a card's agent.")
-    .action(async (id: string) => viewed(await openContext(view), id))
+    .action(async (id: string) => showSession(await openContext(view), id))
   prints(view, 'agents.get')
   example(view, 'board agents view 12', 'board agents view 12 --json status,usage')
 
@@ -109,7 +109,7 @@ export function register(agents: Command): void {
   registerSessionCommands(agents)
   registerAnswer(agents)
   registerProfiles(agents)
-  grouped(agents, {
+  groupVerbs(agents, {
     'See agents': 'list providers view sessions history messages commands',
     'Steer them': 'send answer approve retry relaunch relay',
     'Set them up': 'profiles',
@@ -122,7 +122,7 @@ function registerList(agents: Command): void {
     .summary('List agents at work')
     .description('List the cards of a project with an active agent.')
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
-    .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
+    .action(async ({ watch }: { watch?: boolean }) => listActive(await openContext(list), watch))
   prints(list, 'agents.active')
   example(list, 'board agents list', 'board agents list --watch', 'board agents list -q | board cards wait -')
 
@@ -161,7 +161,7 @@ function registerCommands(agents: Command): void {
   example(commands, 'board agents commands', 'board agents commands --json name')
 }
 
-async function listed(context: Context, watch: boolean | undefined): Promise<void> {
+async function listActive(context: Context, watch: boolean | undefined): Promise<void> {
   const project = await context.project()
   const load = () => context.client.agents.active({ projectId: project.id })
   if (!watch) return context.out.list(await load(), activeColumns, { empty: 'No agent is at work.' })
@@ -176,7 +176,7 @@ async function listed(context: Context, watch: boolean | undefined): Promise<voi
   )
 }
 
-async function viewed(context: Context, id: string): Promise<void> {
+async function showSession(context: Context, id: string): Promise<void> {
   const session = await inItsProject(context, id, place => context.client.agents.get(place))
   await printSession(context, session)
   if (session.notBefore !== null && session.status === 'queued')

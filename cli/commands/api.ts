@@ -9,7 +9,7 @@ import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { readText } from '../input/prompt.ts'
 import { write } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 interface Options {
   method?: string
@@ -51,15 +51,15 @@ export function register(command: Command): void {
     'board api /api/cards -f projectId=1 -f title="Fix the login"',
     'board api /api/projects/{projectId}/stats --jq .total',
     'board api /api/external/projects/1/cards --paginate',
-  ).action((path: string, options: Options) => api(command, path, options))
+  ).action((path: string, options: Options) => callApi(command, path, options))
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
-async function api(command: Command, path: string, options: Options): Promise<void> {
+async function callApi(command: Command, path: string, options: Options): Promise<void> {
   const context = await openContext(command)
-  const call = await prepare(context, path, options)
-  const answer = await exchange(context, call)
+  const call = await prepareCall(context, path, options)
+  const answer = await sendCall(context, call)
   const parsed = parse(answer)
   if (options.include && !options.silent) printHead(context, answer)
   if (answer.status >= 400) {
@@ -78,10 +78,10 @@ async function api(command: Command, path: string, options: Options): Promise<vo
   await context.out.value(data)
 }
 
-async function prepare(context: Context, path: string, options: Options): Promise<Call> {
+async function prepareCall(context: Context, path: string, options: Options): Promise<Call> {
   const fields = Object.fromEntries([
-    ...(options.rawField ?? []).map(text => pair(text, '-f')),
-    ...(await Promise.all((options.field ?? []).map(typed))),
+    ...(options.rawField ?? []).map(text => parsePair(text, '-f')),
+    ...(await Promise.all((options.field ?? []).map(parseTypedField))),
   ])
   const hasFields = Object.keys(fields).length > 0
   if (options.input !== undefined && hasFields) throw usage('--input and fields are mutually exclusive')
@@ -99,7 +99,7 @@ async function prepare(context: Context, path: string, options: Options): Promis
     method,
     path: inQuery ? withQuery(target, fields) : target,
     body,
-    headers: Object.fromEntries((options.header ?? []).map(header)),
+    headers: Object.fromEntries((options.header ?? []).map(parseHeader)),
   }
 }
 
@@ -123,25 +123,25 @@ function withQuery(path: string, fields: Record<string, unknown>): string {
   return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
-function pair(text: string, flag: string): [string, string] {
+function parsePair(text: string, flag: string): [string, string] {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`${flag} requires key=value, not "${text}"`)
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-async function typed(text: string): Promise<[string, unknown]> {
-  const [key, value] = pair(text, '-F')
+async function parseTypedField(text: string): Promise<[string, unknown]> {
+  const [key, value] = parsePair(text, '-F')
   if (value.startsWith('@')) return [key, await readText(value.slice(1), '-F')]
   return [key, /^(true|false|null|-?\d{1,15}(\.\d+)?)$/.test(value) ? JSON.parse(value) : value]
 }
 
-function header(text: string): [string, string] {
+function parseHeader(text: string): [string, string] {
   const at = text.indexOf(':')
   if (at < 1 || /[\r\n]/.test(text)) throw usage('-H wants "name: value"')
   return [text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim()]
 }
 
-async function exchange(context: Context, { method, path, body, headers }: Call): Promise<Answer> {
+async function sendCall(context: Context, { method, path, body, headers }: Call): Promise<Answer> {
   return send(context.connection, method, path, body, { headers })
 }
 
@@ -163,13 +163,13 @@ async function allPages(context: Context, call: Call, first: unknown): Promise<u
         : undefined
       : (page as { nextCursor?: string | number | null }).nextCursor
     if (next === undefined || next === null) return items
-    const answer = await exchange(context, { ...call, path: at(call.path, next) })
+    const answer = await sendCall(context, { ...call, path: withCursor(call.path, next) })
     if (answer.status >= 400) throw new ApiFailure(answer.status, parse(answer), answer.headers)
     page = (parse(answer) as { data: unknown }).data
   }
 }
 
-function at(path: string, cursor: string | number): string {
+function withCursor(path: string, cursor: string | number): string {
   const url = new URL(path, 'http://board')
   url.searchParams.set('cursor', String(cursor))
   return url.pathname + url.search
@@ -177,7 +177,7 @@ function at(path: string, cursor: string | number): string {
 
 function routeOf({ method, path }: Call): Route | undefined {
   const parts = path.split('?')[0]!.split('/')
-  const fits = (route: Route) => {
+  const matchesPath = (route: Route) => {
     const wanted = route.path.split('/')
     return (
       route.method === method &&
@@ -187,7 +187,7 @@ function routeOf({ method, path }: Call): Route | undefined {
   }
   return Object.values(contract)
     .flatMap(rows => Object.values(rows) as Route[])
-    .find(fits)
+    .find(matchesPath)
 }
 
 function parse({ bytes, headers }: Answer): unknown {
@@ -207,5 +207,5 @@ function printHead({ out }: Context, { status, headers }: Answer): void {
 
 /** Writes the body verbatim. At a terminal, removes control sequences. */
 function printBody({ out }: Context, { bytes }: Answer): void {
-  write(out.terminal.stdout ? harmless(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
+  write(out.terminal.stdout ? escapeControls(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
 }

@@ -41,7 +41,7 @@ export function register(assistant: Command): void {
     .addOption(reconnectOption())
     .action(async (text: string | undefined, options: TextOptions & SendOptions) => {
       const content = await messageOf(text, options)
-      await sent(await openContext(send), content, options)
+      await sendMessage(await openContext(send), content, options)
     })
   prints(send, 'agents.messages')
   example(
@@ -66,16 +66,25 @@ export function register(assistant: Command): void {
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
 
-async function sent(context: Context, content: string, { wait, attach = [], reconnect }: SendOptions): Promise<void> {
+async function sendMessage(
+  context: Context,
+  content: string,
+  { wait, attach = [], reconnect }: SendOptions,
+): Promise<void> {
   const { id: projectId } = await context.project()
   const message = await sendWith(
     context,
-    async () => (await assistantPlace(context)) ?? fail(nobodyAsked()),
+    async () => (await assistantPlace(context)) ?? throwFailure(nobodyAsked()),
     attach,
     files => context.client.assistant.send({ projectId, content, ...files }),
   )
   if (wait)
-    return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id, reconnect)
+    return followUntilDone(
+      context,
+      (await assistantPlace(context)) ?? throwFailure(nobodyAsked()),
+      message.id,
+      reconnect,
+    )
   context.out.done('Sent. To read the answer: board assistant messages')
   await context.out.record(message, sentFields)
 }
@@ -92,6 +101,6 @@ const nobodyAsked = () =>
     hint: 'to ask a question: board assistant send "..."',
   })
 
-function fail(failure: Failure): never {
+function throwFailure(failure: Failure): never {
   throw failure
 }

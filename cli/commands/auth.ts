@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
 import { login, logout, register as signUp, setup, type SignOptions } from './auth/sign.ts'
-import { status, token } from './auth/show.ts'
+import { showStatus, printToken } from './auth/show.ts'
 
 const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
 
@@ -81,7 +81,9 @@ function registerSignUp(command: Command, verb: Verb): void {
       'board auth accept --invitation-file link.txt',
     ),
     'projects.get',
-  ).action(async (options: { invitationFile?: string }) => (await import('./auth/accept.ts')).accept(command, options))
+  ).action(async (options: { invitationFile?: string }) =>
+    (await import('./auth/accept.ts')).acceptInvitation(command, options),
+  )
 }
 
 function registerAccount(command: Command, verb: Verb): void {
@@ -92,7 +94,7 @@ function registerAccount(command: Command, verb: Verb): void {
     'board auth password',
     'board auth password --password-stdin < passwords.txt',
   ).action(async (options: { passwordStdin?: boolean }) =>
-    (await import('./auth/account.ts')).password(command, options),
+    (await import('./auth/account.ts')).changePassword(command, options),
   )
 
   prints(
@@ -105,7 +107,7 @@ function registerAccount(command: Command, verb: Verb): void {
       'board auth sessions --end 12',
     ),
     'auth.sessions',
-  ).action(async (options: { end?: string }) => (await import('./auth/account.ts')).sessions(command, options))
+  ).action(async (options: { end?: string }) => (await import('./auth/account.ts')).listOrEndSignIns(command, options))
 }
 
 function registerShow(command: Command, verb: Verb): void {
@@ -126,10 +128,10 @@ function registerShow(command: Command, verb: Verb): void {
     ),
     null,
     'url urlFrom profile profileFrom tokenKind tokenFrom project projectFrom signedIn email role authEnabled hasUsers',
-  ).action((options: { exitStatus?: boolean }) => status(command, options))
+  ).action((options: { exitStatus?: boolean }) => showStatus(command, options))
 
   example(
     verb('token', 'Print the token that would be sent'),
     'curl -H "Authorization: Bearer $(board auth token)" "$BOARD_URL/api/projects"',
-  ).action(() => token(command))
+  ).action(() => printToken(command))
 }

@@ -66,7 +66,7 @@ function registerCreate(backups: Command): void {
       if (keep !== undefined)
         await deleteAll(
           context,
-          beyond(
+          olderThanNewest(
             (await context.client.backups.list()).filter(({ origin }) => origin === 'request'),
             keep,
           ),
@@ -112,7 +112,7 @@ function registerDelete(backups: Command): void {
       if ((wanted.length === 0) === (keep === undefined))
         throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })
       const context = await openUserContext(command)
-      const filenames = keep === undefined ? wanted : beyond(await context.client.backups.list(), keep)
+      const filenames = keep === undefined ? wanted : olderThanNewest(await context.client.backups.list(), keep)
       if (filenames.length === 0) return context.out.done('There are no older backups to delete.')
       await confirm(
         context,
@@ -125,7 +125,7 @@ function registerDelete(backups: Command): void {
 }
 
 /** Those that are older than the newest good ones. */
-function beyond(newestFirst: readonly Backup[], keep: number): string[] {
+function olderThanNewest(newestFirst: readonly Backup[], keep: number): string[] {
   let good = 0
   return newestFirst
     .filter(({ verified }) => good >= keep || (good += Number(verified)) > keep)

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext } from '../context/context.ts'
 import { example, prints } from '../help/help.ts'
-import { reordered } from '../input/reorder.ts'
+import { reorderIds } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../context/resolve.ts'
@@ -86,7 +86,7 @@ function registerReorder(boards: Command): void {
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()
-      const ids = reordered('board', await boardsOf(context, projectId), wanted, 'board boards list')
+      const ids = reorderIds('board', await boardsOf(context, projectId), wanted, 'board boards list')
       await context.out.list(await context.client.boards.reorder({ projectId, ids }), columns)
     })
   prints(command, 'boards.list')

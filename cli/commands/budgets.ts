@@ -8,7 +8,7 @@ import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import type { Column } from '../output/output.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 type Budget = Output<Contract['budgets']['list']>[number]
 
@@ -18,15 +18,15 @@ const columns: Column<Budget>[] = [
   { name: 'id', style: 'id', align: 'right', value: budget => budget.id },
   { name: 'scope', value: ({ scope, scopeId }) => `${scope} ${scopeId}` },
   { name: 'scopeName', header: 'NAME', style: 'title', value: budget => budget.scopeName },
-  { name: 'spent', align: 'right', value: budget => shown(budget.spent, budget.unit) },
-  { name: 'limit', align: 'right', value: budget => shown(budget.limit, budget.unit) },
+  { name: 'spent', align: 'right', value: budget => roundAmount(budget.spent, budget.unit) },
+  { name: 'limit', align: 'right', value: budget => roundAmount(budget.limit, budget.unit) },
   { name: 'unit', value: budget => budget.unit },
   { name: 'period', value: budget => budget.period },
   { name: 'state', style: 'status', value: budget => budget.state },
   { name: 'unknownRuns', header: 'UNKNOWN', align: 'right', spare: true, value: budget => budget.unknownRuns },
   { name: 'resetsAt', header: 'RESETS', style: 'time', value: budget => budget.resetsAt },
 ]
-const shown = (amount: number, unit: Budget['unit']) =>
+const roundAmount = (amount: number, unit: Budget['unit']) =>
   unit === 'usd' ? amount.toFixed(2) : Number(amount.toFixed(unit === 'hours' ? 3 : 0))
 
 export function register(budgets: Command): void {
@@ -46,7 +46,7 @@ function registerList(budgets: Command): void {
     .option('--org <organization>', 'only of this organization (name or ID)')
     .action(async ({ card, org }: { card?: string; org?: string }) => {
       const context = await openContext(list)
-      await context.out.list(await listed(context, { card, org }), columns, {
+      await context.out.list(await listBudgets(context, { card, org }), columns, {
         empty: 'No budgets. Set one: board budgets set project --limit 20',
       })
     })
@@ -54,7 +54,7 @@ function registerList(budgets: Command): void {
   example(list, 'board budgets list', 'board budgets list -P web', 'board budgets list --json id,spent,limit,state')
 }
 
-async function listed(context: Context, { card, org }: { card?: string; org?: string }): Promise<Budget[]> {
+async function listBudgets(context: Context, { card, org }: { card?: string; org?: string }): Promise<Budget[]> {
   const { client, external, globals } = context
   if (card !== undefined) return client.budgets.list({ cardId: Number(cardIdOf(card)) })
   if (org !== undefined)
@@ -115,7 +115,7 @@ function registerDelete(budgets: Command): void {
       const context = await openUserContext(command)
       const found = (await context.client.budgets.list({})).map(each => ({ ...each, name: each.id }))
       const { id, scope, scopeId, scopeName } = pickNamed('budget', found, wanted, 'board budgets list')
-      await confirm(context, `Delete budget ${id} of ${scope} ${scopeId} "${harmless(scopeName)}"?`, yes)
+      await confirm(context, `Delete budget ${id} of ${scope} ${scopeId} "${escapeControls(scopeName)}"?`, yes)
       await context.client.budgets.delete({ id })
       context.out.done(`Deleted budget ${id}.`)
     })

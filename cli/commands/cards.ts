@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { grouped } from '../help/help.ts'
+import { groupVerbs } from '../help/help.ts'
 
 /**
  * The file of each verb. Only the requested verb's file is loaded, so that a list does not load the code that follows agents.
@@ -30,7 +30,7 @@ export async function register(command: Command, verb?: string): Promise<void> {
   const meant = files.find(([verbs]) => verb !== undefined && verbs.split(' ').includes(verb))
   if (meant) return (await meant[1]()).registerVerbs(command)
   for (const [, load] of files) (await load()).registerVerbs(command)
-  grouped(command, {
+  groupVerbs(command, {
     'View cards': 'list ready view read summary activity',
     'Create and change cards': 'add edit assign block attach attachments download detach comment',
     'Move and archive cards': 'move complete approve archive unarchive delete restore',

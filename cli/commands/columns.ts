@@ -2,11 +2,11 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { ColumnType } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, agentFieldsOf, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
-import { reordered } from '../input/reorder.ts'
+import { reorderIds } from '../input/reorder.ts'
 import { count } from '../parsing/arguments.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
@@ -107,7 +107,7 @@ function registerCreate(columns: Command): void {
         prompt: await promptOf(options),
         ...limitOf(options),
         ...(await afterOf(context, projectId, boardId, options)),
-        ...(await chosen(context, options)),
+        ...(await agentFieldsOf(context, options)),
       })
       context.out.done(`Created column ${column.id}.`)
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
@@ -152,7 +152,7 @@ function registerEdit(columns: Command): void {
         prompt,
         ...limit,
         ...(await afterOf(context, projectId, column.boardId, options)),
-        ...(await chosen(context, options)),
+        ...(await agentFieldsOf(context, options)),
       })
       await context.out.did(edited, `Edited column ${column.id}.`)
     },
@@ -246,7 +246,12 @@ function registerReorder(columns: Command): void {
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { projectId, column } = await columnOf(context, wanted[0]!)
-      const ids = reordered('column', await columnsOf(context, projectId, column.boardId), wanted, 'board columns list')
+      const ids = reorderIds(
+        'column',
+        await columnsOf(context, projectId, column.boardId),
+        wanted,
+        'board columns list',
+      )
       await context.out.list<Listed>(await context.client.columns.reorder({ projectId, ids }), columnFields)
     })
   prints(command, 'columns.list')

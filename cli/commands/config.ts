@@ -5,7 +5,7 @@ import { globalsOf } from '../parsing/globals.ts'
 import { example, prints } from '../help/help.ts'
 import { createOutput } from '../output/createOutput.ts'
 import { changeSettings, configFile, configKeys, type ConfigKey } from '../context/profiles.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 
 const keys = Object.keys(configKeys)
 const ownCommands = `
@@ -83,13 +83,13 @@ async function get(command: Command, key: string | undefined): Promise<void> {
   if (key === undefined) return list(command)
   const { out, settings } = createOutput(globalsOf(command))
   const config: Partial<Record<string, string>> = settings.config ?? {}
-  known(key)
+  requireKnown(key)
   if (out.json) return out.value(config[key] ?? null)
   if (config[key] !== undefined) out.line(config[key])
 }
 
 async function set(command: Command, key: string, value: string): Promise<void> {
-  known(key)
+  requireKnown(key)
   const choices = choicesOf[key]
   if (choices && value !== '' && !choices.includes(value))
     throw usage(`${key} is ${choices.join(' or ')}, not "${value}"`)
@@ -102,9 +102,9 @@ async function set(command: Command, key: string, value: string): Promise<void> 
   createOutput(globalsOf(command)).out.done(value === '' ? `Unset ${key}.` : `Set ${key}.`)
 }
 
-function known(key: string): asserts key is ConfigKey {
+function requireKnown(key: string): asserts key is ConfigKey {
   if (Object.hasOwn(configKeys, key)) return
-  const meant = nearest(key, keys)
+  const meant = nearestWords(key, keys)
   throw usage(`there is no setting "${key}"`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${keys.join(', ')}`,
     see: 'board config --help',

@@ -10,7 +10,7 @@ import { askSecret, confirm, readStdin } from '../input/prompt.ts'
 import { environmentValue } from '../input/secretValues.ts'
 import { collect, count, noneAsEmpty, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { resolveCredential } from '../context/resolve.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 type Credential = Output<Contract['credentials']['list']>[number]
 type Masked = Output<Contract['credentials']['get']>
@@ -115,7 +115,9 @@ function registerAdd(credentials: Command): void {
       if (options.clientId !== undefined && !options.oauth) throw usage('--client-id goes with --oauth')
       if (options.oauth && isSent(options)) throw usage('headers and models go with an API key, not with --oauth')
       const context = await openUserContext(add)
-      const credential = await (options.oauth ? authorize(context, name, options) : keep(context, name, options))
+      const credential = await (options.oauth
+        ? authorizeDevice(context, name, options)
+        : saveCredential(context, name, options))
       context.out.done(`Added credential ${credential.id}.`)
       await context.out.record(credential, columns.slice(0, 4))
     })
@@ -143,7 +145,7 @@ const addSentOptions = (command: Command): Command =>
 const isSent = ({ headerStdin, headerEnv, model }: SecretOptions): boolean =>
   headerStdin !== undefined || headerEnv !== undefined || model !== undefined
 
-async function keep(context: Context, name: string, options: AddOptions): Promise<Credential> {
+async function saveCredential(context: Context, name: string, options: AddOptions): Promise<Credential> {
   const { provider, baseUrl, apiKeyStdin, model } = options
   const headers = await headersOf(options)
   const apiKey = apiKeyStdin
@@ -171,7 +173,7 @@ async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOpt
 }
 
 /** Prints the code and where to enter it, also with `--quiet`, and waits. Deletes the credential if the authorization fails. */
-async function authorize(
+async function authorizeDevice(
   { client }: Context,
   name: string,
   { provider, baseUrl, clientId }: AddOptions,
@@ -181,7 +183,7 @@ async function authorize(
     userCode,
     verificationUri,
   } = await client.credentials.initOauth({ name, provider, baseUrl, clientId })
-  process.stderr.write(harmless(`Open ${verificationUri} in your browser and enter the code ${userCode}`) + '\n')
+  process.stderr.write(escapeControls(`Open ${verificationUri} in your browser and enter the code ${userCode}`) + '\n')
   for (;;) {
     const { status } = await client.credentials.oauthStatus({ id })
     if (status === 'complete') return client.credentials.get({ id })

@@ -5,7 +5,7 @@ import { requireTrial, tryAgents, type TrialOptions } from '../agents/agentTrial
 import { openContext, requireUser } from '../context/context.ts'
 import { offerWords } from '../parsing/arguments.ts'
 import { checkUp, type Finding } from '../server/checkup.ts'
-import { discover } from '../context/discovery.ts'
+import { discoverServer } from '../context/discovery.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
@@ -58,7 +58,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
   const { settings, fault } = confFile()
   const { out } = createOutput(globals, settings)
   const { findDamage, findAddingRepository } = await programsOf(command).server()
-  const { url, token, local, certificate } = discover(globals, process.env, settings)
+  const { url, token, local, certificate } = discoverServer(globals, process.env, settings)
   const connection: Connection | undefined = url && {
     url: url.value,
     token: token?.value,
@@ -73,7 +73,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     findAddingRepository,
   })
   const findings = [...checks, ...fault]
-  const shown = findings.map(finding => (fix && finding.fix ? mended(finding) : { ...finding, fix: undefined }))
+  const shown = findings.map(finding => (fix && finding.fix ? applyFix(finding) : { ...finding, fix: undefined }))
   await out.list(
     shown.map(({ fix: _, ...rest }) => rest),
     columns,
@@ -101,4 +101,4 @@ function confFile(): { settings: Settings; fault: Finding[] } {
   }
 }
 
-const mended = ({ check, fix }: Finding): Finding => ({ check, result: 'ok', detail: fix!() })
+const applyFix = ({ check, fix }: Finding): Finding => ({ check, result: 'ok', detail: fix!() })

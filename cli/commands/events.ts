@@ -11,7 +11,7 @@ import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
 import { eventSentence } from '../output/eventSentence.ts'
 import { isStdoutBroken, stdout } from '../output/streams.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 import { runForEvent } from '../requests/runForEvent.ts'
 
 interface Options {
@@ -44,10 +44,10 @@ export function register(command: Command): void {
     'board events --type card.moved',
     'board events --json --jq .data.title',
     'board events --type card.completed --exec \'notify-send "$BOARD_EVENT_TYPE" "card $BOARD_CARD_ID"\'',
-  ).action((options: Options) => follow(command, options))
+  ).action((options: Options) => followEvents(command, options))
 }
 
-async function follow(command: Command, options: Options): Promise<void> {
+async function followEvents(command: Command, options: Options): Promise<void> {
   const wanted = filterOf(options.type ?? [])
   const since = options.since === undefined ? undefined : seqOf(options.since)
   const context = await openContext(command)
@@ -57,9 +57,9 @@ async function follow(command: Command, options: Options): Promise<void> {
   const outage = watchOutage(context.out)
   const live = new Live(context.connection, {
     onEvent: message => {
-      bell.hear(message)
+      bell.applyEvent(message)
       if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type)))
-        jobs.add(() => tell(context, message, options.exec))
+        jobs.add(() => printEvent(context, message, options.exec))
     },
     onSubscribed: () => outage.end(),
     onState: ({ name }) => {
@@ -79,7 +79,7 @@ async function follow(command: Command, options: Options): Promise<void> {
 const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
   type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 
-async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
+async function printEvent({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
   if (isStdoutBroken()) return
   if (message.type === 'resync') out.warn('the server no longer has all events since then; some are missing')
   if (exec !== undefined) return runForEvent(exec, message, connection.url, out)
@@ -93,17 +93,17 @@ function filterOf(types: readonly string[]): (type: string) => boolean {
     .map(each => each.trim())
     .filter(Boolean)
   const known = Object.keys(events)
-  const fits = (pattern: string, type: string) =>
+  const matchesType = (pattern: string, type: string) =>
     pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
-  const unknown = wanted.find(pattern => !known.some(type => fits(pattern, type)))
+  const unknown = wanted.find(pattern => !known.some(type => matchesType(pattern, type)))
   if (unknown !== undefined) {
-    const meant = nearest(unknown, known)
+    const meant = nearestWords(unknown, known)
     throw usage(`there is no event type "${unknown}"`, {
       hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${known.join(', ')}`,
       see: 'board events --help',
     })
   }
-  return type => wanted.length === 0 || wanted.some(pattern => fits(pattern, type))
+  return type => wanted.length === 0 || wanted.some(pattern => matchesType(pattern, type))
 }
 
 function seqOf(text: string): number {

@@ -9,7 +9,7 @@ import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { saveDownload } from '../output/saveDownload.ts'
 import { writeStream } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 type Entry = Output<Contract['filesystem']['browse']>['entries'][number]
 type Part = Output<Contract['filesystem']['read']>
@@ -51,7 +51,9 @@ export function register(fs: Command): void {
       'Print or save a file of the server. A file that is not text goes to a file or a pipe, not to a terminal.',
     )
     .option('-o, --output <file>', 'file or folder to write, or - for stdout')
-    .action(async (path: string, { output }: { output?: string }) => print(await openUserContext(cat), path, output))
+    .action(async (path: string, { output }: { output?: string }) =>
+      printFile(await openUserContext(cat), path, output),
+    )
   prints(cat, 'filesystem.read')
   example(cat, 'board fs cat /home/ada/my-app/README.md', 'board fs cat ./logo.png -o logo.png')
 }
@@ -61,7 +63,7 @@ async function list(context: Context, path: string | undefined): Promise<void> {
   const { entries, truncated } = await client.filesystem.browse({
     path: path === undefined ? undefined : pathOn(context, path),
   })
-  if (out.quiet) out.ids(entries.map(entry => harmless(entry.path)))
+  if (out.quiet) out.ids(entries.map(entry => escapeControls(entry.path)))
   else
     await out.list(entries, path === undefined ? roots : columns, {
       empty: path === undefined ? 'There are no folders that you can access.' : 'The folder is empty.',
@@ -69,11 +71,11 @@ async function list(context: Context, path: string | undefined): Promise<void> {
   if (truncated) out.warn(`the folder has more entries; these are the first ${entries.length}`)
 }
 
-async function print(context: Context, path: string, output: string | undefined): Promise<void> {
+async function printFile(context: Context, path: string, output: string | undefined): Promise<void> {
   const { out, client } = context
   const asked = pathOn(context, path)
-  const read = (offset: number) => client.filesystem.read({ path: asked, offset })
-  const first = await read(0)
+  const readPart = (offset: number) => client.filesystem.read({ path: asked, offset })
+  const first = await readPart(0)
   if (out.json) return out.value(first)
   if (output !== undefined)
     return saveDownload(
@@ -82,7 +84,7 @@ async function print(context: Context, path: string, output: string | undefined)
         filename: asked.split(/[/\\]/).at(-1),
         contentType: first.contentType,
         size: first.size,
-        body: Readable.from(parts(first, read)),
+        body: Readable.from(readParts(first, readPart)),
       },
       output,
       'file',
@@ -90,20 +92,22 @@ async function print(context: Context, path: string, output: string | undefined)
   if (out.terminal.stdout && first.encoding === 'base64')
     throw new Failure('usage', `${path} is not a text file (${first.contentType})`, { hint: 'to save it: -o FILE' })
   if (out.terminal.stdout && !first.truncated)
-    return out.text(harmless(first.content, true).replace(/([^\n])$/, '$1\n'))
-  const bytes = Readable.from(parts(first, read))
-  await writeStream(out.terminal.stdout ? bytes.map((part: Buffer) => harmless(part.toString('utf8'), true)) : bytes)
+    return out.text(escapeControls(first.content, true).replace(/([^\n])$/, '$1\n'))
+  const bytes = Readable.from(readParts(first, readPart))
+  await writeStream(
+    out.terminal.stdout ? bytes.map((part: Buffer) => escapeControls(part.toString('utf8'), true)) : bytes,
+  )
 }
 
 /** A file's bytes, part after part. */
-async function* parts(first: Part, read: (offset: number) => Promise<Part>): AsyncGenerator<Buffer> {
+async function* readParts(first: Part, readPart: (offset: number) => Promise<Part>): AsyncGenerator<Buffer> {
   let [part, offset] = [first, 0]
   for (;;) {
     const bytes = Buffer.from(part.content, part.encoding)
     yield bytes
     offset += bytes.length
     if (!part.truncated || bytes.length === 0) return
-    part = await read(offset)
+    part = await readPart(offset)
   }
 }
 

@@ -3,7 +3,7 @@ import { findCommand, suggestCommands } from '../parsing/commandNames.ts'
 import { usage, type Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { createOutput } from '../output/createOutput.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 import { topics } from '../help/topics.ts'
 
 /** Prints the help of a command or topic. `load` loads the subcommands of a noun. */
@@ -17,16 +17,16 @@ export async function showHelp(
   let command = program
   for (const word of words) {
     const next = findCommand(command, word)
-    if (!next) throw await unknown(command, word)
+    if (!next) throw await unknownCommand(command, word)
     await load(next)
     command = next
   }
   command.outputHelp()
 }
 
-async function unknown(command: Command, word: string): Promise<Failure> {
+async function unknownCommand(command: Command, word: string): Promise<Failure> {
   const top = command.parent === null
-  const meant = [...nearest(word, top ? Object.keys(topics) : []), ...(await suggestCommands(command, word, []))]
+  const meant = [...nearestWords(word, top ? Object.keys(topics) : []), ...(await suggestCommands(command, word, []))]
   return usage(`there is no command${top ? ' or topic' : ''} "${word}"`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see: 'board help',

@@ -59,7 +59,7 @@ export function register(command: Command): void {
     .option(
       '--map <list=column>',
       'column for a list, a heading, or the state open, closed, [ ], [/] or [x] (repeatable)',
-      mapping,
+      parseMapping,
     )
     .option('--with-pull-requests', 'also import pull requests')
     .option('--dry-run', 'show what would be created, without creating it')
@@ -70,7 +70,7 @@ export function register(command: Command): void {
     )
     .action(async (format: ImportFormat, file: string, flags: Flags) => {
       const context = await openUserContext(command)
-      await withFile(file, async path => tell(context.out, await send(context, format, path, file, flags)))
+      await withFile(file, async path => printReport(context.out, await send(context, format, path, file, flags)))
     })
   prints(command, 'transfers.import')
   example(
@@ -82,7 +82,7 @@ export function register(command: Command): void {
   )
 }
 
-function mapping(text: string, before: Record<string, string> = {}): Record<string, string> {
+function parseMapping(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.lastIndexOf('=')
   if (at < 1 || at === text.length - 1)
     throw new InvalidArgumentError('must be a list and a column, like Doing="In Progress".')
@@ -145,7 +145,7 @@ async function send(
     return report
   } catch (error) {
     if (sending.signal.aborted) throw sending.signal.reason
-    throw error instanceof ApiFailure && error.code === 'INVALID_IMPORT' ? faulty(error, out) : error
+    throw error instanceof ApiFailure && error.code === 'INVALID_IMPORT' ? printFileErrors(error, out) : error
   } finally {
     sending.done()
   }
@@ -195,7 +195,7 @@ function followSending(out: Out, name: string, size: number): Sending {
   const tick = setInterval(() => {
     // Update the line even without progress.
     if (sentAtMs === undefined) progress.to(sentBytes)
-    else progress.waiting(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
+    else progress.showText(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
   }, 250)
   const sending: Sending = {
     signal: stop.signal,
@@ -228,7 +228,7 @@ function followSending(out: Out, name: string, size: number): Sending {
 }
 
 /** Prints the errors of a file, one per line. */
-function faulty(error: ApiFailure, out: Out): unknown {
+function printFileErrors(error: ApiFailure, out: Out): unknown {
   if (error.details.length < 2) return error
   for (const { path, message } of error.details) out.warn(`${path} ${message}`)
   return new Failure(
@@ -238,7 +238,7 @@ function faulty(error: ApiFailure, out: Out): unknown {
   )
 }
 
-async function tell(out: Out, report: Report): Promise<void> {
+async function printReport(out: Out, report: Report): Promise<void> {
   for (const warning of report.warnings) out.warn(warning)
   if (out.quiet && !out.json) return out.ids(report.projectIds)
   const count = (cards: number) => `${cards} card${cards === 1 ? '' : 's'}`

@@ -61,18 +61,18 @@ export function register(logs: Command): void {
     'board logs --level error --json | jq .[].fields.cause',
     'board logs --audit --actor ada@example.org --since 30d',
     'board logs --audit --action backups -f',
-  ).action((options: Options) => show(logs, options))
+  ).action((options: Options) => showEntries(logs, options))
 }
 
-async function show(command: Command, options: Options): Promise<void> {
+async function showEntries(command: Command, options: Options): Promise<void> {
   const { follow, limit, level, search, since, audit, actor, action } = options
   const needless = audit ? undefined : (['actor', 'action'] as const).find(name => options[name] !== undefined)
   if (needless) throw usage(`--${needless} goes with --audit only`)
   const context = await openUserContext(command)
   if (audit) return showAudit(context, { follow, limit, level, search, since, actor, action })
   const filter = { level, search, since }
-  const entries = await read(context, filter, limit)
-  if (!follow) return print(context.out, entries)
+  const entries = await readEntries(context, filter, limit)
+  if (!follow) return printEntries(context.out, entries)
   for (const entry of entries) await printOne(context.out, entry)
   await followPages(context.out, Number(entries.at(-1)?.id ?? (await lastId(context))), {
     maxAtOnce: maxConcurrent,
@@ -82,7 +82,7 @@ async function show(command: Command, options: Options): Promise<void> {
 }
 
 /** The newest entries, oldest first. */
-async function read({ client }: Context, filter: Filter, limit: number): Promise<Entry[]> {
+async function readEntries({ client }: Context, filter: Filter, limit: number): Promise<Entry[]> {
   const entries: Entry[] = []
   while (entries.length < limit) {
     const wanted = Math.min(maxConcurrent, limit - entries.length)
@@ -99,7 +99,7 @@ async function read({ client }: Context, filter: Filter, limit: number): Promise
 
 const lastId = async ({ client }: Context): Promise<string> => (await client.logs.list({ limit: 1 }))[0]?.id ?? '0'
 
-async function print(out: Out, entries: readonly Entry[]): Promise<void> {
+async function printEntries(out: Out, entries: readonly Entry[]): Promise<void> {
   if (!isDrawn(out) || entries.length === 0) return out.list(entries, columns, { empty: 'No entries.' })
   await out.text(entries.map(entry => drawLogEntry(out, entry)).join(''))
 }

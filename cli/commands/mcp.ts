@@ -23,7 +23,7 @@ export function register(command: Command): void {
     'board mcp -P web --read-only',
     'board mcp --tools find,run',
     'claude mcp add board -- board mcp',
-  ).action((options: Options) => serve(command, options))
+  ).action((options: Options) => serveTools(command, options))
 }
 
 interface Options {
@@ -32,7 +32,7 @@ interface Options {
 }
 
 /** Writes only protocol messages to stdout, one per line, in the order of the requests. */
-async function serve(command: Command, { readOnly = false, tools }: Options): Promise<void> {
+async function serveTools(command: Command, { readOnly = false, tools }: Options): Promise<void> {
   const context = await openContext(command)
   const isAgent = context.connection.token?.startsWith('svc_at_') === true
   const projectId = isAgent
@@ -46,7 +46,7 @@ async function serve(command: Command, { readOnly = false, tools }: Options): Pr
       )
   const relay = createForwarder(context.connection, { projectId, groups: tools, readOnly })
   stdout().on('error', () => process.stdin.destroy())
-  for await (const line of lines(process.stdin)) {
+  for await (const line of readLines(process.stdin)) {
     const { answer, trouble } = await relay(line)
     if (answer !== undefined) write(`${answer}\n`)
     if (trouble !== undefined) context.out.warn(trouble)
@@ -54,7 +54,7 @@ async function serve(command: Command, { readOnly = false, tools }: Options): Pr
 }
 
 /** Yields the lines that are not blank. Cuts off a line that is too long, so that it is invalid JSON. */
-async function* lines(input: NodeJS.ReadStream): AsyncGenerator<string> {
+async function* readLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
     const parts = (rest + chunk).split('\n')

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { durationSecs } from '../parsing/arguments.ts'
-import { bulk, readIds } from '../input/bulk.ts'
+import { runBulk, readIds } from '../input/bulk.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
@@ -38,7 +38,7 @@ export function register(monitors: Command): void {
     )
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
-      listed(await openContext(list), cardId, watch),
+      listMonitors(await openContext(list), cardId, watch),
     )
   prints(list, 'monitors.list')
   example(
@@ -52,7 +52,7 @@ export function register(monitors: Command): void {
   registerDelete(monitors)
 }
 
-async function listed(context: Context, cardId: string | undefined, watch: boolean | undefined): Promise<void> {
+async function listMonitors(context: Context, cardId: string | undefined, watch: boolean | undefined): Promise<void> {
   const options = { empty: 'No monitors.' }
   if (!watch) return context.out.list(await (await sourceOf(context, cardId)).load(), columns, options)
   requireScreen(context)
@@ -129,7 +129,7 @@ function registerDelete(monitors: Command): void {
         yes,
       )
       const card = await monitorsOf(context, cardId)
-      await bulk(context, ids, id => card.delete(id), { verb: 'deleted' })
+      await runBulk(context, ids, id => card.delete(id), { verb: 'deleted' })
     })
   prints(command, null, 'id result error')
   example(command, 'board monitors delete 12 3', 'board monitors list 12 -q | board monitors delete 12 - --yes')

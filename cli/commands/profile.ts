@@ -9,7 +9,7 @@ import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { changeProfile, changeSettings, isProfileName, readSettings } from '../context/profiles.ts'
 import { confirm } from '../input/prompt.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 
 interface Row {
   name: string
@@ -35,7 +35,7 @@ export function register(command: Command): void {
     'board profile list',
   ).action(() => list(command))
   example(command.command('use <profile>').summary('Select a profile'), 'board profile use work').action(
-    (name: string) => use(command, name),
+    (name: string) => useProfile(command, name),
   )
   example(
     command
@@ -67,8 +67,8 @@ async function list(command: Command): Promise<void> {
   await out.list(rows, columns, { empty: 'There are no profiles. To create one: board auth login' })
 }
 
-async function use(command: Command, name: string): Promise<void> {
-  known(name)
+async function useProfile(command: Command, name: string): Promise<void> {
+  requireProfile(name)
   await changeSettings(settings => ({ ...settings, current: name }))
   createOutput(globalsOf(command)).out.done(`Using profile ${name}.`)
 }
@@ -102,7 +102,7 @@ async function checkProject(command: Command, profile: string, project: string):
 
 async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {
   const { out, mayAsk } = createOutput(globalsOf(command))
-  known(name)
+  requireProfile(name)
   await confirm({ mayAsk }, `Delete profile ${name} and its token?`, yes)
   await changeSettings(({ profiles, current, ...rest }) => {
     const { [name]: _gone, ...left } = profiles ?? {}
@@ -111,10 +111,10 @@ async function remove(command: Command, name: string, { yes }: { yes?: boolean }
   out.done(`Deleted profile ${name}.`)
 }
 
-function known(name: string): void {
+function requireProfile(name: string): void {
   const names = Object.keys(readSettings().profiles ?? {})
   if (names.includes(name)) return
-  const meant = nearest(name, names)
+  const meant = nearestWords(name, names)
   throw new Failure('notFound', `there is no profile "${name}"`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see: 'board profile list',

@@ -4,8 +4,8 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { countCards } from '../cards/cardApi.ts'
 import { openContext, openUserContext, type Context } from '../context/context.ts'
-import { example, grouped, prints } from '../help/help.ts'
-import { reordered } from '../input/reorder.ts'
+import { example, groupVerbs, prints } from '../help/help.ts'
+import { reorderIds } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirmByName } from '../input/prompt.ts'
 import { saveDownload } from '../output/saveDownload.ts'
@@ -64,7 +64,7 @@ export function register(projects: Command): void {
   registerMember(projects)
   registerSandbox(projects)
   registerWorktree(projects)
-  grouped(projects, {
+  groupVerbs(projects, {
     'See projects': 'list view stats files issues read',
     'Change projects': 'create edit worktree sandbox forge use accept reorder delete export',
     'Who works on them': 'member credential',
@@ -103,7 +103,7 @@ function registerOrder(projects: Command): void {
     .description('Reorder your projects: first the named ones, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
-      const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
+      const ids = reorderIds('project', await context.client.projects.list(), wanted, 'board projects list')
       await context.out.list(await context.client.projects.reorder({ ids }), projectColumns)
     })
   prints(reorder, 'projects.get')

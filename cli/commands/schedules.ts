@@ -5,7 +5,7 @@ import { cardBrief } from '../cards/cardColumns.ts'
 import { withColumnName } from '../cards/cardApi.ts'
 import { resolvePeople } from '../cards/planOptions.ts'
 import { warnOfFolder } from '../cards/startWarnings.ts'
-import { chosen, isChosen } from '../agents/agentOption.ts'
+import { agentFieldsOf, isChosen } from '../agents/agentOption.ts'
 import {
   addTemplateOptions,
   addTimingOptions,
@@ -78,7 +78,7 @@ function registerAdd(schedules: Command): void {
   const add = addTemplateOptions(addTimingOptions(described))
     .option('--disable', 'create the schedule disabled')
     .option('--dry-run', 'show the next runs without adding the schedule')
-    .action(async (name: string, options: AddOptions) => added(await openContext(add), name, options))
+    .action(async (name: string, options: AddOptions) => addSchedule(await openContext(add), name, options))
   prints(add, 'schedules.list')
   example(
     add,
@@ -88,7 +88,7 @@ function registerAdd(schedules: Command): void {
   )
 }
 
-async function added(context: Context, name: string, options: AddOptions): Promise<void> {
+async function addSchedule(context: Context, name: string, options: AddOptions): Promise<void> {
   const { cron, every, timeZone, overlap, catchUp, title = name, disable, dryRun } = options
   if ((cron === undefined) === (every === undefined))
     throw usage('when should it run?', {
@@ -124,7 +124,7 @@ function registerEdit(schedules: Command): void {
   const edit = addTemplateOptions(addTimingOptions(described))
     .option('--enable', 'enable it')
     .option('--disable', 'disable it')
-    .action(async (wanted: string, options: EditOptions) => edited(await openContext(edit), wanted, options))
+    .action(async (wanted: string, options: EditOptions) => editSchedule(await openContext(edit), wanted, options))
   prints(edit, 'schedules.list')
   example(
     edit,
@@ -134,7 +134,7 @@ function registerEdit(schedules: Command): void {
   )
 }
 
-async function edited(context: Context, wanted: string, options: EditOptions): Promise<void> {
+async function editSchedule(context: Context, wanted: string, options: EditOptions): Promise<void> {
   const { cron, every, timeZone, overlap, catchUp, name, title, enable, disable } = options
   if (enable && disable) throw usage('--enable and --disable are mutually exclusive')
   if (cron !== undefined && every !== undefined) throw usage('--cron and --every are mutually exclusive')
@@ -179,7 +179,7 @@ async function templateOf(context: Context, projectId: string, options: Template
     priority,
     useWorktree: worktree,
     autoMode: auto,
-    ...(isChosen(options) && (await chosen(context, options))),
+    ...(isChosen(options) && (await agentFieldsOf(context, options))),
   }
 }
 

@@ -4,7 +4,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
-import { reordered } from '../input/reorder.ts'
+import { reorderIds } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm, readText } from '../input/prompt.ts'
 import { resolveScript } from '../context/resolve.ts'
@@ -114,13 +114,13 @@ function registerReorder(scripts: Command): void {
     .command('reorder <scripts...>')
     .summary('Reorder scripts')
     .description('Reorder the scripts of a project: first the named ones, then the others in their current order.')
-    .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
+    .action(async (wanted: string[]) => reorderScripts(await openContext(command), wanted))
   prints(command, 'scripts.list')
   example(command, 'board scripts reorder test deploy')
 }
 
-async function reorder(context: Context, wanted: readonly string[]): Promise<void> {
+async function reorderScripts(context: Context, wanted: readonly string[]): Promise<void> {
   const { id: projectId } = await context.project()
-  const ids = reordered('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
+  const ids = reorderIds('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
   await context.out.list(await context.client.scripts.reorder({ projectId, ids }), scriptFields)
 }

@@ -20,7 +20,7 @@ import type { Column, Out } from '../output/output.ts'
 import type { Service } from '../server/serviceFile.ts'
 import { programsOf } from '../programs.ts'
 import { write } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 import {
   installedService,
   isServiceProcess,
@@ -63,7 +63,7 @@ export function register(server: Command): void {
     )
     .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
     .action(async (args: string[], { wait }: { wait: number | true }) =>
-      started(path, outOf(start), args, secsOf(wait)),
+      startServer(path, outOf(start), args, secsOf(wait)),
     )
   example(start, 'board server start', 'board server start -- --port 4500 --agent-slots 2')
   const stop = server
@@ -73,7 +73,7 @@ export function register(server: Command): void {
       'Stop the server of this account on this machine. It accepts no new work, finishes requests, and stops agents.',
     )
     .option('--timeout <seconds>', 'time limit', count, 20)
-    .action(async (_: object, command: Command) => stopped(outOf(stop), timeoutOf(command)))
+    .action(async (_: object, command: Command) => stopServer(outOf(stop), timeoutOf(command)))
   example(stop, 'board server stop')
   const restart = server
     .command('restart')
@@ -83,8 +83,8 @@ export function register(server: Command): void {
     .action(async ({ wait }: { wait: number | true }) => {
       const before = await findLocalServer()
       const isService = before.state === 'running' && (await runsAsService(before))
-      await stopped(outOf(restart), 20)
-      if (before.state !== 'running' || isService) await started(path, outOf(restart), [], secsOf(wait))
+      await stopServer(outOf(restart), 20)
+      if (before.state !== 'running' || isService) await startServer(path, outOf(restart), [], secsOf(wait))
       else await startedPlain(path, outOf(restart), before.runtime?.args ?? [], secsOf(wait))
     })
   example(restart, 'board server restart')
@@ -120,7 +120,7 @@ function timeoutOf(command: Command): number {
   return own ?? globalsOf(command).timeout ?? 20
 }
 
-async function started(program: string, out: Out, args: readonly string[], waitSecs: number): Promise<void> {
+async function startServer(program: string, out: Out, args: readonly string[], waitSecs: number): Promise<void> {
   const present = await findLocalServer()
   if (present.state === 'running')
     out.done(`A server is already running: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
@@ -151,7 +151,7 @@ async function runsAsService({ runtime }: LocalServer): Promise<boolean> {
   return service !== undefined && runtime !== undefined && isServiceProcess(service, runtime.pid)
 }
 
-async function stopped(out: Out, timeoutSecs: number): Promise<void> {
+async function stopServer(out: Out, timeoutSecs: number): Promise<void> {
   const found = await findLocalServer()
   const { state, runtime, dataDir } = found
   if (state === 'none') return out.done(`No server runs on ${dataDir}.`)
@@ -223,7 +223,7 @@ async function printLogs(out: Out, lines: number): Promise<void> {
     kept
       .map(line => {
         const entry = parseLogLine(line)
-        return entry ? drawLogEntry(out, entry) : `${harmless(line)}\n`
+        return entry ? drawLogEntry(out, entry) : `${escapeControls(line)}\n`
       })
       .join(''),
   )

@@ -5,7 +5,7 @@ import { openContext, requireUser, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
 import { readText } from '../input/prompt.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 import { registerAuth } from './settings/auth.ts'
 import { registerLogExport } from './settings/log-export.ts'
 import { registerOidc } from './settings/oidc.ts'
@@ -16,7 +16,7 @@ interface Group {
   /** The setting that must not appear in an argument. */
   secret?: string
   /** Parses a value of a group whose values are not JSON. */
-  plain?: (value: string) => unknown
+  parsePlain?: (value: string) => unknown
   get(context: Context): Promise<Values>
   set(context: Context, values: Values): Promise<Values>
 }
@@ -37,13 +37,13 @@ const groups: Record<string, Group> = {
     about: 'Default agent and its options (changed by admins)',
     get: ({ client }) => client.settings.getAgents(),
     set: ({ client }, values) => client.settings.setAgents(values),
-    plain: value => (value === 'none' ? null : value),
+    parsePlain: value => (value === 'none' ? null : value),
   },
   'agent-slots': {
     about: 'Maximum number of concurrent agents, in total and per agent (changed by admins)',
     get: async ({ client }) => flatSlots(await client.settings.getAgentSlots()),
     set: async ({ client }, values) => flatSlots(await client.settings.setAgentSlots(slotsOf(values))),
-    plain: value => (value === 'none' ? null : parseJson(value)),
+    parsePlain: value => (value === 'none' ? null : parseJson(value)),
   },
   notifications: {
     about: 'Notification events and channels',
@@ -60,7 +60,7 @@ const groups: Record<string, Group> = {
     about: 'The keys of the terminal board',
     get: ({ client }) => client.settings.getShortcuts(),
     set: ({ client }, values) => client.settings.setShortcuts(values),
-    plain: value => value,
+    parsePlain: value => value,
   },
 }
 
@@ -109,7 +109,7 @@ export function register(command: Command): void {
 
 /** Prints one group or all groups. Skips groups that the person cannot read. */
 async function get(command: Command, name: string | undefined): Promise<void> {
-  const wanted = name === undefined ? Object.keys(groups) : [known(name)]
+  const wanted = name === undefined ? Object.keys(groups) : [requireGroup(name)]
   const context = await openContext(command)
   requireUser(context, 'settings')
   const read = await Promise.allSettled(wanted.map(async each => [each, await groups[each]!.get(context)] as const))
@@ -118,10 +118,13 @@ async function get(command: Command, name: string | undefined): Promise<void> {
     each => each.status === 'rejected' && (values.length === 0 || exitOf(each.reason) !== 'denied'),
   ) as PromiseRejectedResult | undefined
   if (failure) throw failure.reason
-  if (name !== undefined) return print(context, values[0]![1])
+  if (name !== undefined) return printValues(context, values[0]![1])
   if (context.out.json) return context.out.value(Object.fromEntries(values))
   for (const [group, row] of values)
-    await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
+    await printValues(
+      context,
+      Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])),
+    )
 }
 
 async function set(
@@ -129,7 +132,7 @@ async function set(
   name: string,
   { field = [], file }: { field?: string[]; file?: string },
 ): Promise<void> {
-  const group = groups[known(name)]!
+  const group = groups[requireGroup(name)]!
   if (group.secret !== undefined && field.some(text => text.startsWith(`${group.secret}=`)))
     throw usage(`${group.secret} can contain secrets, which must not appear in arguments`, {
       hint: 'use -F file',
@@ -139,12 +142,12 @@ async function set(
     throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
   const values = {
     ...(file !== undefined && parseFile(await readText(file, '-F'))),
-    ...Object.fromEntries(field.map(text => parseField(text, group.plain))),
+    ...Object.fromEntries(field.map(text => parseField(text, group.parsePlain))),
   }
   const context = await openContext(command)
   requireUser(context, 'settings')
   const changed = await group.set(context, values)
-  if (context.out.json) return print(context, changed)
+  if (context.out.json) return printValues(context, changed)
   for (const [key, value] of Object.entries(values)) context.out.done(`Set ${key} to ${textOf(changed[key] ?? value)}.`)
   if (typeof changed.webhookSecret !== 'string') return
   context.out.done(
@@ -155,7 +158,7 @@ async function set(
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const print = (context: Context, row: Values): Promise<void> =>
+const printValues = (context: Context, row: Values): Promise<void> =>
   context.out.record(
     row,
     Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })),
@@ -175,21 +178,21 @@ function slotsOf(values: Values): Values {
   return { ...Object.fromEntries(others), agents: { ...(values.agents as Values | undefined), ...agents } }
 }
 
-function known(name: string): string {
+function requireGroup(name: string): string {
   if (Object.hasOwn(groups, name)) return name
   const names = Object.keys(groups)
-  const meant = nearest(name, names)
+  const meant = nearestWords(name, names)
   throw usage(`there is no group "${name}"`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${names.join(', ')}`,
     see: 'board settings --help',
   })
 }
 
-function parseField(text: string, plain: Group['plain']): [string, unknown] {
+function parseField(text: string, parsePlain: Group['parsePlain']): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`-f requires key=value, not "${text}"`)
   const value = text.slice(at + 1)
-  const parsed = plain ? plain(value) : parseJson(value)
+  const parsed = parsePlain ? parsePlain(value) : parseJson(value)
   return [text.slice(0, at), parsed === undefined ? value : parsed]
 }
 

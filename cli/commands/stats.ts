@@ -7,7 +7,7 @@ import { drawBars, drawBurnUp, drawStatusDays, type Bar } from '../output/charts
 import { example, prints } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { resolveProject } from '../context/resolve.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 type Stats = Output<Contract['projects']['stats']>
 type Day = Output<Contract['projects']['history']>[number]
@@ -58,11 +58,17 @@ export function register(command: Command): void {
       context.client.projects.stats({ id }),
       context.client.projects.history({ id, since: options.since }),
     ])
-    await print(context, name, stats, history, options.by)
+    await printStats(context, name, stats, history, options.by)
   })
 }
 
-async function print({ out }: Context, name: string, stats: Stats, history: Day[], by: By | undefined): Promise<void> {
+async function printStats(
+  { out }: Context,
+  name: string,
+  stats: Stats,
+  history: Day[],
+  by: By | undefined,
+): Promise<void> {
   if (out.json) return out.value(by === 'day' ? history : by ? rowsOf(stats, by) : { stats, days: history })
   if (!out.terminal.stdout || out.quiet)
     return by === 'day'
@@ -73,13 +79,13 @@ async function print({ out }: Context, name: string, stats: Stats, history: Day[
         )
   const parts = [
     out.paint(
-      `${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} ${stats.tokens.sessions === 1 ? 'session' : 'sessions'}`,
+      `${escapeControls(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} ${stats.tokens.sessions === 1 ? 'session' : 'sessions'}`,
       'bold',
     ),
   ]
-  if (by !== 'status' && by !== 'day') parts.push(drawBars(bars(rowsOf(stats, 'column')), out.terminal))
+  if (by !== 'status' && by !== 'day') parts.push(drawBars(barsOf(rowsOf(stats, 'column')), out.terminal))
   if (by !== 'column' && by !== 'day' && stats.total > 0)
-    parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
+    parts.push(drawBars(barsOf(rowsOf(stats, 'status'), true), out.terminal))
   if (by === undefined || by === 'day')
     parts.push(await drawBurnUp(history, out.terminal), drawStatusDays(history, out.terminal))
   await out.text(`${parts.join('\n\n')}\n`)
@@ -92,5 +98,5 @@ function rowsOf(stats: Stats, by: 'column' | 'status'): Row[] {
     .map(([name, count]) => ({ group: by, name, count }))
 }
 
-const bars = (rows: readonly Row[], statuses = false): Bar[] =>
+const barsOf = (rows: readonly Row[], statuses = false): Bar[] =>
   rows.map(({ name, count }) => ({ name, count, status: statuses ? name : undefined }))

@@ -91,10 +91,10 @@ export function register(command: Command): void {
     ),
     'board status',
     'board status -P api --exit-status -q || mail -s board ada@example.com',
-  ).action((options: { exitStatus?: boolean }) => status(command, options))
+  ).action((options: { exitStatus?: boolean }) => showStatus(command, options))
 }
 
-async function status(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
+async function showStatus(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
   const health = await context.client.server.health()
   const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), projectOf(context)])
@@ -111,7 +111,7 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
     byColumn: stats?.byColumn ?? null,
     monitorQuestions: stats?.monitorQuestions ?? null,
   }
-  await print(context, row)
+  await printStatus(context, row)
   const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
   if (exitStatus && troubled.length > 0)
     throw new Failure('failure', `cards need you:${countsOf(stats!.byStatus, troubled).replace(/^: /, ' ')}`, {
@@ -123,7 +123,7 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
     })
 }
 
-async function print({ out }: Context, row: Status): Promise<void> {
+async function printStatus({ out }: Context, row: Status): Promise<void> {
   if (out.quiet && !out.json) return
   if (out.json) return out.record(row, fields)
   const shown = row.project ? fields : fields.slice(0, 3)

@@ -23,11 +23,11 @@ export function register(command: Command): void {
     .option('--ascii', 'use only ASCII characters')
     .option('--no-alt-screen', 'keep the last screen on the terminal')
     .option('--no-mouse', 'disable the mouse, so that the terminal can select text')
-    .action((options: Options) => show(command, options))
+    .action((options: Options) => openBoard(command, options))
   example(command, 'board ui', 'board ui -P web --board Releases', 'board ui --ascii --no-alt-screen')
 }
 
-async function show(command: Command, { board, ascii = false, altScreen, mouse }: Options): Promise<void> {
+async function openBoard(command: Command, { board, ascii = false, altScreen, mouse }: Options): Promise<void> {
   const context = await openContext(command)
   requireScreen(context)
   requireUser(context, 'ui')

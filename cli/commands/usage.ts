@@ -23,16 +23,16 @@ interface Options {
 }
 
 /** Prints a missing value as `unknown`, not as 0. */
-const known = (value: number | null, digits?: number) =>
+const numberOrUnknown = (value: number | null, digits?: number) =>
   value === null ? 'unknown' : digits === undefined ? value : value.toFixed(digits)
 const columnsOf = (isId: boolean): Column<Row>[] => [
   { name: 'key', style: 'id', value: row => row.key, hidden: !isId },
   { name: 'name', style: 'title', value: row => row.name ?? (row.key === null ? 'unknown' : isId ? '' : row.key) },
   { name: 'runs', align: 'right', value: row => row.runs },
   { name: 'unknownRuns', header: 'UNKNOWN', align: 'right', value: row => row.unknownRuns },
-  { name: 'inputTokens', header: 'INPUT', align: 'right', value: row => known(row.inputTokens) },
-  { name: 'outputTokens', header: 'OUTPUT', align: 'right', value: row => known(row.outputTokens) },
-  { name: 'costUsd', header: 'USD', align: 'right', value: row => known(row.costUsd, 2) },
+  { name: 'inputTokens', header: 'INPUT', align: 'right', value: row => numberOrUnknown(row.inputTokens) },
+  { name: 'outputTokens', header: 'OUTPUT', align: 'right', value: row => numberOrUnknown(row.outputTokens) },
+  { name: 'costUsd', header: 'USD', align: 'right', value: row => numberOrUnknown(row.costUsd, 2) },
   { name: 'estimatedUsd', header: 'ESTIMATED', align: 'right', spare: true, value: row => row.estimatedUsd.toFixed(2) },
   { name: 'hours', align: 'right', value: row => row.hours.toFixed(2) },
 ]

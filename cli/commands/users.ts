@@ -39,7 +39,7 @@ export function register(users: Command): void {
     .addOption(new Option('--limit <number>', 'maximum number of results').argParser(count).default(50))
     .addOption(new Option('--all', 'show all accounts').conflicts('limit'))
     .action(async ({ search, limit, all }: { search?: string; limit: number; all?: boolean }) =>
-      listed(await openUserContext(list), search, all ? Infinity : limit),
+      listUsers(await openUserContext(list), search, all ? Infinity : limit),
     )
   prints(list, 'users.update')
   example(list, 'board users list', 'board users list --search ada --json id,role')
@@ -65,7 +65,7 @@ export function register(users: Command): void {
   registerReset(users)
 }
 
-async function listed({ client, out }: Context, search: string | undefined, limit: number): Promise<void> {
+async function listUsers({ client, out }: Context, search: string | undefined, limit: number): Promise<void> {
   const users: User[] = []
   let total = Infinity
   while (users.length < Math.min(limit, total)) {

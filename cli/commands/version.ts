@@ -32,11 +32,11 @@ export function register(command: Command): void {
     'board version --json',
     'board version --check --url https://board.example.com',
   ).action(async ({ check }: { check?: boolean }) =>
-    check ? checked(command) : createOutput(globalsOf(command)).out.record(own, fields),
+    check ? compareVersions(command) : createOutput(globalsOf(command)).out.record(own, fields),
   )
 }
 
-async function checked(command: Command): Promise<void> {
+async function compareVersions(command: Command): Promise<void> {
   const { openContext } = await import('../context/context.ts')
   const { client, out } = await openContext(command)
   const { version: server } = await client.server.health()

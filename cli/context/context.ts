@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../../src/client/index.ts'
 import { version } from '../../src/config/version.ts'
 import { durationSecs } from '../parsing/arguments.ts'
-import { discover, type Discovery } from './discovery.ts'
+import { discoverServer, type Discovery } from './discovery.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf, type Globals } from '../parsing/globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
@@ -10,7 +10,7 @@ import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './currentProject.ts'
 import { talk } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 /** The dependencies of a command that talks to a server. */
 export interface Context {
@@ -41,7 +41,7 @@ export interface Context {
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
   const globals = { ...globalsOf(command), ...more }
   const { out, mayAsk, settings } = createOutput(globals, undefined, command)
-  const discovery = discover(globals, process.env, settings)
+  const discovery = discoverServer(globals, process.env, settings)
   if (!discovery.url) throw noServer()
   const { timeout } = settings.config ?? {}
   const timeoutSecs = globals.timeout ?? (timeout === undefined ? undefined : durationSecs(timeout))
@@ -68,14 +68,15 @@ export async function openContext(command: Command, more: Globals = {}): Promise
     globals,
     discovery,
     mayAsk,
-    project: () => (project ??= candidates().then(async those => noted(context, await chooseProject(context, those)))),
+    project: () =>
+      (project ??= candidates().then(async those => warnIfElsewhere(context, await chooseProject(context, those)))),
     projects: async () => (await candidates()).projects,
   }
   return context
 }
 
 /** Reports that the profile's project is used in the folder of another one. */
-function noted({ out, discovery }: Context, project: CurrentProject): CurrentProject {
+function warnIfElsewhere({ out, discovery }: Context, project: CurrentProject): CurrentProject {
   const [here] = project.insteadOf ?? []
   if (here)
     out.warn(
@@ -120,6 +121,6 @@ export async function openUserContext(command: Command): Promise<Context> {
 
 const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
   talk(
-    `debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`,
+    `debug: ${method} ${escapeControls(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${escapeControls(requestId)}` : ''}\n`,
   )
 }

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import { usage, type Failure } from '../failures/failure.ts'
-import { ask } from '../input/prompt.ts'
+import { askForLine } from '../input/prompt.ts'
 import { pickNamed, resolveProject, type LookupContext, type Named } from './resolve.ts'
 
 export interface CurrentProject extends Named {
@@ -65,7 +65,7 @@ export async function chooseProject(
   const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
   if (closest) return closest
   if (notAccepted.length > 0)
-    throw noProject(`${listed(notAccepted)} has this folder; to use it: board projects accept ${notAccepted[0]!.id}`)
+    throw noProject(`${listNames(notAccepted)} has this folder; to use it: board projects accept ${notAccepted[0]!.id}`)
   throw noProject('select one with -P, or run: board projects use <project>')
 }
 
@@ -73,14 +73,14 @@ export async function chooseProject(
 async function oneOf<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
   if (!context.mayAsk)
     throw usage('several projects have this folder', {
-      hint: `select one with -P: ${listed(projects)}`,
+      hint: `select one with -P: ${listNames(projects)}`,
       see: 'board projects list',
     })
-  const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')
+  const answer = await askForLine(context, `Several projects have this folder: ${listNames(projects)}. Which one`, '-P')
   return pickNamed('project', projects, answer, 'board projects list')
 }
 
-const listed = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
+const listNames = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
 
 const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
 

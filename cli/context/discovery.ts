@@ -3,7 +3,7 @@ import { dataFolder, runtimeFile, type Runtime } from '../../src/config/paths.ts
 import { Failure, usage } from '../failures/failure.ts'
 import type { Globals } from '../parsing/globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** A value and its source, for `board auth status`. */
@@ -31,29 +31,29 @@ export interface Discovery {
  * Selects the server: flags, then the environment, then the current profile, then the local server. A profile's token is
  * sent only to its own origin, and the local token only to the local server.
  */
-export function discover(
+export function discoverServer(
   globals: Globals,
   env: NodeJS.ProcessEnv = process.env,
   settings: Settings = readSettings(),
 ): Discovery {
-  const named = found(globals.profile, '--profile') ?? found(env.BOARD_PROFILE, 'BOARD_PROFILE')
-  const profileName = named ?? found(settings.current, 'the profile in use')
+  const named = foundIn(globals.profile, '--profile') ?? foundIn(env.BOARD_PROFILE, 'BOARD_PROFILE')
+  const profileName = named ?? foundIn(settings.current, 'the profile in use')
   const profile = profileName && profileOf(settings, profileName, named !== undefined)
   const fromProfile = `profile ${profileName?.value}`
   const runtime = readRuntime(env)
   const first = globals.profile !== undefined
   const url =
-    found(globals.url, '--url') ??
-    pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL')) ??
-    found(runtime?.url, fromRuntime)
+    foundIn(globals.url, '--url') ??
+    prefer(first, foundIn(profile?.url, fromProfile), foundIn(env.BOARD_URL, 'BOARD_URL')) ??
+    foundIn(runtime?.url, fromRuntime)
   const target = url && originOf(url.value)
   return {
     profile: profileName,
-    url: url && { ...url, value: origin(url) },
+    url: url && { ...url, value: requireOrigin(url) },
     token: url && tokenFor(target, { globals, env, profile, fromProfile, first, runtime }),
     project:
-      found(globals.project, '--project') ??
-      pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
+      foundIn(globals.project, '--project') ??
+      prefer(first, foundIn(profile?.project, fromProfile), foundIn(env.BOARD_PROJECT, 'BOARD_PROJECT')),
     local: runtime && url?.value === runtime.url && url.from === fromRuntime ? runtime : undefined,
     certificate: runtime && originOf(runtime.url) === target ? runtime.certificate : undefined,
   }
@@ -94,16 +94,20 @@ function tokenFor(
     profile?.token !== undefined && profile.tokenOrigin === target ? tokenOf(profile.token, fromProfile) : undefined
   return (
     fromFile(globals.tokenFile, '--token-file') ??
-    pick(first, bound, tokenOf(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
-    (runtime && originOf(runtime.url) === target ? found(runtime.token, fromRuntime) : undefined)
+    prefer(
+      first,
+      bound,
+      tokenOf(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE'),
+    ) ??
+    (runtime && originOf(runtime.url) === target ? foundIn(runtime.token, fromRuntime) : undefined)
   )
 }
 
 /** The environment overrides the profile, unless a flag selects the profile. */
-const pick = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
+const prefer = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
   profileFirst ? (profile ?? environment) : (environment ?? profile)
 
-const found = (value: string | undefined, from: string): Found | undefined =>
+const foundIn = (value: string | undefined, from: string): Found | undefined =>
   value === undefined || value === '' ? undefined : { value, from }
 
 /** Returns a configured token without surrounding whitespace. @throws Failure (usage) if it is not one word */
@@ -114,7 +118,7 @@ function tokenOf(value: string | undefined, from: string): Found | undefined {
       hint: 'it looks like svc_ak_...; create a new one with: board keys create',
       see: 'board help environment',
     })
-  return found(token, from)
+  return foundIn(token, from)
 }
 
 function fromFile(path: string | undefined, from: string): Found | undefined {
@@ -133,14 +137,14 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
 function profileOf(settings: Settings, name: Found, strict: boolean): Profile | undefined {
   const profile = Object.hasOwn(settings.profiles ?? {}, name.value) ? settings.profiles![name.value] : undefined
   if (profile || !strict) return profile
-  const meant = nearest(name.value, Object.keys(settings.profiles ?? {}))
+  const meant = nearestWords(name.value, Object.keys(settings.profiles ?? {}))
   throw new Failure('notFound', `there is no profile "${name.value}" (${name.from})`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see: 'board profile list',
   })
 }
 
-function origin({ value, from }: Found): string {
+function requireOrigin({ value, from }: Found): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {

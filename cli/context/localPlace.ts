@@ -46,7 +46,7 @@ export function renewalOf({ token, url, certificate }: Discovery): RenewablePlac
         runtime &&
         (runtime.token !== failed.token || runtime.url !== failed.url || runtime.certificate !== failed.certificate)
       const mayMove = url?.from === fromRuntime || originOf(runtime?.url) === originOf(failed.url)
-      if (isNew && mayMove && (await lives(runtime)))
+      if (isNew && mayMove && (await isRunning(runtime)))
         return {
           url: url?.from === fromRuntime ? runtime.url : failed.url,
           token: runtime.token,
@@ -64,7 +64,7 @@ function withNewCertificate(failed: Place): Place | undefined {
   return isNew ? { ...failed, certificate: runtime?.certificate } : undefined
 }
 
-const lives = (runtime: Runtime): Promise<boolean> =>
+const isRunning = (runtime: Runtime): Promise<boolean> =>
   checkLocal(runtime).then(
     () => true,
     () => false,

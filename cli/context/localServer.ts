@@ -78,7 +78,7 @@ export async function startLocalServer(program: string, args: readonly string[],
  * @throws Failure (timedOut)
  */
 export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Promise<void> {
-  signal(pid)
+  terminate(pid)
   for (const giveUpAtMs = performance.now() + timeoutSecs * 1000; performance.now() < giveUpAtMs;) {
     if (!isAlive(pid)) return
     await sleep(betweenMs)
@@ -102,7 +102,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function signal(pid: number): void {
+function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch (error) {

@@ -8,7 +8,7 @@ interface Context {
 }
 
 /** Ids are the whole server's, so a slip of a finger would reach another project. */
-export async function elsewhere(
+export async function confirmOtherProject(
   { client }: Pick<Context, 'client'>,
   what: string,
   projectId: string,
@@ -37,7 +37,7 @@ export async function orElsewhere<T>(
     if (context.external || !/^[1-9]\d{0,15}$/.test(id) || exitOf(error) !== 'notFound') throw error
     for (const other of await context.client.projects.list())
       if (other.id !== projectId && (await isIn(other.id).catch(isHidden)))
-        throw await elsewhere(context, `${kind} ${id}`, other.id)
+        throw await confirmOtherProject(context, `${kind} ${id}`, other.id)
     throw error
   }
 }

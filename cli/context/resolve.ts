@@ -2,7 +2,7 @@ import type { Client } from '../../src/client/index.ts'
 import type { Discovery } from './discovery.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { orElsewhere } from './otherProjects.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 
 /** The dependencies of a lookup by name. A command's Context provides them. */
 export interface LookupContext {
@@ -40,7 +40,7 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
       hint: `use an ID: ${same.map(item => item.id).join(', ')}`,
       see,
     })
-  const meant = nearest(
+  const meant = nearestWords(
     wanted,
     items.map(item => item.name),
   )
@@ -69,13 +69,13 @@ export async function resolveProject(context: LookupContext, wanted: string): Pr
 
 /** A board of a project by name or id. */
 export async function resolveBoard(context: LookupContext, projectId: string, wanted: string): Promise<Named> {
-  const isIn = async (other: string) => holds(await boardsOf(context, other), wanted)
+  const isIn = async (other: string) => hasId(await boardsOf(context, other), wanted)
   return orElsewhere(context, { kind: 'board', id: idOf(wanted), projectId }, isIn, async () =>
     pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list'),
   )
 }
 
-const holds = (items: readonly { id: string }[], wanted: string) => items.some(({ id }) => id === idOf(wanted))
+const hasId = (items: readonly { id: string }[], wanted: string) => items.some(({ id }) => id === idOf(wanted))
 
 /** Finds a column of a project by name or ID. The default board wins if several boards have a column of that name. */
 export async function resolveColumn(
@@ -88,7 +88,7 @@ export async function resolveColumn(
   const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
   const meant = onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns
-  const isIn = async (other: string) => holds(await columnsOf(context, other), wanted)
+  const isIn = async (other: string) => hasId(await columnsOf(context, other), wanted)
   return orElsewhere(context, { kind: 'column', id: idOf(wanted), projectId }, isIn, () =>
     pickNamed('column', meant, wanted, 'board columns list'),
   )
@@ -125,7 +125,7 @@ export interface ScriptPlace {
 export async function resolveScript(context: LookupContext, wanted: string): Promise<ScriptPlace & { name: string }> {
   const { id: projectId } = await context.project()
   const scriptsOf = (id: string) => context.client.scripts.list({ projectId: id })
-  const isIn = async (other: string) => holds(await scriptsOf(other), wanted)
+  const isIn = async (other: string) => hasId(await scriptsOf(other), wanted)
   const { id: scriptId, name } = await orElsewhere(
     context,
     { kind: 'script', id: idOf(wanted), projectId },
@@ -216,7 +216,7 @@ export function pickPerson<T extends { email: string; userId: string | null }>(
 ): T {
   const person = people.find(({ email, userId }) => userId === wanted || email.toLowerCase() === wanted.toLowerCase())
   if (person) return person
-  const meant = nearest(
+  const meant = nearestWords(
     wanted,
     people.map(({ email }) => email),
   )

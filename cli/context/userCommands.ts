@@ -18,17 +18,17 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
  * @throws Failure (usage) that names the entry which is wrong
  */
 export function userCommandsOf({ commands = [] }: Pick<Settings, 'commands'>): UserCommand[] {
-  if (!Array.isArray(commands)) throw wrong('commands must be a list')
+  if (!Array.isArray(commands)) throw invalidCommand('commands must be a list')
   return commands.map((entry: unknown, at) => {
     const { key, name, run, background } = (entry ?? {}) as Record<string, unknown>
-    if (!isText(key) || !isText(run)) throw wrong(`commands[${at}] needs a key and a command to run`)
+    if (!isText(key) || !isText(run)) throw invalidCommand(`commands[${at}] needs a key and a command to run`)
     if (background !== undefined && typeof background !== 'boolean')
-      throw wrong(`background of commands[${at}] must be true or false`)
+      throw invalidCommand(`background of commands[${at}] must be true or false`)
     return { key: key.trim(), name: isText(name) ? name.trim() : run.trim(), run, background: background ?? false }
   })
 }
 
-const wrong = (message: string): Failure =>
+const invalidCommand = (message: string): Failure =>
   new Failure('usage', `the conf file: ${message}`, {
     hint: `for example: {"key": "ctrl+t", "name": "Run the tests", "run": "npm test"}`,
     see: configFile(),

@@ -2,7 +2,7 @@ import type { ApiFailure, Unreachable } from '../../src/client/failures.ts'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { exitOf, exits, type Exit, type Failure } from './failure.ts'
 import { talk } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 export interface Description {
   exit: Exit
@@ -12,7 +12,7 @@ export interface Description {
 }
 
 /** Anything thrown, as up to three short lines. */
-export function describe(error: unknown): Description {
+export function describeError(error: unknown): Description {
   const exit = exitOf(error)
   if (!(error instanceof Error)) return { exit, message: String(error) }
   if (error.name === 'Failure')
@@ -21,30 +21,30 @@ export function describe(error: unknown): Description {
   if (error.name === 'Unreachable')
     return {
       exit,
-      message: sentence(error.message),
+      message: shortSentence(error.message),
       hint: (error as Unreachable).hint,
       see: 'board auth status',
     }
-  if (error.name === 'Problem') return { exit, message: sentence(error.message) }
+  if (error.name === 'Problem') return { exit, message: shortSentence(error.message) }
   const code = (error as NodeJS.ErrnoException).code
   return { exit, message: error.message || String(code ?? error.name) }
 }
 
 /** Prints the three lines on stderr and sets the exit code. `--debug` prints the stack too. */
 export function report(error: unknown, debug: boolean): void {
-  const { exit, message, hint, see } = describe(error)
+  const { exit, message, hint, see } = describeError(error)
   process.exitCode = exits[exit]
   const lines = [
-    `board: ${harmless(message)}`,
-    ...(hint ? [harmless(hint)] : []),
-    ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : []),
+    `board: ${escapeControls(message)}`,
+    ...(hint ? [escapeControls(hint)] : []),
+    ...(see ? [see.includes(':') ? escapeControls(see) : `see: ${escapeControls(see)}`] : []),
   ]
   talk(`${lines.join('\n')}\n`)
-  if (debug && error instanceof Error && error.stack) talk(`${harmless(error.stack, true)}\n`)
+  if (debug && error instanceof Error && error.stack) talk(`${escapeControls(error.stack, true)}\n`)
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
-  const message = sentence(error.message).replace('POST /api/auth/setup', 'board auth setup')
+  const message = shortSentence(error.message).replace('POST /api/auth/setup', 'board auth setup')
   if (error.code === 'VALIDATION_FAILED')
     return {
       message:
@@ -167,7 +167,7 @@ export const whereToLook: Record<string, string> = {
 }
 
 /** A sentence of the API as a short line: no capital but of a name (Git, GitHub), no full stop, and commands for routes. */
-export const sentence = (text: string): string =>
+export const shortSentence = (text: string): string =>
   text
     .replace(/^(?!Git)[A-Z](?=[a-z ])/, first => first.toLowerCase())
     .replace(/\.$/, '')

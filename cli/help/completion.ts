@@ -6,7 +6,7 @@ import { load } from '../parsing/loadCommands.ts'
 import { createProgram } from '../program.ts'
 import type { Programs } from '../programs.ts'
 import { settleJson } from '../parsing/run.ts'
-import { fit, harmless } from '../output/text.ts'
+import { truncate, escapeControls } from '../output/text.ts'
 
 /** The candidates, or a value that the shell completes itself. */
 type Completion = Candidate[] | 'files' | 'folders'
@@ -189,6 +189,6 @@ function print(completion: Completion): void {
       ? [`:${completion}`]
       : completion
           .filter(({ value }) => plain.test(value))
-          .map(({ value, about }) => (about ? `${value}\t${fit(harmless(about).trim(), 60)}` : value))
+          .map(({ value, about }) => (about ? `${value}\t${truncate(escapeControls(about).trim(), 60)}` : value))
   if (lines.length > 0) writeSync(1, `${lines.join('\n')}\n`)
 }

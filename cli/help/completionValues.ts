@@ -24,8 +24,8 @@ const maxNewest = 100
 /** The values of a placeholder in the help (`<column>`), by its singular name. */
 const sources: Record<string, Source> = {
   project: async ({ client, external }) =>
-    external ? [] : named(await client.projects.list(), project => project.path),
-  board: async context => named(await boardsOf(context, (await context.project()).id)),
+    external ? [] : candidatesByName(await client.projects.list(), project => project.path),
+  board: async context => candidatesByName(await boardsOf(context, (await context.project()).id)),
   column: columnCandidates,
   card: cardCandidates,
   label: labelCandidates,
@@ -45,21 +45,24 @@ const sources: Record<string, Source> = {
     external ? [] : (await client.agents.providers()).map(({ id, name }) => ({ value: id, about: name })),
   'agent-profile': async ({ client, external }) =>
     external ? [] : (await client.agentProfiles.list()).map(({ name, agent }) => ({ value: name, about: agent })),
-  model: offered('models'),
-  mode: offered('modes'),
-  effort: offered('efforts'),
+  model: agentOffers('models'),
+  mode: agentOffers('modes'),
+  effort: agentOffers('efforts'),
   monitor: async ({ client, project }, { given: [card] }) =>
     (await client.monitors.listProject({ projectId: (await project()).id }))
       .filter(({ cardId }) => cardId === card)
       .map(({ id, description, command }) => ({ value: id, about: description ?? command })),
-  script: async ({ client, project }) => named(await client.scripts.list({ projectId: (await project()).id })),
-  schedule: async ({ client, project }) => named(await client.schedules.list({ projectId: (await project()).id })),
+  script: async ({ client, project }) =>
+    candidatesByName(await client.scripts.list({ projectId: (await project()).id })),
+  schedule: async ({ client, project }) =>
+    candidatesByName(await client.schedules.list({ projectId: (await project()).id })),
   webhook: async ({ client, project }) =>
     (await client.webhooks.list({ projectId: (await project()).id })).map(({ id, url }) => ({ value: id, about: url })),
   delivery: deliveryCandidates,
-  template: async ({ client }) => named(await client.templates.list()),
-  key: async ({ client }) => named(await client.keys.list(), key => key.scope),
-  credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
+  template: async ({ client }) => candidatesByName(await client.templates.list()),
+  key: async ({ client }) => candidatesByName(await client.keys.list(), key => key.scope),
+  credential: async ({ client }) =>
+    candidatesByName(await client.credentials.list(), credential => credential.provider),
   budget: async ({ client }) =>
     (await client.budgets.list({})).map(({ id, scope, scopeName, unit, period }) => ({
       value: id,
@@ -69,7 +72,7 @@ const sources: Record<string, Source> = {
     (await client.backups.list()).map(({ filename, origin }) => ({ value: filename, about: origin })),
   user: async ({ client }) =>
     (await client.users.list({ limit: 100 })).users.map(({ id, email }) => ({ value: id, about: email })),
-  organization: async ({ client }) => named(await client.organizations.list()),
+  organization: async ({ client }) => candidatesByName(await client.organizations.list()),
   member: memberCandidates,
   person: personCandidates,
   people: personCandidates,
@@ -107,7 +110,7 @@ export const isListed = (placeholder: string): boolean =>
 const singular = (placeholder: string): string => placeholder.replace(/ies$/, 'y').replace(/s$/, '')
 
 /** By name where the name is a plain word and means this one; else by id, with the name as its description. */
-function named<T extends Named>(
+function candidatesByName<T extends Named>(
   items: readonly T[],
   about: (item: T) => string | undefined = () => undefined,
   rivals: (item: T) => readonly T[] = () => items,
@@ -125,7 +128,7 @@ async function columnCandidates(context: Context): Promise<Candidate[]> {
   const { id: projectId } = await context.project()
   const [[first], columns] = await Promise.all([boardsOf(context, projectId), columnsOf(context, projectId)])
   const onDefault = columns.filter(({ boardId }) => boardId === first?.id)
-  return named(
+  return candidatesByName(
     columns,
     ({ columnType }) => columnType,
     column => (onDefault.includes(column) ? onDefault : columns),
@@ -135,7 +138,10 @@ async function columnCandidates(context: Context): Promise<Candidate[]> {
 /** Those whom cards can be assigned to. */
 async function personCandidates({ client, project }: Context): Promise<Candidate[]> {
   const people = await client.members.people({ projectId: (await project()).id })
-  return [{ value: 'me' }, ...named(people.map(({ userId, displayName }) => ({ id: userId, name: displayName })))]
+  return [
+    { value: 'me' },
+    ...candidatesByName(people.map(({ userId, displayName }) => ({ id: userId, name: displayName }))),
+  ]
 }
 
 /** The project's first cards, by ID: archived ones for `unarchive`, deleted ones for `restore`. */
@@ -203,7 +209,7 @@ const nearest: Readonly<Record<string, keyof AgentScope>> = {
 }
 
 /** Returns the known models, modes or efforts of the selected agent. */
-function offered(kind: 'models' | 'modes' | 'efforts'): Source {
+function agentOffers(kind: 'models' | 'modes' | 'efforts'): Source {
   return async (context, { command, given, options }) => {
     if (context.external) return []
     const { agent, agentProfile, column } = options as Record<string, string | undefined>

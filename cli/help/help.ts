@@ -36,7 +36,7 @@ export function prints(command: Command, route: RouteName | null, more = ''): Co
 export const printedBy = (command: Command): Printed | undefined => printed.get(command)
 
 /** Puts the verbs of a noun under heads: head -> their names. */
-export function grouped(noun: Command, heads: Record<string, string>): void {
+export function groupVerbs(noun: Command, heads: Record<string, string>): void {
   for (const [head, verbs] of Object.entries(heads))
     for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
 }

@@ -1,6 +1,6 @@
 import type { ApiFailure } from '../../src/client/failures.ts'
 import type { Context } from '../context/context.ts'
-import { describe } from '../failures/report.ts'
+import { describeError } from '../failures/report.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
 import { idOf, isId } from '../context/resolve.ts'
@@ -57,7 +57,7 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
  * results on stdout, errors on stderr. On 429 and 503, waits for the time that the server requests.
  * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
  */
-export async function bulk(
+export async function runBulk(
   context: Context,
   ids: readonly string[],
   action: (id: string) => Promise<unknown>,
@@ -82,7 +82,7 @@ export async function bulk(
     } catch (error) {
       if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error
       failures.push(error)
-      const { message } = describe(error)
+      const { message } = describeError(error)
       // The line begins with the id.
       const why = message.endsWith(`: ${id}`) ? message.slice(0, -id.length - 2) : message
       results.push({ id, result: 'failed', error: why })

@@ -8,12 +8,12 @@ import { UnsavedTexts, type UnsavedText } from './unsavedTexts.ts'
  * @param save takes the changed text. When it fails, the text is kept in a file that the error names.
  * @throws Failure when the editor ends with an error.
  */
-export async function edit(text: string, filename: string, save: (text: string) => Promise<void>): Promise<void> {
+export async function editText(text: string, filename: string, save: (text: string) => Promise<void>): Promise<void> {
   const texts = new UnsavedTexts()
   const unsaved = texts.add(filename, text, false)
   const received = await openEditor(unsaved)
   if (received === undefined) return unsaved.save(save)
-  texts.keep()
+  texts.saveAll()
   dieOf(received)
 }
 

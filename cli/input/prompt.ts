@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Failure, usage } from '../failures/failure.ts'
 import { isTerminal, talk } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** Determines whether a prompt is possible. A Context is an Asker. */
@@ -14,27 +14,27 @@ export interface Asker {
  * @param flag the option that answers without a prompt: `--email`
  * @throws Failure (usage) with the flag, without a terminal.
  */
-export async function ask({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
-  if (!mayAsk) throw unanswered(question, flag)
+export async function askForLine({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
+  if (!mayAsk) throw unansweredFailure(question, flag)
   const { createInterface } = await import('node:readline')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
-    const leave = () => {
+    const interrupt = () => {
       talk('\n')
-      reject(interrupted())
+      reject(interruptedFailure())
     }
     // Ctrl-C closes the interface here. Ctrl-D ends the input and closes it automatically.
-    lines.on('SIGINT', () => lines.close()).on('close', leave)
-    lines.question(`${harmless(question)}: `, answer => {
-      lines.off('close', leave).close()
+    lines.on('SIGINT', () => lines.close()).on('close', interrupt)
+    lines.question(`${escapeControls(question)}: `, answer => {
+      lines.off('close', interrupt).close()
       resolve(answer.trim())
     })
   })
 }
 
 /** Asks a yes-or-no question. Only y and yes count as agreement. @param flag the option that answers without a prompt */
-export const agrees = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
-  /^y(es)?$/i.test(await ask(asker, `${question} [y/N]`, flag))
+export const askYesOrNo = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await askForLine(asker, `${question} [y/N]`, flag))
 
 /**
  * Asks yes or no. `yes` is what `--yes` was given as.
@@ -43,8 +43,8 @@ export const agrees = async (asker: Asker, question: string, flag: string): Prom
  */
 export async function confirm(asker: Asker, question: string, yes: boolean | undefined, about?: string): Promise<void> {
   if (yes) return
-  if (about !== undefined) talk(`${harmless(about, true)}\n`)
-  if (!(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
+  if (about !== undefined) talk(`${escapeControls(about, true)}\n`)
+  if (!(await askYesOrNo(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
 }
 
 /** Asks the person to type a name before an irreversible action. `yes` is the value of `--yes`. */
@@ -55,13 +55,13 @@ export async function confirmByName(
   yes: boolean | undefined,
 ): Promise<void> {
   if (yes) return
-  const answer = await ask(asker, `${question} Type "${name}" to confirm`, '--yes')
+  const answer = await askForLine(asker, `${question} Type "${name}" to confirm`, '--yes')
   if (answer !== name) throw new Failure('failure', 'that is not the name; nothing was changed')
 }
 
 /** Asks for a secret without showing it. */
 export async function askSecret({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
-  if (!mayAsk) throw unanswered(question, flag)
+  if (!mayAsk) throw unansweredFailure(question, flag)
   const { stdin, stderr } = process
   // First the silence, then the question: what is typed at once must not be shown either.
   stdin.setRawMode(true)
@@ -103,25 +103,25 @@ function typedSecret(): Promise<string> {
   let secret = ''
   return new Promise((resolve, reject) => {
     const end = (finish: () => void) => {
-      process.stdin.off('data', take)
+      process.stdin.off('data', onData)
       finish()
     }
-    const take = (chunk: string) => {
+    const onData = (chunk: string) => {
       for (const character of chunk) {
         if (character === '\r' || character === '\n' || character === '\u0004') return end(() => resolve(secret))
-        if (character === '\u0003') return end(() => reject(interrupted()))
+        if (character === '\u0003') return end(() => reject(interruptedFailure()))
         if (character === '\u007f' || character === '\b') secret = [...secret].slice(0, -1).join('')
         else if (character === '\u0015') secret = ''
         else if (character >= ' ') secret += character
       }
     }
-    process.stdin.on('data', take)
+    process.stdin.on('data', onData)
     process.stdin.resume()
   })
 }
 
-const interrupted = (): Failure => new Failure('interrupted', 'interrupted')
-const unanswered = (question: string, flag: string): Failure =>
+const interruptedFailure = (): Failure => new Failure('interrupted', 'interrupted')
+const unansweredFailure = (question: string, flag: string): Failure =>
   usage(`this command cannot prompt: ${question.replace(/ \[y\/N\]$| Type ".*" to confirm$/, '')}`, {
     hint: `give ${flag}`,
   })

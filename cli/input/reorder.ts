@@ -5,7 +5,7 @@ import { pickNamed, type Named } from '../context/resolve.ts'
  * stand.
  * @throws Failure (not found, usage) for a name that is none of them.
  */
-export function reordered(kind: string, items: readonly Named[], wanted: readonly string[], see: string): string[] {
+export function reorderIds(kind: string, items: readonly Named[], wanted: readonly string[], see: string): string[] {
   const first = wanted.map(each => pickNamed(kind, items, each, see).id)
   return [...new Set([...first, ...items.map(({ id }) => id)])]
 }

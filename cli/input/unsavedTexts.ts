@@ -1,9 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe } from '../failures/report.ts'
+import { describeError } from '../failures/report.ts'
 import { Failure, fileReason } from '../failures/failure.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 import { writeNow } from './terminalProgram.ts'
 
 /** A text of the person that the server does not have yet. */
@@ -65,7 +65,7 @@ export class UnsavedText {
 
   /** A failure whose message names the file with the text; unchanged text is discarded. */
   failure(error: unknown): Failure {
-    const { exit, message, hint, see } = describe(error)
+    const { exit, message, hint, see } = describeError(error)
     if (this.isNeeded) return new Failure(exit, `${message} (your text is kept in ${this.path})`, { hint, see })
     this.discard()
     return new Failure(exit, message, { hint, see, cause: error })
@@ -83,7 +83,7 @@ export class UnsavedTexts {
   }
 
   /** Keeps the texts in files and prints the paths on stderr. Synchronous, because it runs however the process ends. */
-  keep(): void {
+  saveAll(): void {
     for (const text of this.#texts) {
       this.#texts.delete(text)
       if (text.isNeeded) writeNow(2, whereKept(text))
@@ -96,6 +96,6 @@ function whereKept(text: UnsavedText): string {
   try {
     return `board: your text is kept in ${text.path}\n`
   } catch (error) {
-    return `board: your text cannot be kept in a file (${fileReason(error)}):\n${harmless(text.text, true)}\n`
+    return `board: your text cannot be kept in a file (${fileReason(error)}):\n${escapeControls(text.text, true)}\n`
   }
 }

@@ -5,16 +5,16 @@ import type { EventData } from '../../src/contract/server/events.ts'
 import type { NotificationKind } from '../../src/contract/automation/notifications.ts'
 import type { Context } from '../context/context.ts'
 import { isTerminal, talk } from './streams.ts'
-import { fit, harmless } from './text.ts'
+import { truncate, escapeControls } from './text.ts'
 
 type Notification = EventData<'notification'>
 
 /** Tells notifications on the person's own terminal, as their settings say: by its bell, and by a message of the desktop or in its title. */
 export interface Bell {
   /** Takes any message of the socket. */
-  hear(message: LiveMessage): void
+  applyEvent(message: LiveMessage): void
   /** Waits briefly for pending notifications about cards that reached these statuses. */
-  settle(cards: ReadonlyArray<{ id: string; status: CardStatus }>): Promise<void>
+  awaitNotifications(cards: ReadonlyArray<{ id: string; status: CardStatus }>): Promise<void>
 }
 
 const settleMs = 500
@@ -25,7 +25,7 @@ const kinds: Partial<Record<CardStatus, NotificationKind>> = {
   failed: 'agentFailed',
   waiting: 'agentWaiting',
 }
-const silence: Bell = { hear: () => {}, settle: async () => {} }
+const silence: Bell = { applyEvent: () => {}, awaitNotifications: async () => {} }
 
 /**
  * Returns a silent bell if stdout or stderr is not a terminal, with `--quiet`, and on terminals that would print the
@@ -35,13 +35,15 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
   if (!isTerminal(1) || !isTerminal(2) || out.quiet || env.TERM === 'dumb') return silence
   const heard = new Set<string>()
   return {
-    hear: ({ type, data }) => {
+    applyEvent: ({ type, data }) => {
       if (type !== 'notification') return
       const notification = data as Notification
       if (notification.cardId !== null) heard.add(notification.cardId)
-      talk(`${notification.sound ? '\u0007' : ''}${notification.desktop ? shown(notification, env) : ''}`)
+      talk(
+        `${notification.sound ? '\u0007' : ''}${notification.desktop ? notificationSequence(notification, env) : ''}`,
+      )
     },
-    settle: async cards => {
+    awaitNotifications: async cards => {
       const wishes =
         external || cards.length === 0 ? undefined : await client.notifications.get().catch(() => undefined)
       if (!wishes || !(wishes.sound || wishes.desktop)) return
@@ -58,8 +60,8 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
 /**
  * Returns a desktop notification if the terminal supports it, else a title change. The text cannot terminate either sequence.
  */
-function shown({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): string {
-  const text = fit(harmless(`${cardTitle}: ${message}`), maxCells)
+function notificationSequence({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): string {
+  const text = truncate(escapeControls(`${cardTitle}: ${message}`), maxCells)
   const term = env.TERM ?? ''
   if (term === 'linux') return ''
   if (env.TMUX || term.startsWith('screen')) return command(`2;${text}`)

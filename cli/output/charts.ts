@@ -1,6 +1,6 @@
 import { statusColour } from './table.ts'
 import { paint, type Terminal } from './terminal.ts'
-import { fit, harmless, widthOf } from './text.ts'
+import { truncate, escapeControls, widthOf } from './text.ts'
 
 export interface Bar {
   name: string
@@ -27,7 +27,7 @@ const aroundChart = 12
 
 /** Bars side by side with their names and counts, the longest as wide as the terminal. */
 export function drawBars(bars: readonly Bar[], { width, colour }: Terminal): string {
-  const names = bars.map(({ name }) => fit(harmless(name), maxNameWidth))
+  const names = bars.map(({ name }) => truncate(escapeControls(name), maxNameWidth))
   const nameWidth = Math.max(...names.map(widthOf), 0)
   const maxCount = Math.max(...bars.map(({ count }) => count), 1)
   const room = Math.max(10, width - nameWidth - String(maxCount).length - 4)

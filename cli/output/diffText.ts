@@ -1,4 +1,4 @@
-import { harmless } from './text.ts'
+import { escapeControls } from './text.ts'
 import type { Colour } from './terminal.ts'
 
 export interface FileChange {
@@ -26,7 +26,7 @@ export const colouredDiff = (diff: string, paint: (text: string, colour: Colour)
   [...diffLines(diff)]
     .map(({ text, kind }) => {
       const colour = colours[kind]
-      const shown = harmless(text, true)
+      const shown = escapeControls(text, true)
       return `${colour ? paint(shown, colour) : shown}\n`
     })
     .join('')
@@ -73,13 +73,13 @@ function countsOf(text: string): [number, number] {
 /** The path in `diff --git a/x b/x`, assuming that both are the same; the lines of a rename correct it. */
 function pathOfBoth(text: string): string {
   const names = text.slice('diff --git '.length)
-  return unprefixed(names.slice((names.length + 1) / 2))
+  return stripPrefix(names.slice((names.length + 1) / 2))
 }
 
 function pathIn(text: string): string | undefined {
   const [, name] = /^(?:\+\+\+ |--- |rename to |copy to )(.*?)\t?$/.exec(text) ?? []
   if (name === undefined || name === '/dev/null') return undefined
-  return text.startsWith('rename') || text.startsWith('copy') ? name : unprefixed(name)
+  return text.startsWith('rename') || text.startsWith('copy') ? name : stripPrefix(name)
 }
 
-const unprefixed = (name: string): string => name.replace(/^("?)[ab]\//, '$1')
+const stripPrefix = (name: string): string => name.replace(/^("?)[ab]\//, '$1')

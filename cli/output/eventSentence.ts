@@ -47,11 +47,11 @@ export function eventSentence({ type, data }: LiveMessage): string {
   const { cardId = noun === 'card' ? told.id : undefined, cardTitle = noun === 'card' ? told.title : undefined } = told
   const phrase = phrases[type]?.(told)
   if (cardId !== undefined && cardId !== null)
-    return `Card ${cardId}${quoted(cardTitle)}: ${phrase ?? (noun === 'card' ? verb : `${noun} ${verb}`)}`
+    return `Card ${cardId}${quote(cardTitle)}: ${phrase ?? (noun === 'card' ? verb : `${noun} ${verb}`)}`
   if (phrase !== undefined) return told.cardTitle ? `${told.cardTitle}: ${phrase}` : phrase
-  return `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}${told.id === undefined ? '' : ` ${told.id}`}${quoted(told.name ?? told.title)}: ${verb}`
+  return `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}${told.id === undefined ? '' : ` ${told.id}`}${quote(told.name ?? told.title)}: ${verb}`
 }
 
-const quoted = (text: string | null | undefined): string => (text ? ` "${text}"` : '')
+const quote = (text: string | null | undefined): string => (text ? ` "${text}"` : '')
 
 const lineOf = (text = ''): string => text.trim().split('\n')[0]!.slice(0, 200)

@@ -4,7 +4,7 @@ import { Failure } from '../failures/failure.ts'
  * Makes a jq expression a function from one value to its results. It is the real jq, compiled to WebAssembly.
  * The function throws Failure: (usage) when the expression is not valid, (failure) when it does not fit the value.
  */
-export async function compile(expression: string): Promise<(input: unknown) => unknown[]> {
+export async function compileJq(expression: string): Promise<(input: unknown) => unknown[]> {
   const { JqError, loadJq } = await import('jq-wasm')
   const jq = await loadJq()
   return input => {

@@ -1,7 +1,7 @@
 import type { LogLevel } from '../../src/contract/server/logs.ts'
 import type { Out } from './output.ts'
 import type { Colour } from './terminal.ts'
-import { harmless } from './text.ts'
+import { escapeControls } from './text.ts'
 
 /** The displayed fields of an entry in the server's log. */
 export interface ShownEntry {
@@ -30,10 +30,11 @@ export function drawLogEntry(
   )
   const named = fields.map(
     ([name, value]) =>
-      ` ${out.paint(`${harmless(name)}=`, 'dim')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
+      ` ${out.paint(`${escapeControls(name)}=`, 'dim')}${escapeControls(typeof value === 'string' ? value : JSON.stringify(value))}`,
   )
-  const below = typeof cause === 'string' ? `${out.paint(harmless(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
-  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(harmless(source), 'dim')} ${harmless(message)}${named.join('')}\n${below}`
+  const below =
+    typeof cause === 'string' ? `${out.paint(escapeControls(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
+  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(escapeControls(source), 'dim')} ${escapeControls(message)}${named.join('')}\n${below}`
 }
 
 /** An entry as the server's files hold it, a line of JSON each; undefined of a line that is none. */

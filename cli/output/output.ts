@@ -4,7 +4,7 @@ import { talk, write } from './streams.ts'
 import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import type { Template } from './template.ts'
-import { harmless, harmlessJson, nearest } from './text.ts'
+import { escapeControls, harmlessJson, nearestWords } from './text.ts'
 
 export type { Column }
 
@@ -56,7 +56,7 @@ export class Out {
     columns: readonly Column<Row>[],
     options: { empty?: string } = {},
   ): Promise<void> {
-    if (this.json) return this.value(await this.#chosen(rows, columns))
+    if (this.json) return this.value(await this.#selectFields(rows, columns))
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
     const shown = columns.filter(
       ({ hidden, optional, value }) => !hidden && (!optional || rows.some(row => cellText(value(row)) !== '')),
@@ -67,7 +67,7 @@ export class Out {
 
   /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
   async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
-    if (this.json) return this.value((await this.#chosen([row], fields))[0])
+    if (this.json) return this.value((await this.#selectFields([row], fields))[0])
     if (this.quiet) return this.ids([idOf(row, fields)])
     const shown = fields.filter(field => !field.hidden)
     const head = this.terminal.stdout
@@ -75,13 +75,13 @@ export class Out {
       : shown.map(field => `${field.name}\t${drawTabs([row], [field], this.terminal)}`).join('')
     if (!options.body) return void this.#write(head)
     await this.text(
-      `${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`,
+      `${head}${this.terminal.stdout ? '\n' : '--\n'}${escapeControls(options.body, true).replace(/\n?$/, '\n')}`,
     )
   }
 
   /** Prints one row of a continuous list: a line of JSON, or the row's fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
-    if (this.json) return this.value((await this.#chosen([row], columns))[0], true)
+    if (this.json) return this.value((await this.#selectFields([row], columns))[0], true)
     const shown = columns.filter(column => !column.hidden)
     this.#write(
       this.quiet
@@ -94,14 +94,14 @@ export class Out {
 
   /** Prints a value as JSON, or through `--jq` or `--template`. */
   async value(value: unknown, oneLine = false): Promise<void> {
-    if (this.#options.template !== undefined) return this.#fill(value)
+    if (this.#options.template !== undefined) return this.#printTemplate(value)
     const indent = this.terminal.stdout && !oneLine ? 2 : undefined
     if (this.#options.jq === undefined) return this.#write(`${harmlessJson(value, indent)}\n`)
-    this.#filter ??= await (await import('./jq.ts')).compile(this.#options.jq)
+    this.#filter ??= await (await import('./jq.ts')).compileJq(this.#options.jq)
     for (const result of this.#filter(value)) {
       this.#write(
         typeof result === 'string'
-          ? `${this.terminal.stdout ? harmless(result, true) : result}\n`
+          ? `${this.terminal.stdout ? escapeControls(result, true) : result}\n`
           : `${harmlessJson(result, indent)}\n`,
       )
     }
@@ -114,7 +114,7 @@ export class Out {
 
   /** Prints one line of data. On a terminal, removes control sequences. */
   line(text: string): void {
-    this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`)
+    this.#write(`${this.terminal.stdout ? escapeControls(text) : text}\n`)
   }
 
   /** Prints long text that is already safe for a terminal. Uses the pager if the text does not fit. */
@@ -126,12 +126,12 @@ export class Out {
 
   /** Reports a completed action on stderr. Prints nothing with `--quiet`. */
   done(message: string): void {
-    if (!this.quiet) this.#talk(`${harmless(message)}\n`)
+    if (!this.quiet) this.#talk(`${escapeControls(message)}\n`)
   }
 
   /** Reports a completed action as several lines on stderr. Prints nothing with `--quiet`. */
   doneLines(text: string): void {
-    if (!this.quiet) this.#talk(`${harmless(text, true)}\n`)
+    if (!this.quiet) this.#talk(`${escapeControls(text, true)}\n`)
   }
 
   /** Reports a completed action on stderr. With `--json`, prints the resulting row instead. */
@@ -147,7 +147,7 @@ export class Out {
   /** Prints a warning on stderr. The command continues. Prints nothing with `--quiet`. */
   warn(message: string): void {
     if (this.quiet) return
-    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
+    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${escapeControls(message)}\n`)
   }
 
   /** Colours a text if stdout supports colour. */
@@ -161,13 +161,13 @@ export class Out {
   }
 
   /** Prints a template for each row of a list, or for one value. */
-  async #fill(value: unknown): Promise<void> {
-    const { render } = await this.#compiled()
+  async #printTemplate(value: unknown): Promise<void> {
+    const { render } = await this.#compileTemplate()
     for (const row of Array.isArray(value) ? value : [value])
-      this.#write(`${this.terminal.stdout ? harmless(render(row), true) : render(row)}\n`)
+      this.#write(`${this.terminal.stdout ? escapeControls(render(row), true) : render(row)}\n`)
   }
 
-  async #compiled(): Promise<Template> {
+  async #compileTemplate(): Promise<Template> {
     const { template = '', jq } = this.#options
     if (jq !== undefined) throw usage('--jq and --template do not go together')
     return (this.#template ??= await (await import('./template.ts')).compileTemplate(template))
@@ -177,20 +177,24 @@ export class Out {
    * The rows for JSON output: complete, or only the selected fields. A template can also use columns.
    * @throws Failure with the known fields
    */
-  async #chosen<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<readonly unknown[]> {
+  async #selectFields<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<readonly unknown[]> {
     const known = [
       ...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})]),
     ]
-    const inTemplate = this.#options.template === undefined ? [] : (await this.#compiled()).fields
+    const inTemplate = this.#options.template === undefined ? [] : (await this.#compileTemplate()).fields
     const unknown = [...(this.#fields ?? []), ...inTemplate].find(name => !known.includes(name))
     if (unknown !== undefined && !(rows.length === 0 && (await this.#options.fields?.())?.includes(unknown)))
       throw unknownField(unknown, known)
     const fields = this.#fields ?? (inTemplate.length > 0 ? known : undefined)
-    return fields === undefined ? rows : rows.map(row => pick(row, columns, fields))
+    return fields === undefined ? rows : rows.map(row => pickFields(row, columns, fields))
   }
 }
 
-function pick<Row>(row: Row, columns: readonly Column<Row>[], fields: readonly string[]): Record<string, unknown> {
+function pickFields<Row>(
+  row: Row,
+  columns: readonly Column<Row>[],
+  fields: readonly string[],
+): Record<string, unknown> {
   const own = row as Record<string, unknown>
   return Object.fromEntries(
     fields.map(name => [
@@ -201,7 +205,7 @@ function pick<Row>(row: Row, columns: readonly Column<Row>[], fields: readonly s
 }
 
 function unknownField(name: string, known: readonly string[]): Failure {
-  const meant = nearest(name, known)
+  const meant = nearestWords(name, known)
   return usage(`unknown field: ${name}`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see: `known fields: ${known.join(', ')}`,

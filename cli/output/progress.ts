@@ -1,4 +1,4 @@
-import { harmless } from './text.ts'
+import { escapeControls } from './text.ts'
 
 const quietMs = 500
 const betweenMs = 100
@@ -16,7 +16,7 @@ export class Progress {
   #count = 0
 
   constructor(label: string, total: number | undefined, wanted: boolean, talk: (text: string) => void) {
-    this.#label = harmless(label)
+    this.#label = escapeControls(label)
     this.#total = total
     this.#wanted = wanted
     this.#talk = talk
@@ -36,7 +36,7 @@ export class Progress {
   }
 
   /** Shows a status text instead of a count. */
-  waiting(text: string): void {
+  showText(text: string): void {
     if (!this.#wanted || nowMs() - this.#startedAtMs < quietMs) return
     this.#drawnAtMs = nowMs()
     this.#talk(`\r\u001b[K${this.#label}: ${text}`)

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Download } from '../../src/client/index.ts'
 import { Failure, fileReason, usage } from '../failures/failure.ts'
 import type { Out } from './output.ts'
-import { ask, type Asker } from '../input/prompt.ts'
+import { askForLine, type Asker } from '../input/prompt.ts'
 import { writeStream } from './streams.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function requireOutput(asker: Asker, output: string | undefined): P
   if (found?.isDirectory()) return
   if (found) throw usage(`${folder} is not a folder`)
   if (!asker.mayAsk) throw usage(`folder ${folder} does not exist`, { hint: `create it first: mkdir -p ${folder}` })
-  const answer = await ask(asker, `Folder ${folder} does not exist. Create it? [y/N]`, '--output')
+  const answer = await askForLine(asker, `Folder ${folder} does not exist. Create it? [y/N]`, '--output')
   if (!/^y(es)?$/i.test(answer)) throw new Failure('failure', 'nothing was written')
   await mkdir(folder, { recursive: true })
 }
@@ -49,14 +49,14 @@ export async function saveDownload(
     },
   })
   if (output === '-') return writeStream(download.body, counted).finally(() => progress.done())
-  const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
+  const { path, mayReplace } = await resolveTarget(output, safeName(download.filename) ?? fallback)
   const part = join(dirname(path), `.board-${process.pid}.part`)
   try {
     await pipeline(download.body, counted, createWriteStream(part, { flags: 'wx', mode }))
     await (mayReplace ? rename(part, path) : link(part, path))
   } catch (error) {
     download.body.destroy()
-    throw explained(error as NodeJS.ErrnoException, path)
+    throw explainWriteError(error as NodeJS.ErrnoException, path)
   } finally {
     progress.done()
     await rm(part, { force: true })
@@ -70,7 +70,7 @@ function warnOf(out: Out, { files, machines }: NonNullable<Download['missing']>)
   out.warn(`the files of ${files === 1 ? '1 attachment' : `${files} attachments`} are missing${where}`)
 }
 
-function explained(error: NodeJS.ErrnoException, path: string): Error {
+function explainWriteError(error: NodeJS.ErrnoException, path: string): Error {
   if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
   if (error.code === 'ENOENT') return usage(`${dirname(path)} is not a folder`)
   return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '')
@@ -78,7 +78,7 @@ function explained(error: NodeJS.ErrnoException, path: string): Error {
     : error
 }
 
-async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {
+async function resolveTarget(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {
   if (output === undefined) return { path: name, mayReplace: false }
   const isFolder = (await stat(output).catch(() => undefined))?.isDirectory()
   return isFolder ? { path: join(output, name), mayReplace: false } : { path: output, mayReplace: true }

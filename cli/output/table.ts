@@ -1,5 +1,5 @@
 import { paint, type Colour, type Terminal } from './terminal.ts'
-import { fit, harmless, relativeTime, widthOf } from './text.ts'
+import { truncate, escapeControls, relativeTime, widthOf } from './text.ts'
 
 /**
  * The format of a value on a terminal. `title` and `text` can be truncated, `time` is an ISO time shown relatively, `status` is
@@ -27,9 +27,9 @@ export interface Column<Row> {
 /** One value as one line of harmless text. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return ''
-  if (typeof value === 'string') return harmless(value)
+  if (typeof value === 'string') return escapeControls(value)
   if (Array.isArray(value)) return value.map(cellText).join(', ')
-  return typeof value === 'object' ? harmless(JSON.stringify(value)) : String(value)
+  return typeof value === 'object' ? escapeControls(JSON.stringify(value)) : String(value)
 }
 
 /** Draws tab-separated lines without a header. FORCE_COLOR adds colours and changes nothing else. */
@@ -52,7 +52,7 @@ export const drawTabs = <Row>(
 export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string =>
   `${columns
     .map(({ value, style }) => {
-      const text = style === 'time' ? clock(value(row)) : shownText(value(row), style)
+      const text = style === 'time' ? clockTime(value(row)) : shownText(value(row), style)
       return paint(text, colourOf(style, text), terminal.colour)
     })
     .join('  ')
@@ -83,14 +83,16 @@ export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Ro
     )
   const last = columns.findIndex(({ style }) => style === 'title')
   if (last >= 0) widths[last] = Math.max(1, widths[last]! - Math.max(0, totalOf(widths) - terminal.width))
-  const drawn = (texts: string[], style: (text: string, at: number) => string) =>
+  const drawRow = (texts: string[], style: (text: string, at: number) => string) =>
     texts
       .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at)))
       .join('  ')
       .trimEnd()
   const lines = [
-    drawn(heads, text => paint(text, 'dim', terminal.colour)),
-    ...cells.map(row => drawn(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour))),
+    drawRow(heads, text => paint(text, 'dim', terminal.colour)),
+    ...cells.map(row =>
+      drawRow(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour)),
+    ),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -120,7 +122,7 @@ function shownText(value: unknown, style: Style | undefined): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : cellText(value)
 }
 
-const clock = (value: unknown): string =>
+const clockTime = (value: unknown): string =>
   typeof value === 'string' ? new Date(value).toTimeString().slice(0, 8) : cellText(value)
 
 function pad(
@@ -130,7 +132,7 @@ function pad(
   last: boolean,
   style: (text: string) => string,
 ): string {
-  const cut = fit(text, width)
+  const cut = truncate(text, width)
   const space = ' '.repeat(Math.max(0, width - widthOf(cut)))
   if (align === 'right') return space + style(cut)
   return style(cut) + (last ? '' : space)

@@ -4,7 +4,7 @@ import { eastAsianWidth } from 'get-east-asian-width'
  * Makes text from the server harmless for a terminal: control characters become visible symbols, and what turns the
  * direction of writing is replaced. `lines` keeps line breaks and tabs.
  */
-export function harmless(text: string, lines = false): string {
+export function escapeControls(text: string, lines = false): string {
   if (!dangerous.test(text)) return text
   return text
     .replace(/\r\n/g, '\n')
@@ -40,7 +40,7 @@ export function widthOf(text: string): number {
 }
 
 /** Cuts a text to a width in cells, with an ellipsis where something is left out. */
-export function fit(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let taken = ''
   let used = 0
@@ -89,7 +89,7 @@ function widthOfSegment(segment: string): number {
 /** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
 export function relativeTime(iso: string, nowMs = Date.now()): string {
   const thenMs = Date.parse(iso)
-  if (Number.isNaN(thenMs)) return harmless(iso)
+  if (Number.isNaN(thenMs)) return escapeControls(iso)
   const secs = Math.round(Math.abs(nowMs - thenMs) / 1000)
   const span =
     secs < 60
@@ -104,7 +104,7 @@ export function relativeTime(iso: string, nowMs = Date.now()): string {
 }
 
 /** The candidates that a misspelt word probably meant, nearest first. */
-export function nearest(word: string, candidates: readonly string[], max = 3): string[] {
+export function nearestWords(word: string, candidates: readonly string[], max = 3): string[] {
   const wanted = word.toLowerCase()
   const limit = Math.max(1, Math.floor(wanted.length * 0.4))
   return candidates

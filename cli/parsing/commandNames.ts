@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { usage } from '../failures/failure.ts'
 import { lineOf } from './commandPath.ts'
 import { load, loadAll } from './loadCommands.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 
 /** Where the words of a command line lead. */
 export interface NamedCommand {
@@ -129,7 +129,7 @@ function verbsLike(noun: Command, word: string): Command[] {
  */
 export async function suggestCommands(command: Command, word: string, given: readonly string[]): Promise<string[]> {
   const names = command.commands.flatMap(each => [each.name(), ...each.aliases()])
-  const near = nearest(word, names).map(name => command.commands.find(each => isCalled(each, name))!)
+  const near = nearestWords(word, names).map(name => command.commands.find(each => isCalled(each, name))!)
   const meant = command.parent ? [...verbsLike(command, word), ...near] : await nounsFor(command, word, given, near)
   const lines = [...new Set(meant)].slice(0, maxSuggestions).map(lineOf)
   return lines.length > 0 ? lines : linesElsewhere(command, word)
@@ -168,7 +168,7 @@ async function nounsFor(
   if (ofCards.length + exact.length > 0) return [...ofCards, ...exact]
   if (near.length > 0) return [...near]
   const similar = program.commands.flatMap(noun => verbsLike(noun, word).slice(0, 1))
-  const misspelt = nearest(
+  const misspelt = nearestWords(
     word,
     cards.commands.map(each => each.name()),
   ).map(name => cards.commands.find(each => each.name() === name)!)

@@ -3,7 +3,7 @@ import { followNames, suggestCommands, unknownOption, type NamedCommand } from '
 import { lineOf } from './commandPath.ts'
 import { report } from '../failures/report.ts'
 import { usage, type Failure } from '../failures/failure.ts'
-import { nearest } from '../output/text.ts'
+import { nearestWords } from '../output/text.ts'
 
 /** Parses the arguments, runs the command that they name, and leaves its exit code in process.exitCode. */
 export async function run(program: Command, argv: string[]): Promise<void> {
@@ -82,7 +82,7 @@ function suggestOptions(command: Command, word: string): string[] {
   const same = optionSynonyms
     .filter(each => each.includes(word))
     .flatMap(each => own.filter(option => each.includes(option)))
-  return [...new Set([...same, ...nearest(word, optionsAt(command))])]
+  return [...new Set([...same, ...nearestWords(word, optionsAt(command))])]
 }
 
 /** Returns the failure for a missing required option, with its choices. */
@@ -94,7 +94,7 @@ function needed({ options }: Command, flags: string, see: string): Failure {
 /** Returns the failure for an invalid value of an option or argument, with a suggestion. */
 function invalid(start: string, given: string, rule: string, see: string): Failure {
   const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
-  const meant = choices === undefined ? [] : nearest(given, choices.split(', '))
+  const meant = choices === undefined ? [] : nearestWords(given, choices.split(', '))
   return usage(`${start}: ${choices === undefined ? rule : `must be one of ${choices}`}`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see,

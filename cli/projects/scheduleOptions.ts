@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Priority } from '../../src/contract/cards/cardPlan.ts'
 import { choiceValues } from '../../src/contract/cards/planFields.ts'
 import { addChoiceOptions, type ChoiceOptions } from '../agents/agentOption.ts'
-import { names } from '../cards/planOptions.ts'
+import { parseNames } from '../cards/planOptions.ts'
 import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
 import { collect, durationSecs } from '../parsing/arguments.ts'
 
@@ -50,7 +50,7 @@ export const addTemplateOptions = (command: Command): Command =>
       .option(
         '-a, --assignee <people>',
         'assignees of its cards, comma-separated: me, names or IDs; none for no assignee',
-        names,
+        parseNames,
       )
       .addOption(new Option('--priority <priority>', 'priority of its cards').choices(choiceValues('priority'))),
     'agent of its cards; none for that of the column or project',

@@ -1,9 +1,9 @@
 import type { Context } from '../context/context.ts'
-import { describe } from '../failures/report.ts'
+import { describeError } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
-import { agrees } from '../input/prompt.ts'
+import { askYesOrNo } from '../input/prompt.ts'
 import { talk } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 /** The request never reached a server. */
 const unsent = new Set([
@@ -26,14 +26,15 @@ export async function makeOnce<T>(context: Context, see: string, make: () => Pro
       return await make()
     } catch (error) {
       if (!mayBeDone(error)) throw error
-      const { message } = describe(error)
+      const { message } = describeError(error)
       if (!context.mayAsk)
         throw new Failure('unreachable', message, {
           hint: 'the request might have succeeded: check before you retry',
           see,
         })
-      talk(`board: ${harmless(message)}\nthe request might have succeeded; to check: ${see}\n`)
-      if (!(await agrees(context, 'Send it again?', '--no-input'))) throw new Failure('unreachable', message, { see })
+      talk(`board: ${escapeControls(message)}\nthe request might have succeeded; to check: ${see}\n`)
+      if (!(await askYesOrNo(context, 'Send it again?', '--no-input')))
+        throw new Failure('unreachable', message, { see })
     }
   }
 }

@@ -6,7 +6,7 @@ import { exitOf, Failure } from '../failures/failure.ts'
 import { watchOutage, type Outage } from './outage.ts'
 import type { ScriptPlace } from '../context/resolve.ts'
 import { write } from '../output/streams.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 export type ScriptStatus = Output<Contract['scripts']['run']>
 
@@ -99,7 +99,7 @@ function createPrinter({ out }: Context): { next(): number; print(run: ScriptSta
       if (outputStart > next) out.warn(`${outputStart - next} characters of the output came too fast and are left out`)
       const text = output.slice(Math.max(0, next - outputStart))
       next = Math.max(next, outputStart + output.length)
-      if (text !== '' && !out.quiet) write(out.terminal.stdout ? harmless(text, true) : text)
+      if (text !== '' && !out.quiet) write(out.terminal.stdout ? escapeControls(text, true) : text)
       return text !== ''
     },
   }

@@ -1,8 +1,8 @@
-import { fit, harmless, widthOf } from '../output/text.ts'
+import { truncate, escapeControls, widthOf } from '../output/text.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 
 /** Creates text in a style. Makes control characters visible before the text is measured. */
-export const span = (text: string, style = ''): Span => ({ text: harmless(text), style })
+export const span = (text: string, style = ''): Span => ({ text: escapeControls(text), style })
 export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
 
 /** Draws a line with right-aligned spans. If the line is too long, the left spans are truncated. */
@@ -35,6 +35,6 @@ export function fitSpans(spans: readonly Span[], width: number, ellipsis = '…'
 }
 
 export const fitText = (text: string, width: number, ellipsis: string): string => {
-  const fitted = fit(harmless(text), width)
-  return fitted === harmless(text) || ellipsis === '…' ? fitted : fitted.replace(/…$/, ellipsis)
+  const fitted = truncate(escapeControls(text), width)
+  return fitted === escapeControls(text) || ellipsis === '…' ? fitted : fitted.replace(/…$/, ellipsis)
 }

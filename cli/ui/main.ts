@@ -131,7 +131,7 @@ class Ui {
     const typed = typedTextOfDialog(this.#model.dialog)
     if (typed) this.#unsaved.add(typed.filename, typed.text, true)
     this.#model = { ...this.#model, dialog: undefined }
-    this.#unsaved.keep()
+    this.#unsaved.saveAll()
   }
 
   #dispatch(msg: Msg): void {

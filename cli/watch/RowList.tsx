@@ -2,7 +2,7 @@ import { Box, Text, useApp, useInput } from 'ink'
 import type { Column } from '../output/output.ts'
 import { drawTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { harmless } from '../output/text.ts'
+import { escapeControls } from '../output/text.ts'
 
 export interface Rows<Row> {
   rows: readonly Row[]
@@ -36,7 +36,7 @@ export function RowList<Row>({ title, noun, columns, rows, more, live, terminal 
   return (
     <Box flexDirection="column" width={terminal.width}>
       <Text bold wrap="truncate">
-        {harmless(title)}
+        {escapeControls(title)}
         <Text dimColor>
           {' '}
           {rows.length}

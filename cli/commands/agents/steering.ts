@@ -18,7 +18,7 @@ import {
 } from '../../agents/questions.ts'
 import { addFileOption, messageOf, textOf, type TextOptions } from '../../input/messageText.ts'
 import type { Column } from '../../output/output.ts'
-import { agrees } from '../../input/prompt.ts'
+import { askYesOrNo } from '../../input/prompt.ts'
 import { reconnectOption } from '../../requests/outage.ts'
 
 /** The fields that are printed after a message is sent. */
@@ -29,7 +29,7 @@ export const sentFields: Column<Message>[] = [
 
 export function registerSessionCommands(agents: Command): void {
   registerSend(agents)
-  const retry = starter(
+  const retry = registerStart(
     agents,
     'retry',
     "Resume a card's latest session",
@@ -39,7 +39,7 @@ export function registerSessionCommands(agents: Command): void {
   )
   prints(retry, null, 'id result error')
   example(retry, 'board agents retry 12')
-  const relaunch = starter(
+  const relaunch = registerStart(
     agents,
     'relaunch',
     "Start a new session of a card's agent",
@@ -101,13 +101,13 @@ function registerSend(agents: Command): void {
 }
 
 /** A command that starts an agent, and waits for its end if that is wanted. */
-function starter(
+function registerStart(
   agents: Command,
   name: string,
   summary: string,
   description: string,
   action: (client: Client, place: CardPlace, force: boolean) => Promise<unknown>,
-  did: string,
+  done: string,
 ): Command {
   const command = agents
     .command(`${name} <card>`)
@@ -126,7 +126,7 @@ function starter(
       await action(context.client, place, force)
       return place
     })
-    context.out.done(`The agent of card ${id} ${did}.`)
+    context.out.done(`The agent of card ${id} ${done}.`)
     if (wait) await untilDone(context, [place], reconnect)
   })
 }
@@ -151,7 +151,7 @@ async function shownQuestion(
   for (const line of lines) context.out.done(line)
   const { approved, optionId } = answerTo(only, answer)
   const verb = `${approved ? 'Allow' : 'Refuse'}${optionId === undefined ? '' : ` (${optionId})`}`
-  if (context.mayAsk && !(await agrees(context, `${verb}: ${title}?`, '--request')))
+  if (context.mayAsk && !(await askYesOrNo(context, `${verb}: ${title}?`, '--request')))
     throw new Failure('failure', 'the question was not answered')
   return only
 }

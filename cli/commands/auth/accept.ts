@@ -5,7 +5,10 @@ import { usage } from '../../failures/failure.ts'
 import { askSecret, readText } from '../../input/prompt.ts'
 
 /** Accepts an invitation for the signed-in user. */
-export async function accept(command: Command, { invitationFile }: { invitationFile?: string }): Promise<void> {
+export async function acceptInvitation(
+  command: Command,
+  { invitationFile }: { invitationFile?: string },
+): Promise<void> {
   const context = await openUserContext(command)
   const text =
     invitationFile === undefined

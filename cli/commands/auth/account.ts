@@ -18,7 +18,7 @@ const columns: Column<SignIn>[] = [
 ]
 
 /** Lists the sign-ins of the account, or ends one of them. */
-export async function sessions(command: Command, { end }: { end?: string }): Promise<void> {
+export async function listOrEndSignIns(command: Command, { end }: { end?: string }): Promise<void> {
   const context = await openUserContext(command)
   if (end === undefined)
     return context.out.list(await context.client.auth.sessions(), columns, { empty: 'You have no sign-ins.' })
@@ -27,7 +27,7 @@ export async function sessions(command: Command, { end }: { end?: string }): Pro
 }
 
 /** Changes one's own password. */
-export async function password(command: Command, { passwordStdin }: { passwordStdin?: boolean }): Promise<void> {
+export async function changePassword(command: Command, { passwordStdin }: { passwordStdin?: boolean }): Promise<void> {
   const context = await openUserContext(command)
   const [currentPassword = '', newOne = ''] = passwordStdin
     ? (await readStdin('--password-stdin')).split(/\r?\n/)

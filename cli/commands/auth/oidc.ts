@@ -6,8 +6,8 @@ import type { Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { listenOnLoopback, type Loopback, type Visit } from '../../browser/loopbackPage.ts'
 import { talk } from '../../output/streams.ts'
-import { harmless } from '../../output/text.ts'
-import { keep, openAnonymous, type SignedIn } from './sign.ts'
+import { escapeControls } from '../../output/text.ts'
+import { saveSignIn, openAnonymous, type SignedIn } from './sign.ts'
 
 const usualWaitSecs = 300
 
@@ -25,7 +25,7 @@ export async function loginOidc(command: Command, openIt: boolean): Promise<void
     })
   const loopback = await listenOnLoopback()
   try {
-    await keep(context, await signIn(context, loopback, openIt))
+    await saveSignIn(context, await signIn(context, loopback, openIt))
   } finally {
     loopback.close()
   }
@@ -34,13 +34,13 @@ export async function loginOidc(command: Command, openIt: boolean): Promise<void
 async function signIn(context: Context, loopback: Loopback, openIt: boolean): Promise<SignedIn> {
   const verifier = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
-  await show(
+  await showAddress(
     `${context.connection.url}${contract.oidc.login.path}?${new URLSearchParams({ loopback: loopback.url, challenge })}`,
     openIt,
   )
   const { query, answer } = await inTime(loopback.visit, context.globals.timeout ?? usualWaitSecs)
   try {
-    const signedIn = await exchange(context, query, verifier)
+    const signedIn = await exchangeCode(context, query, verifier)
     await answer('You are signed in', 'You can close this page and go back to the terminal.')
     return signedIn
   } catch (error) {
@@ -50,14 +50,14 @@ async function signIn(context: Context, loopback: Loopback, openIt: boolean): Pr
 }
 
 /** Always prints the address, because this program might not be able to open the right browser. */
-async function show(url: string, openIt: boolean): Promise<void> {
+async function showAddress(url: string, openIt: boolean): Promise<void> {
   const isOpen = openIt && (await openBrowser(url))
   talk(
-    `${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${harmless(url)}\n`,
+    `${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${escapeControls(url)}\n`,
   )
 }
 
-async function exchange({ client }: Context, query: URLSearchParams, verifier: string): Promise<SignedIn> {
+async function exchangeCode({ client }: Context, query: URLSearchParams, verifier: string): Promise<SignedIn> {
   const code = query.get('code')
   if (code !== null) return client.oidc.exchange({ code, verifier })
   const message = (query.get('message') ?? 'the server refused the sign-in').slice(0, 500).replace(/\.$/, '')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { discover } from '../../context/discovery.ts'
+import { discoverServer } from '../../context/discovery.ts'
 import { Failure } from '../../failures/failure.ts'
 import { globalsOf } from '../../parsing/globals.ts'
 import { createOutput } from '../../output/createOutput.ts'
@@ -25,13 +25,13 @@ interface Status {
   hasUsers: boolean
 }
 
-const from = (value: string | null, source: string | null): string | null =>
+const withSource = (value: string | null, source: string | null): string | null =>
   value && source ? `${value} (${source})` : value
 const fields: Column<Status>[] = [
-  { name: 'url', header: 'Server', value: status => from(status.url, status.urlFrom) },
-  { name: 'profile', value: status => from(status.profile, status.profileFrom) },
-  { name: 'tokenKind', header: 'Token', value: status => from(status.tokenKind, status.tokenFrom) },
-  { name: 'project', value: status => from(status.project, status.projectFrom) },
+  { name: 'url', header: 'Server', value: status => withSource(status.url, status.urlFrom) },
+  { name: 'profile', value: status => withSource(status.profile, status.profileFrom) },
+  { name: 'tokenKind', header: 'Token', value: status => withSource(status.tokenKind, status.tokenFrom) },
+  { name: 'project', value: status => withSource(status.project, status.projectFrom) },
   { name: 'signedIn', value: status => status.signedIn },
   { name: 'email', style: 'title', value: status => status.email },
   { name: 'role', value: status => status.role },
@@ -40,7 +40,7 @@ const fields: Column<Status>[] = [
 ]
 
 /** Shows the server, token, profile and project, the source of each, and whether the server accepts the token. */
-export async function status(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
+export async function showStatus(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
   const { discovery, connection } = context
   const server = await context.client.auth.status()
@@ -71,10 +71,10 @@ export async function status(command: Command, { exitStatus }: { exitStatus?: bo
 }
 
 /** Prints only the token. */
-export function token(command: Command): void {
+export function printToken(command: Command): void {
   const globals = globalsOf(command)
   const { out, settings } = createOutput(globals)
-  const found = discover(globals, process.env, settings).token
+  const found = discoverServer(globals, process.env, settings).token
   if (!found)
     throw new Failure('denied', 'there is no token for this server', {
       hint: 'sign in with: board auth login',

@@ -6,7 +6,7 @@ import { openContext, type Context } from '../../context/context.ts'
 import { originOf } from '../../context/discovery.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { changeProfile, isProfileName, readSettings } from '../../context/profiles.ts'
-import { ask, askSecret, readStdin, readText } from '../../input/prompt.ts'
+import { askForLine, askSecret, readStdin, readText } from '../../input/prompt.ts'
 import { invitationToken } from './accept.ts'
 
 export interface SignOptions {
@@ -28,17 +28,17 @@ export async function setup(command: Command, options: SignOptions): Promise<voi
     throw new Failure('conflict', 'the first user already exists', {
       hint: 'sign in with: board auth login, or create an account with: board auth register',
     })
-  const email = options.email ?? (await ask(context, 'Email', '--email'))
+  const email = options.email ?? (await askForLine(context, 'Email', '--email'))
   const person = { email, displayName: options.name, password: await newPassword(context, options) }
   const code = process.env.BOARD_SETUP_CODE || undefined
   const signedIn = await context.client.auth.setup({ ...person, setupCode: code }).catch(async error => {
     if (!(error instanceof ApiFailure) || error.code !== 'SETUP_CODE_REQUIRED' || code !== undefined) throw error
     return context.client.auth.setup({
       ...person,
-      setupCode: await ask(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE'),
+      setupCode: await askForLine(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE'),
     })
   })
-  await keep(context, signedIn)
+  await saveSignIn(context, signedIn)
 }
 
 /** Creates an account on a server with open registration. */
@@ -49,8 +49,8 @@ export async function register(command: Command, options: SignOptions): Promise<
   const link =
     options.invitationFile === undefined ? undefined : await readText(options.invitationFile, '--invitation-file')
   const invitation = link === undefined ? undefined : invitationToken(context, link)
-  const email = options.email ?? (await ask(context, 'Email', '--email'))
-  await keep(
+  const email = options.email ?? (await askForLine(context, 'Email', '--email'))
+  await saveSignIn(
     context,
     await context.client.auth.register({
       email,
@@ -64,12 +64,13 @@ export async function register(command: Command, options: SignOptions): Promise<
 /** Signs in with a password, or stores an existing token. */
 export async function login(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
-  if (options.withToken) return keep(context, await checked(context.connection, await readStdin('--with-token')))
-  const email = options.email ?? (await ask(context, 'Email', '--email'))
+  if (options.withToken)
+    return saveSignIn(context, await requireAccepted(context.connection, await readStdin('--with-token')))
+  const email = options.email ?? (await askForLine(context, 'Email', '--email'))
   const password = options.passwordStdin
     ? await readStdin('--password-stdin')
     : await askSecret(context, 'Password', '--password-stdin')
-  await keep(context, await context.client.auth.login({ email, password }))
+  await saveSignIn(context, await context.client.auth.login({ email, password }))
 }
 
 /** Revokes the profile's token on the server and deletes it locally, even if the server is offline. */
@@ -114,7 +115,7 @@ export async function newPassword(context: Context, options: SignOptions): Promi
 }
 
 /** Verifies that the server accepts the token. An API key has no route for its identity, so any other route is called. */
-async function checked(connection: Connection, token: string): Promise<SignedIn> {
+async function requireAccepted(connection: Connection, token: string): Promise<SignedIn> {
   if (!/^svc_(ak|st)_\S+$/.test(token))
     throw usage('the text is not a token', { hint: 'a token starts with svc_ak_ or svc_st_' })
   if (!token.startsWith('svc_ak_')) return { token, user: await createClient({ ...connection, token }).auth.me() }
@@ -125,7 +126,7 @@ async function checked(connection: Connection, token: string): Promise<SignedIn>
 }
 
 /** Puts the token into the profile, bound to the server's origin. The address of the local daemon is not kept: it finds itself. */
-export async function keep(context: Context, { token, user }: SignedIn): Promise<void> {
+export async function saveSignIn(context: Context, { token, user }: SignedIn): Promise<void> {
   const { url } = context.connection
   const name = profileName(context)
   await changeProfile(

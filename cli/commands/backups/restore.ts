@@ -8,7 +8,7 @@ import type { VerifiedBackup } from '../../../src/config/serverProgram.ts'
 import type { Backup } from '../../../src/contract/server/backups.ts'
 import { chosen, columns, during, patient } from '../../server/backupWork.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
-import { discover } from '../../context/discovery.ts'
+import { discoverServer } from '../../context/discovery.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { globalsOf } from '../../parsing/globals.ts'
 import { example, prints } from '../../help/help.ts'
@@ -55,7 +55,7 @@ export function registerVerify(backups: Command): void {
           hint: 'download it first: board backups download',
           see: 'board backups list',
         })
-      await out.record(await verified(verify, out, file), verifiedFields)
+      await out.record(await verifyBackup(verify, out, file), verifiedFields)
       out.done('The backup is valid.')
     })
   example(
@@ -85,7 +85,7 @@ export function registerUpload(backups: Command): void {
     .description('Upload a backup file to the server, which verifies it. The upload does not restore it.')
     .action(async (file: string) => {
       const context = await openUserContext(upload)
-      await context.out.record(await uploaded(context, file), columns)
+      await context.out.record(await uploadBackup(context, file), columns)
     })
   prints(upload, 'backups.create')
   example(upload, 'board backups upload board-2026-07-30T09-41-00.000Z.tar.gz')
@@ -126,7 +126,7 @@ export function registerRestore(backups: Command): void {
 
 /** Opens the selected server. Returns undefined if it is the local server and the server is stopped. */
 async function openUnlessStopped(command: Command): Promise<Context | undefined> {
-  const { url, local } = discover(globalsOf(command))
+  const { url, local } = discoverServer(globalsOf(command))
   if (!url || (local && (await findLocalServer()).state !== 'running')) return undefined
   return openUserContext(command)
 }
@@ -140,7 +140,7 @@ async function restoreThere(
   const { out, discovery } = context
   const isHere = wanted !== undefined && (await isFile(wanted))
   const filename = isHere ? undefined : await chosen(context, wanted, latest)
-  const found = filename === undefined ? await verified(command, out, wanted!) : await known(context, filename)
+  const found = filename === undefined ? await verifyBackup(command, out, wanted!) : await findBackup(context, filename)
   const name = found.filename
   if (dryRun)
     return out.line(
@@ -152,11 +152,14 @@ async function restoreThere(
     name,
     yes,
   )
-  const onServer = filename ?? (await put(context, wanted!))
-  await told(out, await during(context, 'Restoring', patient(context).backups.restore({ filename: onServer })))
+  const onServer = filename ?? (await uploadOnce(context, wanted!))
+  await reportRestored(
+    out,
+    await during(context, 'Restoring', patient(context).backups.restore({ filename: onServer })),
+  )
 }
 
-async function known({ client }: Context, filename: string): Promise<Backup> {
+async function findBackup({ client }: Context, filename: string): Promise<Backup> {
   const backup = (await client.backups.list()).find(each => each.filename === filename)
   if (!backup)
     throw new Failure('notFound', `there is no backup ${filename} on the server, and no such file here`, {
@@ -168,13 +171,13 @@ async function known({ client }: Context, filename: string): Promise<Backup> {
 }
 
 /** Uploads a file unless the server has it already. Returns its name on the server. */
-async function put(context: Context, path: string): Promise<string> {
+async function uploadOnce(context: Context, path: string): Promise<string> {
   const sha256 = await hashOf(path)
   const present = (await context.client.backups.list()).find(each => each.sha256 === sha256)
-  return (present ?? (await uploaded(context, path))).filename
+  return (present ?? (await uploadBackup(context, path))).filename
 }
 
-async function uploaded(context: Context, path: string): Promise<Backup> {
+async function uploadBackup(context: Context, path: string): Promise<Backup> {
   const found = await stat(path).catch(error => {
     throw unreadableFile(path, error)
   })
@@ -198,7 +201,7 @@ async function restoreHere(
   const dataDir = resolve(given ?? dataFolder())
   const { findFile, restoreFile } = await programsOf(command).server()
   const path = await findFile(wanted, dataDir)
-  const { filename, createdAt, size } = await verified(command, out, path)
+  const { filename, createdAt, size } = await verifyBackup(command, out, path)
   if (dryRun)
     return out.line(
       `would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep the current data`,
@@ -210,10 +213,13 @@ async function restoreHere(
     yes,
   )
   const progress = out.progress('Restoring', size)
-  await told(out, await restoreFile(path, dataDir, bytes => progress.to(bytes)).finally(() => progress.done()))
+  await reportRestored(
+    out,
+    await restoreFile(path, dataDir, bytes => progress.to(bytes)).finally(() => progress.done()),
+  )
 }
 
-async function told(out: Out, restored: Restored): Promise<void> {
+async function reportRestored(out: Out, restored: Restored): Promise<void> {
   out.done(
     `Restored ${restored.filename}.${restored.keptAs === null ? '' : ` The previous data is kept as ${restored.keptAs}.`}`,
   )
@@ -223,7 +229,7 @@ async function told(out: Out, restored: Restored): Promise<void> {
   ])
 }
 
-async function verified(command: Command, out: Out, path: string): Promise<VerifiedBackup> {
+async function verifyBackup(command: Command, out: Out, path: string): Promise<VerifiedBackup> {
   const progress = out.progress('Verifying', (await stat(path)).size)
   const { verifyFile } = await programsOf(command).server()
   return verifyFile(path, bytes => progress.to(bytes)).finally(() => progress.done())

@@ -1,14 +1,14 @@
 import { Option, type Command } from 'commander'
-import { addChoiceOptions, chosen, type ChoiceOptions } from '../../agents/agentOption.ts'
+import { addChoiceOptions, agentFieldsOf, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect } from '../../parsing/arguments.ts'
-import { bulk } from '../../input/bulk.ts'
+import { runBulk } from '../../input/bulk.ts'
 import { cardBrief } from '../../cards/cardColumns.ts'
 import { createCard, getCard, withColumnName, type Card } from '../../cards/cardApi.ts'
 import { listCards } from '../../cards/cardListing.ts'
 import { cardIdOf, cardIds } from '../../cards/cardIds.ts'
 import { activeColumn, runCard } from '../../cards/cardRun.ts'
 import { planIn, planOf, planOfFile, type PlanOptions } from '../../cards/planInputs.ts'
-import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
+import { addPlanOptions, parseNames, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
@@ -65,7 +65,7 @@ export function registerVerbs(cards: Command): void {
     .option('-c, --column <column>', 'name or ID of the column (default: the first of the default board)')
     .option('-l, --label <label>', 'label (repeatable)', collect)
   const add = addPlanOptions(addChoiceOptions(described, 'agent of the card (default: that of the column or project)'))
-    .option('-a, --assignee <people>', `assignees, separated by commas: ${peopleWords}`, names)
+    .option('-a, --assignee <people>', `assignees, separated by commas: ${peopleWords}`, parseNames)
     .option('--terminal <command>', 'create a terminal card that runs this shell command instead of an agent')
     .option('--blocked-by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--parent <card>', 'card that this is a part of', cardIdOf)
@@ -181,7 +181,7 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
       )
   }
   try {
-    await bulk(
+    await runBulk(
       context,
       texts.map((_, at) => String(at + 1)),
       addAt,
@@ -208,7 +208,7 @@ async function add(
   findColumn: FindColumn,
 ): Promise<{ made: Card; isNew: boolean }> {
   const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
-  const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
+  const before = options.unlessExists ? await findByTitle(context, projectId, text.title, column?.id) : undefined
   if (before) return { made: before, isNew: false }
   const files = options.attach ?? []
   await checkFiles(files)
@@ -222,7 +222,7 @@ async function add(
       column: isStarted || (options.run && options.startAt) ? await columnToRunIn(context, projectId, column) : column,
       labels: [...new Set([...(text.labels ?? []), ...(options.label ?? [])])],
       useWorktree: options.worktree && text.useWorktree !== false,
-      ...(await chosen(context, {
+      ...(await agentFieldsOf(context, {
         agent: options.agent ?? text.agent,
         agentProfile: options.agentProfile ?? text.profile,
         model: options.model ?? text.model,
@@ -277,7 +277,7 @@ function columnFinder(context: Context, projectId: string): FindColumn {
 }
 
 /** The card of exactly this title in the column, by default the one that new cards go to. */
-async function existing(
+async function findByTitle(
   context: Context,
   projectId: string,
   title: string,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { bulk, readIds } from '../../input/bulk.ts'
+import { runBulk, readIds } from '../../input/bulk.ts'
 import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
-import { elsewhere } from '../../context/otherProjects.ts'
+import { confirmOtherProject } from '../../context/otherProjects.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { example, prints } from '../../help/help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../../requests/cursorList.ts'
@@ -26,7 +26,7 @@ export function registerVerbs(cards: Command): void {
     .summary('Attach files to a card')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)
-      await inItsProject(context, id, place => attached(context, place, files))
+      await inItsProject(context, id, place => uploadFiles(context, place, files))
     })
   prints(attach, 'attachments.list')
   example(attach, 'board cards attach 12 screenshot.png server.log')
@@ -34,7 +34,9 @@ export function registerVerbs(cards: Command): void {
     .command('attachments [card]')
     .summary('List attachments')
     .description('List the attachments of a card, or without a card those of the project, newest first.')
-    .action(async (id: string | undefined, options: NewestOptions) => listed(await openContext(list), id, options))
+    .action(async (id: string | undefined, options: NewestOptions) =>
+      listAttachments(await openContext(list), id, options),
+    )
   prints(list, 'attachments.list')
   example(addNewestOptions(list, 100, 'attachments'), 'board cards attachments 12', 'board cards attachments')
   const download = cards
@@ -61,7 +63,7 @@ export function registerVerbs(cards: Command): void {
   registerDetach(cards)
 }
 
-async function listed(context: Context, cardId: string | undefined, options: NewestOptions): Promise<void> {
+async function listAttachments(context: Context, cardId: string | undefined, options: NewestOptions): Promise<void> {
   if (cardId !== undefined)
     return printFirst(
       context,
@@ -108,7 +110,7 @@ function registerDetach(cards: Command): void {
         await requireHere(context, attachmentId)
         await context.client.attachments.delete({ attachmentId })
       }
-      await bulk(context, wanted, remove, { verb: 'deleted' })
+      await runBulk(context, wanted, remove, { verb: 'deleted' })
     })
   prints(detach, null, 'id result error')
   example(detach, 'board cards detach 5', 'board cards attachments 12 -q | board cards detach - --yes')
@@ -127,11 +129,11 @@ async function requireHere(context: Context, attachmentId: string): Promise<void
     ).items.some(({ id }) => id === attachmentId)
   for (const { id } of here) if (await isIn(id)) return
   for (const { id } of await context.client.projects.list())
-    if (await isIn(id)) throw await elsewhere(context, `attachment ${attachmentId}`, id)
+    if (await isIn(id)) throw await confirmOtherProject(context, `attachment ${attachmentId}`, id)
 }
 
 /** Uploads files to a card. After a failure, prints the files that were uploaded. */
-async function attached(context: Context, place: CardPlace, files: readonly string[]): Promise<void> {
+async function uploadFiles(context: Context, place: CardPlace, files: readonly string[]): Promise<void> {
   const done: Attachment[] = []
   try {
     await upload(context, place, files, file => done.push(file))

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { pagePath, showPage } from '../../browser/openPage.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { bulk, readIds } from '../../input/bulk.ts'
+import { runBulk, readIds } from '../../input/bulk.ts'
 import { repositoryOption } from '../../cards/repositoryOption.ts'
 import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
@@ -11,7 +11,7 @@ import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { confirmStarts, nextStepsOf } from '../../cards/confirmStarts.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 
 type Diff = Output<Contract['agents']['diff']>
 
@@ -45,9 +45,9 @@ export function registerVerbs(cards: Command): void {
       if (since !== undefined && !/^[1-9]\d{0,14}$/.test(since))
         throw usage('--since is the id of a review', { hint: `board cards review ${id} -q lists them` })
       const context = await openContext(diff)
-      const read = (place: CardPlace) =>
+      const readDiff = (place: CardPlace) =>
         context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since), repository })
-      await (web ? showDiff(context, id, since) : printDiff(context, await inItsProject(context, id, read), stat))
+      await (web ? showDiff(context, id, since) : printDiff(context, await inItsProject(context, id, readDiff), stat))
     })
   prints(diff, 'agents.diff')
   example(
@@ -75,7 +75,7 @@ function registerApproval(cards: Command): void {
       const context = await openContext(approve)
       const ids = await readIds(given)
       if (ids.length > 1 && !yes) await confirmStarts(context, (await nextStepsOf(context, ids)).size, yes)
-      await bulk(context, ids, id => inItsProject(context, id, place => context.client.agents.approveAuto(place)), {
+      await runBulk(context, ids, id => inItsProject(context, id, place => context.client.agents.approveAuto(place)), {
         verb: 'approved',
         label: 'Approving',
       })
@@ -95,7 +95,7 @@ function registerApproval(cards: Command): void {
       const told = await inItsProject(context, id, place => context.client.agents.summary(place))
       if (out.json) return out.record(told, [{ name: 'summary', value: ({ summary }) => summary }])
       if (told.summary === '') return out.done(`Card ${id} has no messages from an agent.`)
-      await out.text((out.terminal.stdout ? harmless(told.summary, true) : told.summary).replace(/\n?$/, '\n'))
+      await out.text((out.terminal.stdout ? escapeControls(told.summary, true) : told.summary).replace(/\n?$/, '\n'))
     })
   prints(summary, 'agents.summary')
   example(summary, 'board cards summary 12')

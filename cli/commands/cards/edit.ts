@@ -1,17 +1,17 @@
 import { Option, type Command } from 'commander'
 import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
-import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, agentFieldsOf, isChosen, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect, orWord, wordAsNull } from '../../parsing/arguments.ts'
-import { bulk, readIds } from '../../input/bulk.ts'
+import { runBulk, readIds } from '../../input/bulk.ts'
 import { assigneeNames } from '../../../src/boardModel/plan.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../../cards/cardApi.ts'
 import { cardIdOf } from '../../cards/cardIds.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
-import { addPlanOptions, names, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
+import { addPlanOptions, parseNames, peopleWords, resolvePeople } from '../../cards/planOptions.ts'
 import { isPlanned, planFlags, planNames, planOf, type PlanOptions, type PlanRequest } from '../../cards/planInputs.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
-import { edit } from '../../input/editor.ts'
+import { editText } from '../../input/editor.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import { withFittingPrompt, type FittingPrompt } from '../../cards/longPrompt.ts'
@@ -71,8 +71,8 @@ export function registerVerbs(cards: Command): void {
     addChoiceOptions(described, 'agent of the cards; none for that of the column or project'),
   )
     .option('--no-start-at', 'remove the start time')
-    .option('--add-assignee <people>', `people to add, separated by commas: ${peopleWords}`, names)
-    .option('--remove-assignee <people>', 'assignees to remove, separated by commas', names)
+    .option('--add-assignee <people>', `people to add, separated by commas: ${peopleWords}`, parseNames)
+    .option('--remove-assignee <people>', 'assignees to remove, separated by commas', parseNames)
     .option('--watch', 'start watching')
     .option('--no-watch', 'stop watching')
     .option('--worktree', 'run the agents in worktrees')
@@ -97,7 +97,7 @@ export function registerVerbs(cards: Command): void {
         'removeAssignee',
       ]),
     )
-    .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
+    .action(async (ids: string[], options: EditOptions) => editCards(await openContext(command), ids, options))
   prints(command, null, 'id result error')
   example(
     command,
@@ -117,18 +117,18 @@ function registerAssign(cards: Command): void {
     .command('assign <cards...>')
     .summary('Assign cards to people')
     .description('Assign people to cards, or remove them. - reads IDs from stdin.')
-    .option('--to <people>', `people to add, separated by commas: ${peopleWords}`, names)
-    .option('--remove <people>', 'assignees to remove, separated by commas', names)
+    .option('--to <people>', `people to add, separated by commas: ${peopleWords}`, parseNames)
+    .option('--remove <people>', 'assignees to remove, separated by commas', parseNames)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
       if (to === undefined && remove === undefined)
         throw usage('to whom?', { hint: 'give --to or --remove', see: 'board cards assign --help' })
-      await edited(await openContext(assign), ids, { addAssignee: to, removeAssignee: remove })
+      await editCards(await openContext(assign), ids, { addAssignee: to, removeAssignee: remove })
     })
   prints(assign, null, 'id result error')
   example(assign, 'board cards assign 12 13 --to me', 'board cards assign 12 --to ada --remove bob')
 }
 
-async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
+async function editCards(context: Context, ids: string[], options: EditOptions): Promise<void> {
   const { title, promptFile, parent, base, baseCard, addAssignee, removeAssignee } = options
   const { watch: watching, worktree: useWorktree, auto: autoMode } = options
   const { addLabel = [], removeLabel = [] } = options
@@ -153,7 +153,7 @@ async function editEach(
 ): Promise<void> {
   const { title, parent, base, baseCard, addAssignee, removeAssignee, addLabel = [], removeLabel = [] } = options
   const { watch: watching, worktree: useWorktree, auto: autoMode } = options
-  const choice = await chosen(context, options)
+  const choice = await agentFieldsOf(context, options)
   const fields = {
     title,
     prompt,
@@ -167,14 +167,14 @@ async function editEach(
     ...choice,
   }
   const peopleOf = peopleFinder(context)
-  await bulk(
+  await runBulk(
     context,
     ids,
     id =>
       inItsProject(context, id, async place => {
-        const removed = await leaving(context, place, removeAssignee ?? [], peopleOf)
+        const removed = await assigneesToRemove(context, place, removeAssignee ?? [], peopleOf)
         const added = await peopleOf(place.projectId, addAssignee)
-        await change(context, place, fields, { addLabel, removeLabel, addAssignee: added, ...removed })
+        await changeCard(context, place, fields, { addLabel, removeLabel, addAssignee: added, ...removed })
         if (file !== undefined) await upload(context, place, [file])
       }),
     { verb: 'edited', label: 'Editing' },
@@ -192,7 +192,7 @@ function peopleFinder(context: Context): (projectId: string, wanted?: readonly s
   }
 }
 
-async function change(
+async function changeCard(
   { client }: Context,
   place: CardPlace,
   { autoMode, ...fields }: Change,
@@ -227,7 +227,7 @@ const assigneeNamesOf = ({ assignees }: Assigned): string[] =>
   assignees.flatMap(each => ('name' in each ? [each.name] : []))
 
 /** Returns the IDs of assignees to remove. Matches the card's assignees by name first, then the people of the project. */
-async function leaving(
+async function assigneesToRemove(
   context: Context,
   place: CardPlace,
   wanted: readonly string[],
@@ -251,7 +251,7 @@ async function editInEditor(context: Context, ids: string[]): Promise<void> {
   await inItsProject(context, id, async place => {
     const card = await getCard(context, place)
     const before = cardText(card)
-    await edit(before, `card-${id}.md`, async after => {
+    await editText(before, `card-${id}.md`, async after => {
       if (after === before) return context.out.done('Nothing was changed.')
       // If-Match prevents overwriting a change by another client.
       await context.client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })

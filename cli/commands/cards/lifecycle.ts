@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { bulk, readIds } from '../../input/bulk.ts'
+import { runBulk, readIds } from '../../input/bulk.ts'
 import { archiveCard, getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { resolveBoard } from '../../context/resolve.ts'
@@ -16,7 +16,7 @@ interface DeleteOptions {
 }
 
 export function registerVerbs(cards: Command): void {
-  const complete = verb(
+  const complete = registerBulk(
     cards,
     'complete',
     "Move cards to their board's first done column",
@@ -25,7 +25,7 @@ export function registerVerbs(cards: Command): void {
   ).option('--force', 'ignore the limit of the column')
   prints(complete, null, 'id result error')
   example(complete, 'board cards complete 12')
-  const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
+  const archive = registerBulk(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
     '--dry-run',
     'show the cards without archiving them',
   )
@@ -33,7 +33,7 @@ export function registerVerbs(cards: Command): void {
   example(archive, 'board cards archive 12 13', 'board cards list -c done --all -q | board cards archive -')
   prints(
     example(
-      verb(
+      registerBulk(
         cards,
         'unarchive',
         'Restore archived cards',
@@ -50,7 +50,7 @@ export function registerVerbs(cards: Command): void {
 }
 
 /** A command that does one thing to many cards. */
-function verb(
+function registerBulk(
   cards: Command,
   name: string,
   summary: string,
@@ -73,7 +73,8 @@ const eachCard = (
   ids: readonly string[],
   action: (context: Context, place: CardPlace) => Promise<unknown>,
   done: string,
-): Promise<void> => bulk(context, ids, id => inItsProject(context, id, place => action(context, place)), { verb: done })
+): Promise<void> =>
+  runBulk(context, ids, id => inItsProject(context, id, place => action(context, place)), { verb: done })
 
 function registerDelete(cards: Command): void {
   const command = cards
@@ -86,12 +87,12 @@ function registerDelete(cards: Command): void {
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')
-    .action(async (ids: string[], options: DeleteOptions) => deleted(await openContext(command), ids, options))
+    .action(async (ids: string[], options: DeleteOptions) => deleteCards(await openContext(command), ids, options))
   prints(command, null, 'id result error')
   example(command, 'board cards delete 12', 'board cards list -s cancelled -q | board cards delete - --yes')
 }
 
-async function deleted(context: Context, ids: string[], { force, yes, dryRun }: DeleteOptions): Promise<void> {
+async function deleteCards(context: Context, ids: string[], { force, yes, dryRun }: DeleteOptions): Promise<void> {
   const wanted = await readIds(ids)
   if (dryRun) return eachCard(context, wanted, getCard, 'would be deleted')
   if (wanted.length > 0)
@@ -134,7 +135,7 @@ function registerRestore(cards: Command): void {
       if (ids.length === 0) return listDeleted(context, options)
       const ofList = ['board', 'limit', 'all'].find(name => command.getOptionValueSource(name) === 'cli')
       if (ofList) throw usage(`--${ofList} is for the list: omit it to restore cards`)
-      await bulk(
+      await runBulk(
         context,
         ids,
         async cardId => context.client.cards.restore({ projectId: (await context.project()).id, cardId, force }),

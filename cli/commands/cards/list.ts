@@ -64,7 +64,7 @@ export function registerVerbs(cards: Command): void {
         'all',
       ]),
     )
-    .action(async (options: ListOptions) => listed(await openContext(list), options))
+    .action(async (options: ListOptions) => listCardsOf(await openContext(list), options))
   prints(list, 'cards.list', 'columnType')
   example(
     list,
@@ -78,7 +78,7 @@ export function registerVerbs(cards: Command): void {
   )
 }
 
-async function listed(context: Context, options: ListOptions): Promise<void> {
+async function listCardsOf(context: Context, options: ListOptions): Promise<void> {
   const project = await context.project()
   if (options.web) return showPage(context, pagePath.project(project.id))
   const filter: CardFilter = {
@@ -93,7 +93,7 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
   }
   const limit = options.all ? Infinity : options.limit
   const query = { projectId: project.id, filter, limit, withColumns: showsColumns(context) }
-  if (options.watch) return watch(context, project, query)
+  if (options.watch) return watchCards(context, project, query)
   await printList(context, query, 'No cards.')
 }
 
@@ -118,7 +118,7 @@ const columnsFor = ({ filter = {} }: CardQuery) => {
 /** Returns whether lists that lack column names must look them up. */
 export const showsColumns = ({ out, external }: Context): boolean => !out.quiet && (external || out.json)
 
-async function watch(context: Context, project: Project, query: CardQuery): Promise<void> {
+async function watchCards(context: Context, project: Project, query: CardQuery): Promise<void> {
   requireScreen(context)
   requireUser(context, 'cards list --watch')
   const { watchList } = await import('../../watch/watchList.ts')

@@ -7,7 +7,7 @@ import { repositoryOption, repositoryWords } from '../../cards/repositoryOption.
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { agrees } from '../../input/prompt.ts'
+import { askYesOrNo } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 
 type Merged = Output<Contract['agents']['merge']>
@@ -130,11 +130,11 @@ async function offerSteps(context: Context, place: CardPlace, { after }: Merged,
   const done =
     open.moveToDone &&
     asked.done === undefined &&
-    (await agrees(context, `Move card ${id} to its done column?`, '--done'))
+    (await askYesOrNo(context, `Move card ${id} to its done column?`, '--done'))
   const removeWorktree =
     open.removeWorktree &&
     asked.removeWorktree === undefined &&
-    (await agrees(context, `Remove the worktree of card ${id}?`, '--remove-worktree'))
+    (await askYesOrNo(context, `Remove the worktree of card ${id}?`, '--remove-worktree'))
   return { done, removeWorktree }
 }
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { countFromZero } from '../../parsing/arguments.ts'
-import { bulk, readIds } from '../../input/bulk.ts'
+import { runBulk, readIds } from '../../input/bulk.ts'
 import { getCard, inItsProject, moveCard } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
@@ -37,7 +37,7 @@ export function registerVerbs(cards: Command): void {
     .option('--force', 'move into a full column, and start the agents of blocked cards')
     .option('--dry-run', 'show the moves and the agents that would start, without moving cards')
     .option('-y, --yes', 'skip the confirmation prompt')
-    .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
+    .action(async (ids: string[], options: MoveOptions) => moveCards(await openContext(move), ids, options))
   prints(move, null, 'id result error')
   example(
     move,
@@ -47,7 +47,7 @@ export function registerVerbs(cards: Command): void {
   )
 }
 
-async function moved(context: Context, ids: string[], options: MoveOptions): Promise<void> {
+async function moveCards(context: Context, ids: string[], options: MoveOptions): Promise<void> {
   const { to, dryRun } = options
   if (to === undefined && options.position === undefined && !options.top && !options.bottom)
     throw usage('where to?', { hint: 'give --to, --top, --bottom or --position', see: 'board cards move --help' })
@@ -62,7 +62,7 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
     : new Set<string>()
   if (!dryRun) await confirmStarts(context, starters.size, options.yes)
   let position = options.top ? 0 : options.position
-  await bulk(
+  await runBulk(
     context,
     wanted,
     id =>

@@ -61,7 +61,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--remove <cards>', 'cards that no longer block it, separated by commas', cardIds)
-    .action(async (id: string, options: BlockOptions) => blocked(await openContext(block), id, options))
+    .action(async (id: string, options: BlockOptions) => changeBlockers(await openContext(block), id, options))
   prints(block, 'cards.get')
   example(block, 'board cards block 14 --by 12,13', 'board cards block 14 --remove 12', 'board cards block 14')
 }
@@ -70,7 +70,7 @@ const orderFields = cardFields.filter(({ name }) =>
   ['id', 'title', 'blocked', 'ready', 'blockedBy', 'blocks'].includes(name),
 )
 
-async function blocked(context: Context, id: string, { by = [], remove = [] }: BlockOptions): Promise<void> {
+async function changeBlockers(context: Context, id: string, { by = [], remove = [] }: BlockOptions): Promise<void> {
   const both = by.find(each => remove.includes(each))
   if (both !== undefined) throw usage(`--by and --remove both name card ${both}`)
   let missing: string[] = []

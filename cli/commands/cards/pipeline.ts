@@ -1,5 +1,5 @@
 import { type Command } from 'commander'
-import { bulk } from '../../input/bulk.ts'
+import { runBulk } from '../../input/bulk.ts'
 import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
@@ -61,7 +61,7 @@ export function registerVerbs(cards: Command): void {
         throw usage('the last word is on or off', { hint: 'for example: board cards auto 12 13 on' })
       const context = await openContext(auto)
       const set = (place: CardPlace) => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' })
-      await bulk(context, ids, id => inItsProject(context, id, set), {
+      await runBulk(context, ids, id => inItsProject(context, id, set), {
         verb: `auto mode ${wanted}`,
         label: 'Switching',
       })

@@ -6,9 +6,9 @@ import { repositoryOption } from '../../cards/repositoryOption.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { edit } from '../../input/editor.ts'
+import { editText } from '../../input/editor.ts'
 import { readText } from '../../input/prompt.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 import { collect } from '../../parsing/arguments.ts'
 
 export interface InRepository {
@@ -79,9 +79,9 @@ export function registerEdit(pr: Command): void {
               const wanted = { ...own, ...texts }
               if (Object.values(wanted).every(each => each === undefined))
                 return context.out.done('Nothing was changed.')
-              await change(context, id, { ...at, ...wanted })
+              await changePullRequest(context, id, { ...at, ...wanted })
             })
-          : change(context, id, { ...at, ...own, title: options.title, body })
+          : changePullRequest(context, id, { ...at, ...own, title: options.title, body })
       })
     })
   prints(command, 'pullRequests.get')
@@ -106,12 +106,12 @@ const changeOf = ({ draft, ready, auto: autoMerge, mergeMethod, ...names }: Edit
 
 type Change = Parameters<Context['client']['pullRequests']['update']>[0]
 
-async function change({ client, out }: Context, id: string, wanted: Change): Promise<void> {
+async function changePullRequest({ client, out }: Context, id: string, wanted: Change): Promise<void> {
   const { notTaken, ...pull } = await client.pullRequests.update(wanted)
   if (notTaken.length === 0) out.done(`Changed #${pull.number} of card ${id}.`)
   await out.record(pull, pullFields)
   if (notTaken.length > 0)
-    throw new Failure('failure', `the forge rejected some of the changes: ${harmless(notTaken.join(' '))}`, {
+    throw new Failure('failure', `the forge rejected some of the changes: ${escapeControls(notTaken.join(' '))}`, {
       hint: `the other changes were applied; to check: board cards pr view ${id} --web`,
     })
 }
@@ -123,15 +123,15 @@ async function change({ client, out }: Context, id: string, wanted: Change): Pro
 export async function editTexts(
   context: Context,
   place: CardPlace & InRepository,
-  take: (texts: Texts) => Promise<void>,
+  save: (texts: Texts) => Promise<void>,
 ): Promise<void> {
   if (!context.mayAsk) throw usage('--editor needs a terminal', { hint: 'give --title and --body-file' })
   const before = await context.client.pullRequests.draft(place)
-  await edit(`${before.title}\n\n${before.body}\n`, 'PULL_REQUEST.md', async text => {
+  await editText(`${before.title}\n\n${before.body}\n`, 'PULL_REQUEST.md', async text => {
     const [first = '', ...rest] = text.split('\n')
     const [title, body] = [first.trim(), rest.join('\n').trim()]
     if (title === '') throw usage('the first line is the title, and it is empty; nothing was changed')
-    await take({
+    await save({
       title: title === before.title ? undefined : title,
       body: body === before.body.trim() ? undefined : body,
     })

@@ -9,7 +9,7 @@ import { openContext, type Context } from '../../context/context.ts'
 import { exitOf, Failure } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 
 type Preview = Output<Contract['previews']['get']>
 interface Options {
@@ -144,12 +144,14 @@ async function showAddress(context: Context, place: CardPlace, preview: Preview,
   out.done('The address works once, within two minutes. For another one, run this command again.')
   if (isHere) return
   const forwarded = `${preview.port}:${new URL(url).hostname}:${preview.port}`
-  out.done(`The address is on the server. Before you open it here, run: ssh -L ${forwarded} ${harmless(hostname)}`)
+  out.done(
+    `The address is on the server. Before you open it here, run: ssh -L ${forwarded} ${escapeControls(hostname)}`,
+  )
 }
 
 function failureOf({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {
   if (output !== '') out.doneLines(output.trimEnd())
-  return new Failure('failure', `the preview of card ${cardId} failed: ${harmless(reason ?? '')}`, {
+  return new Failure('failure', `the preview of card ${cardId} failed: ${escapeControls(reason ?? '')}`, {
     see: `board cards preview ${cardId} --status`,
   })
 }

@@ -10,7 +10,7 @@ import { exitOf, usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import { readText } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 
 type Review = Output<Contract['reviews']['list']>[number]
 type Draft = Output<Contract['reviews']['getDraft']>
@@ -90,7 +90,7 @@ export function registerVerbs(cards: Command): void {
     .action(async (id: string, options: ReviewOptions) => {
       const added = await readAdded(options)
       const context = await openContext(review)
-      await inItsProject(context, id, place => perform(context, place, options, added))
+      await inItsProject(context, id, place => performReview(context, place, options, added))
     })
   prints(review, 'reviews.list')
   example(
@@ -127,7 +127,7 @@ async function readAdded({ message, file, repository, line, side, comments: list
   }
 }
 
-async function perform(context: Context, place: CardPlace, options: ReviewOptions, added: Added): Promise<void> {
+async function performReview(context: Context, place: CardPlace, options: ReviewOptions, added: Added): Promise<void> {
   const { client, out } = context
   const verdict = verdictOf(options)
   const isAdding = added.body !== undefined || added.comments.length > 0
@@ -136,10 +136,10 @@ async function perform(context: Context, place: CardPlace, options: ReviewOption
     if (!isAdding) return out.done(`Your draft for card ${place.cardId} was discarded.`)
   }
   if (verdict) return isAdding ? sendWith(context, place, verdict, added) : send(context, place, verdict)
-  if (!isAdding) return show(context, place, options)
+  if (!isAdding) return showReviews(context, place, options)
   const { draft } = await addToDraft(context, place, added)
   out.done(
-    `Your draft for card ${place.cardId} has ${counted(draft.comments.length)}. Send it: board cards review ${place.cardId} --request-changes`,
+    `Your draft for card ${place.cardId} has ${countText(draft.comments.length)}. Send it: board cards review ${place.cardId} --request-changes`,
   )
   if (!out.quiet) await out.record(draft, draftFields)
 }
@@ -147,7 +147,7 @@ async function perform(context: Context, place: CardPlace, options: ReviewOption
 const verdictOf = ({ send: isSent, approve, requestChanges }: ReviewOptions): Verdict | undefined =>
   approve ? 'approve' : requestChanges ? 'request_changes' : isSent ? 'comment' : undefined
 
-const counted = (comments: number): string => `${comments} ${comments === 1 ? 'comment' : 'comments'}`
+const countText = (comments: number): string => `${comments} ${comments === 1 ? 'comment' : 'comments'}`
 
 async function addToDraft(
   { client }: Context,
@@ -184,15 +184,15 @@ async function send({ client, out }: Context, place: CardPlace, verdict: Verdict
     })
   const review = await client.reviews.create({ ...place, verdict })
   const said = {
-    comment: `Sent with ${counted(review.comments.length)}.`,
+    comment: `Sent with ${countText(review.comments.length)}.`,
     approve: `Approved card ${place.cardId}.`,
-    request_changes: `The agent of card ${place.cardId} received ${counted(review.comments.length)}.`,
+    request_changes: `The agent of card ${place.cardId} received ${countText(review.comments.length)}.`,
   }
   out.done(said[verdict])
   await out.record(review, reviewFields)
 }
 
-async function show(context: Context, place: CardPlace, { list }: ReviewOptions): Promise<void> {
+async function showReviews(context: Context, place: CardPlace, { list }: ReviewOptions): Promise<void> {
   const { client, out } = context
   const reviews = await client.reviews.list(place)
   if (list || out.json || out.quiet) return out.list(reviews, reviewFields, { empty: 'No reviews.' })
@@ -200,7 +200,7 @@ async function show(context: Context, place: CardPlace, { list }: ReviewOptions)
   const state = reviewWords(card) ?? 'not reviewed yet'
   const own = draft.updatedAt === null ? '' : `\nYour draft\n\n${withComments(draft.body, draft.comments)}`
   const text = `Card ${place.cardId}: ${state}\n${reviews.map(reviewText).join('')}${own}`
-  await out.text(out.terminal.stdout ? harmless(text, true) : text)
+  await out.text(out.terminal.stdout ? escapeControls(text, true) : text)
 }
 
 /** Returns the caller's draft. It is empty for a caller who can only read reviews. */
@@ -218,7 +218,7 @@ type Shown = Draft['comments'][number] & Partial<Pick<Review['comments'][number]
 const withComments = (body: string, comments: readonly Shown[]): string =>
   [body.trim(), ...comments.map(commentText)]
     .filter(Boolean)
-    .map(part => `${indented(part)}\n`)
+    .map(part => `${indent(part)}\n`)
     .join('\n')
 
 function commentText({ repository, path, side, startLine, line, text, body, answer, resolvedAt }: Shown): string {
@@ -228,4 +228,4 @@ function commentText({ repository, path, side, startLine, line, text, body, answ
   return `${repository && `${repository}: `}${path}:${lines}${side === 'old' ? ' (before)' : ''}${resolvedAt ? ' [resolved]' : ''}\n${quoted.join('')}${body.trim()}${answered}`
 }
 
-const indented = (text: string): string => text.replace(/^(?=.)/gm, '  ')
+const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ')

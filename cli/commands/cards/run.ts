@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { CardStatus } from '../../../src/contract/fields.ts'
 import { atRest, followUntilDone, printReached, requireCompleted, untilDone } from '../../agents/waitForAgents.ts'
 import { statuses } from '../../parsing/arguments.ts'
-import { bulk, type BulkOptions } from '../../input/bulk.ts'
+import { runBulk, type BulkOptions } from '../../input/bulk.ts'
 import { cancelAgent, inItsProject, placeOf, type CardPlace } from '../../cards/cardApi.ts'
 import { runCard } from '../../cards/cardRun.ts'
 import { openContext, type Context } from '../../context/context.ts'
@@ -38,7 +38,7 @@ export function registerVerbs(cards: Command): void {
     .option('--force', 'start a blocked card, and move it into a full column')
     .option('-y, --yes', 'accepted; this command never prompts')
     .addOption(reconnectOption())
-    .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
+    .action(async (ids: string[], options: RunOptions) => startCards(await openContext(run), ids, options))
   prints(run, null, 'id result error')
   example(
     run,
@@ -53,7 +53,7 @@ export function registerVerbs(cards: Command): void {
     .description('Cancel the agents of cards. Their files remain. - reads IDs from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(cancel)
-      await bulk(context, ids, id => inItsProject(context, id, place => cancelAgent(context, place)), {
+      await runBulk(context, ids, id => inItsProject(context, id, place => cancelAgent(context, place)), {
         verb: 'cancelled',
         label: 'Cancelling',
       })
@@ -77,7 +77,7 @@ function registerWait(cards: Command): void {
     )
     .option('--exit-status', 'exit with 1 unless every card is completed')
     .addOption(reconnectOption())
-    .action(async (ids: string[], options: WaitOptions) => waited(await openContext(wait), ids, options))
+    .action(async (ids: string[], options: WaitOptions) => waitForCards(await openContext(wait), ids, options))
   prints(wait, null, 'id status statusReason title error')
   example(
     wait,
@@ -87,17 +87,21 @@ function registerWait(cards: Command): void {
   )
 }
 
-async function started(context: Context, ids: string[], { wait, follow, force, reconnect }: RunOptions): Promise<void> {
+async function startCards(
+  context: Context,
+  ids: string[],
+  { wait, follow, force, reconnect }: RunOptions,
+): Promise<void> {
   const options = { verb: 'started', label: 'Starting' }
   if (follow && (ids.length > 1 || ids[0] === '-'))
     throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
-  if (follow) return followed(context, ids[0]!, reconnect, force)
+  if (follow) return followRun(context, ids[0]!, reconnect, force)
   const run = (id: string) =>
     inItsProject(context, id, async place => {
       await runCard(context, place, force)
       return place
     })
-  if (!wait) return bulk(context, ids, run, options)
+  if (!wait) return runBulk(context, ids, run, options)
   const { places, failure } = await eachPlace(context, ids, run, options)
   context.out.done(
     `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C stops the wait, not the agents.`,
@@ -106,14 +110,14 @@ async function started(context: Context, ids: string[], { wait, follow, force, r
   if (failure !== undefined) throw failure
 }
 
-async function followed(context: Context, id: string, reconnectSecs: number, force?: boolean): Promise<void> {
+async function followRun(context: Context, id: string, reconnectSecs: number, force?: boolean): Promise<void> {
   const place = await placeOf(context, id)
   const since = await lastMessageId(context, place)
   await runCard(context, place, force)
   await followUntilDone(context, place, since, reconnectSecs)
 }
 
-async function waited(
+async function waitForCards(
   context: Context,
   ids: string[],
   { for: wanted, exitStatus, reconnect }: WaitOptions,
@@ -144,7 +148,7 @@ async function eachPlace(
 ): Promise<{ places: CardPlace[]; failure?: unknown }> {
   const places: CardPlace[] = []
   try {
-    await bulk(context, ids, async id => places.push(await action(id)), { ...options, silent: true })
+    await runBulk(context, ids, async id => places.push(await action(id)), { ...options, silent: true })
     return { places }
   } catch (failure) {
     if (places.length === 0 || exitOf(failure) !== 'failure') throw failure

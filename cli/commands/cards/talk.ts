@@ -3,7 +3,7 @@ import { activityWords } from '../../../src/boardModel/activityWords.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
-import { names, resolvePeople } from '../../cards/planOptions.ts'
+import { parseNames, resolvePeople } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { idOf } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
@@ -11,7 +11,7 @@ import { example, prints } from '../../help/help.ts'
 import { addFileOption, textOf, type TextOptions } from '../../input/messageText.ts'
 import { confirm } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
-import { harmless, relativeTime } from '../../output/text.ts'
+import { escapeControls, relativeTime } from '../../output/text.ts'
 import { addNewestOptions, printNewest, readNewest, type NewestOptions } from '../../requests/cursorList.ts'
 
 type Comment = Output<Contract['comments']['list']>['items'][number]
@@ -46,14 +46,14 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Write a comment on a card, in Markdown. Without a text, print the card's comments, newest last. Comments are for people. To send a message to the card's agent, use agents send.",
     )
-    .option('--mention <people>', 'people to notify, separated by commas: me, a name, an ID', names)
+    .option('--mention <people>', 'people to notify, separated by commas: me, a name, an ID', parseNames)
     .addOption(new Option('--edit <id>', 'ID of your comment to replace with the text').conflicts('mention'))
     .addOption(new Option('--delete <id>', 'ID of the comment to delete').conflicts(['edit', 'mention', 'file']))
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (id: string, given: string | undefined, options: CommentOptions) => {
       const text = await textOf(given, options)
       const context = await openContext(comment)
-      await inItsProject(context, id, place => perform(context, place, text, options))
+      await inItsProject(context, id, place => performComment(context, place, text, options))
     })
   prints(comment, 'comments.create')
   example(
@@ -89,7 +89,7 @@ export function registerVerbs(cards: Command): void {
   )
 }
 
-async function perform(
+async function performComment(
   context: Context,
   place: CardPlace,
   text: string | undefined,
@@ -99,9 +99,9 @@ async function perform(
   if (options.delete !== undefined) return remove(context, place, idOf(options.delete), text, options.yes)
   if (text === undefined) {
     if (options.edit !== undefined || options.mention) throw usage('which text?')
-    return show(context, place, options)
+    return showComments(context, place, options)
   }
-  const body = (await mentions(context, place, options.mention)) + text
+  const body = (await mentionPrefix(context, place, options.mention)) + text
   if (options.edit !== undefined) {
     const edited = await client.comments.update({ ...place, commentId: idOf(options.edit), body })
     out.done(`Changed comment ${edited.id}.`)
@@ -125,7 +125,11 @@ async function remove(
 }
 
 /** Returns `@[name](id)` for each person, as a prefix of the comment. */
-async function mentions(context: Context, { projectId }: CardPlace, wanted: string[] | undefined): Promise<string> {
+async function mentionPrefix(
+  context: Context,
+  { projectId }: CardPlace,
+  wanted: string[] | undefined,
+): Promise<string> {
   const ids = await resolvePeople(context, projectId, wanted)
   if (!ids || ids.length === 0) return ''
   const people = new Map(
@@ -134,14 +138,14 @@ async function mentions(context: Context, { projectId }: CardPlace, wanted: stri
   return ids.map(id => `@[${(people.get(id) ?? id).replace(/[[\]\n]/g, '')}](${id}) `).join('')
 }
 
-async function show({ client, out }: Context, place: CardPlace, options: NewestOptions): Promise<void> {
+async function showComments({ client, out }: Context, place: CardPlace, options: NewestOptions): Promise<void> {
   const { found, isWhole } = await readNewest(options, asked => client.comments.list({ ...place, ...asked }))
   const oldestFirst = found.toReversed()
   if (!out.terminal.stdout || out.json || out.quiet || found.length === 0)
     await out.list(oldestFirst, commentColumns, { empty: 'No comments.' })
-  else await out.text(harmless(oldestFirst.map(commentText).join('\n'), true))
+  else await out.text(escapeControls(oldestFirst.map(commentText).join('\n'), true))
   if (!isWhole) out.warn(`there are more comments; these are the newest ${found.length}. --all lists every comment`)
 }
 
 const commentText = ({ id, author, createdAt, editedAt, body }: Comment): string =>
-  `${harmless(author.displayName)}${author.kind === 'user' ? '' : ` (${author.kind})`}, ${relativeTime(createdAt)}${editedAt ? ', edited' : ''} · ${id}\n${body.trim().replace(/^(?=.)/gm, '  ')}\n`
+  `${escapeControls(author.displayName)}${author.kind === 'user' ? '' : ` (${author.kind})`}, ${relativeTime(createdAt)}${editedAt ? ', edited' : ''} · ${id}\n${body.trim().replace(/^(?=.)/gm, '  ')}\n`

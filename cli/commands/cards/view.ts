@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander'
 import { pagePath, showPage } from '../../browser/openPage.ts'
-import { bulk } from '../../input/bulk.ts'
+import { runBulk } from '../../input/bulk.ts'
 import { cardFields } from '../../cards/cardColumns.ts'
 import { getCard, inItsProject, withColumnName } from '../../cards/cardApi.ts'
 import { landedWords } from '../../../src/boardModel/landedWords.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { example, prints } from '../../help/help.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 
 export function registerVerbs(cards: Command): void {
   const view = cards
@@ -21,7 +21,7 @@ export function registerVerbs(cards: Command): void {
     )
     .action(async (id: string, { prompt, web }: { prompt?: boolean; web?: boolean }) => {
       const context = await openContext(view)
-      await (web ? shown(context, id) : viewed(context, id, prompt))
+      await (web ? showInBrowser(context, id) : viewCard(context, id, prompt))
     })
   prints(view, 'cards.get')
   example(
@@ -37,7 +37,7 @@ export function registerVerbs(cards: Command): void {
     .description('Mark cards as read. - reads IDs from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(read)
-      await bulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), {
+      await runBulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), {
         verb: 'read',
         label: 'Marking as read',
       })
@@ -46,7 +46,7 @@ export function registerVerbs(cards: Command): void {
   example(read, 'board cards read 12 13')
 }
 
-async function viewed(context: Context, id: string, promptOnly: boolean | undefined): Promise<void> {
+async function viewCard(context: Context, id: string, promptOnly: boolean | undefined): Promise<void> {
   const card = await withColumnName(context, await inItsProject(context, id, place => getCard(context, place)))
   if (promptOnly) return printPrompt(context, card.prompt ?? '')
   const known = cardFields.filter(({ name, value }) => name === 'labels' || (value(card) ?? null) !== null)
@@ -55,7 +55,7 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
     context.out.done(`To remove its worktree: board cards worktree ${card.id} --remove`)
 }
 
-async function shown(context: Context, id: string): Promise<void> {
+async function showInBrowser(context: Context, id: string): Promise<void> {
   const { projectId } = await inItsProject(context, id, place => getCard(context, place))
   await showPage(context, pagePath.card(projectId, id))
 }
@@ -63,5 +63,5 @@ async function shown(context: Context, id: string): Promise<void> {
 /** Prints the prompt verbatim, ready for `--prompt-file -`. */
 async function printPrompt({ out }: Context, prompt: string): Promise<void> {
   if (out.json) return out.value(prompt)
-  await out.text((out.terminal.stdout ? harmless(prompt, true) : prompt).replace(/\n?$/, '\n'))
+  await out.text((out.terminal.stdout ? escapeControls(prompt, true) : prompt).replace(/\n?$/, '\n'))
 }

@@ -113,7 +113,7 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
   const elsewhere = isHere ? await worktreeOf(top, branch) : undefined
   if (elsewhere !== undefined && elsewhere !== top) await switchTo(top, '--detach', `refs/heads/${branch}`)
   else if (isHere) await switchTo(top, '--no-guess', branch)
-  else await fetched(top, id, branch)
+  else await fetchBranch(top, id, branch)
   context.out.done(
     elsewhere !== undefined && elsewhere !== top
       ? `Checked out the files of ${branch}. The branch itself is in ${elsewhere}.`
@@ -123,7 +123,7 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
 }
 
 /** Gets the branch from the repository's remote. */
-async function fetched(top: string, id: string, branch: string): Promise<void> {
+async function fetchBranch(top: string, id: string, branch: string): Promise<void> {
   const remotes = (await git(top, 'remote')).stdout.split('\n').filter(Boolean)
   const remote = remotes.includes('origin') ? 'origin' : remotes[0]
   const more = { hint: `its changes: board cards diff ${id} | git apply` }
@@ -143,7 +143,7 @@ async function fetched(top: string, id: string, branch: string): Promise<void> {
 
 /** Git would replace ignored files, such as `.env`, without notice. */
 const switchTo = (top: string, ...args: string[]): Promise<void> =>
-  must(top, 'switch', '--quiet', '--no-overwrite-ignore', ...args)
+  requireGit(top, 'switch', '--quiet', '--no-overwrite-ignore', ...args)
 
 /** Warns of uncommitted work, because an agent might not commit its work and no branch contains it then. */
 async function tellOfMore({ client, out }: Context, place: CardPlace, top: string): Promise<void> {
@@ -173,7 +173,7 @@ async function tellOfMore({ client, out }: Context, place: CardPlace, top: strin
     out.warn(`card ${place.cardId} has uncommitted changes; to see all changes: board cards diff ${place.cardId}`)
 }
 
-async function must(top: string, ...args: string[]): Promise<void> {
+async function requireGit(top: string, ...args: string[]): Promise<void> {
   const { code, stderr } = await git(top, ...args)
   if (code !== 0) throw gitFailure(stderr)
 }

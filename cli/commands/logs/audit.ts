@@ -20,9 +20,12 @@ const columns: Column<AuditEntry>[] = [
   { name: 'id', style: 'id', align: 'right', value: entry => entry.id },
   { name: 'at', style: 'time', value: entry => entry.at },
   { name: 'who', value: entry => entry.actor.name ?? entry.actor.kind },
-  { name: 'what', value: entry => `${entry.action}${entry.outcome === 'failed' ? ' failed' : ''}${times(entry)}` },
-  { name: 'on', value: ({ target }) => target && named(target) },
-  { name: 'by', value: ({ via }) => named(via) },
+  {
+    name: 'what',
+    value: entry => `${entry.action}${entry.outcome === 'failed' ? ' failed' : ''}${repetitionText(entry)}`,
+  },
+  { name: 'on', value: ({ target }) => target && subjectText(target) },
+  { name: 'by', value: ({ via }) => subjectText(via) },
   { name: 'from', value: entry => entry.address },
   { name: 'detail', style: 'text', value: detailText },
   // Fields of the entry itself, for --json id,actor.
@@ -39,7 +42,7 @@ export async function showAudit(context: Context, { follow, limit, level, ...fil
     throw usage('--level does not go with --audit', {
       hint: 'entries of the audit log have no level: use --action or --search',
     })
-  const entries = await read(context, filter, limit)
+  const entries = await readEntries(context, filter, limit)
   if (!follow) return context.out.list(entries, columns, { empty: 'No entries.' })
   for (const entry of entries) await context.out.row(entry, columns)
   // Followed entries are newer than `since`.
@@ -55,7 +58,7 @@ export async function showAudit(context: Context, { follow, limit, level, ...fil
 type Filter = Pick<AuditOptions, 'search' | 'since' | 'actor' | 'action'>
 
 /** The newest entries, oldest first. */
-async function read({ client }: Context, filter: Filter, limit: number): Promise<AuditEntry[]> {
+async function readEntries({ client }: Context, filter: Filter, limit: number): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = []
   let cursor: string | undefined
   while (entries.length < limit) {
@@ -70,8 +73,8 @@ async function read({ client }: Context, filter: Filter, limit: number): Promise
 const lastId = async ({ client }: Context): Promise<number> =>
   Number((await client.audit.list({ limit: 1 })).items[0]?.id ?? 0)
 
-const named = ({ kind, id }: { kind: string; id: string | null }) => (id === null ? kind : `${kind} ${id}`)
-const times = ({ count }: AuditEntry) => (count > 1 ? ` ×${count}` : '')
+const subjectText = ({ kind, id }: { kind: string; id: string | null }) => (id === null ? kind : `${kind} ${id}`)
+const repetitionText = ({ count }: AuditEntry) => (count > 1 ? ` ×${count}` : '')
 
 function detailText({ detail }: AuditEntry): string {
   return Object.entries(detail)

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
-import { addChoiceOptions, choiceFlags, chosen, type ChoiceOptions } from '../../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, agentFieldsOf, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect, count, countFromZero, orWord, wordAsNull } from '../../parsing/arguments.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../../projects/approvals.ts'
@@ -122,6 +122,6 @@ const addTroubleOptions = (edit: Command): Command =>
 const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({
   name,
   path: path === undefined ? undefined : absolute(path),
-  ...(await chosen(context, choice)),
+  ...(await agentFieldsOf(context, choice)),
   organizationId: org === undefined ? undefined : org === 'none' ? null : (await resolveOrganization(context, org)).id,
 })

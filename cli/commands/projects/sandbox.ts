@@ -76,7 +76,7 @@ export function registerSandbox(projects: Command): void {
     .action(async (wanted: string | undefined, options: Options) => {
       const context = await openUserContext(sandbox)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
-      if (Object.keys(options).length === 0) return show(context, id)
+      if (Object.keys(options).length === 0) return showSandbox(context, id)
       const { sandbox: edited } = await context.client.projects.update({
         id,
         sandbox: await changeOf(context, id, options),
@@ -108,7 +108,7 @@ const addBoundOptions = (command: Command): Command =>
     )
     .option('--max-time <time>', 'maximum time of a session: 2h; none: no limit', orWord('none', minutesOf))
 
-async function show(context: Context, id: string): Promise<void> {
+async function showSandbox(context: Context, id: string): Promise<void> {
   const [{ sandbox }, status] = await Promise.all([
     context.client.projects.get({ id }),
     context.client.agents.sandbox(),

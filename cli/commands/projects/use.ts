@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openContext } from '../../context/context.ts'
-import { discover } from '../../context/discovery.ts'
+import { discoverServer } from '../../context/discovery.ts'
 import { changeProfile, readSettings } from '../../context/profiles.ts'
 import { resolveProject } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
@@ -36,7 +36,7 @@ export function registerUse(projects: Command): void {
 async function clearProject(command: Command): Promise<void> {
   const globals = globalsOf(command)
   const { out } = createOutput(globals)
-  const profile = discover(globals).profile?.value
+  const profile = discoverServer(globals).profile?.value
   const project = profile === undefined ? undefined : readSettings().profiles?.[profile]?.project
   const isNamed = profile !== undefined && project !== undefined
   if (isNamed) await changeProfile(profile, { project: undefined })

@@ -92,7 +92,7 @@ export function registerWorktree(projects: Command): void {
         await context.out.did({ id }, 'Withdrew the agreement. board.json is no longer used.')
       }
       if (agree) return agreeTo(context, id, yes)
-      if (Object.keys(options).length === 0 && !withdraw) return show(context, id)
+      if (Object.keys(options).length === 0 && !withdraw) return showSettings(context, id)
     })
   prints(worktree, null, 'setup beforeRun afterRun cleanup preview subfolder ports minutes copiedFiles')
   example(
@@ -105,7 +105,7 @@ export function registerWorktree(projects: Command): void {
   )
 }
 
-async function show(context: Context, id: string): Promise<void> {
+async function showSettings(context: Context, id: string): Promise<void> {
   const { effective, boardFile } = await context.client.projects.getWorktree({ id })
   await context.out.record(effective, fields)
   if (!boardFile) return
@@ -144,14 +144,14 @@ const termsOf = (settings: Effective): string =>
     .join('\n') || 'No commands run, and no files are copied.'
 
 const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
-  ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, given(text)])),
+  ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, parseSetting(text)])),
   ports: wordAsNull(inherited, ports),
   minutes: wordAsNull(inherited, maxTime),
   copiedFiles: noneAsEmpty(copy),
 })
 
 /** Parses a command or folder. `none` removes it, and `board.json` restores the value of that file. */
-const given = (text: string): string | null => (text === inherited ? null : text === 'none' ? '' : text)
+const parseSetting = (text: string): string | null => (text === inherited ? null : text === 'none' ? '' : text)
 
 function portsOf(text: string): number {
   if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('must be a number from 0 to 10, or board.json.')

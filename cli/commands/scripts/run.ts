@@ -6,7 +6,7 @@ import type { Column } from '../../output/output.ts'
 import { resolveScript, type ScriptPlace } from '../../context/resolve.ts'
 import { reconnectOption } from '../../requests/outage.ts'
 import { followRun, type ScriptStatus } from '../../requests/scriptRun.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 
 interface RunOptions {
   wait?: boolean
@@ -41,7 +41,7 @@ export function registerRun(scripts: Command): void {
     )
     .option('--exit-status', "wait, and exit with the script's exit code")
     .addOption(reconnectOption())
-    .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))
+    .action(async (wanted: string, options: RunOptions) => startScript(await openContext(run), wanted, options))
   prints(run, 'scripts.run', 'name')
   example(
     run,
@@ -68,7 +68,7 @@ export function registerRun(scripts: Command): void {
     .description('Show the latest run of each script, or of one script with its last output.')
     .option('-w, --watch', 'show the live runs until q or Ctrl-C')
     .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) =>
-      shown(await openContext(status), wanted, watch),
+      showRuns(await openContext(status), wanted, watch),
     )
   prints(status, 'scripts.status', 'name')
   example(
@@ -80,7 +80,11 @@ export function registerRun(scripts: Command): void {
   )
 }
 
-async function started(context: Context, wanted: string, { wait, exitStatus, reconnect }: RunOptions): Promise<void> {
+async function startScript(
+  context: Context,
+  wanted: string,
+  { wait, exitStatus, reconnect }: RunOptions,
+): Promise<void> {
   const { name, ...place } = await resolveScript(context, wanted)
   const begun = await context.client.scripts.run(place)
   if (!wait && !exitStatus) {
@@ -89,12 +93,12 @@ async function started(context: Context, wanted: string, { wait, exitStatus, rec
   }
   const run = await followRun(context, place, begun, reconnect)
   if (context.out.json || context.out.quiet) await context.out.record({ ...run, name }, statusColumns)
-  context.out.done(`Script ${place.scriptId} ${described(run)}`)
-  if (exitStatus) leave(place, run)
+  context.out.done(`Script ${place.scriptId} ${describeRun(run)}`)
+  if (exitStatus) exitWith(place, run)
 }
 
 /** Exits with the script's exit code. A cancelled script, or one that could not run, has no exit code. */
-function leave({ scriptId }: ScriptPlace, run: ScriptStatus): void {
+function exitWith({ scriptId }: ScriptPlace, run: ScriptStatus): void {
   if (run.status === 'succeeded') return
   if (!run.exitCode)
     throw new Failure('failure', `script ${scriptId} ${run.status === 'cancelled' ? 'was cancelled' : 'failed'}`, {
@@ -103,7 +107,7 @@ function leave({ scriptId }: ScriptPlace, run: ScriptStatus): void {
   process.exitCode = run.exitCode
 }
 
-function described({ status, exitCode, error, startedAt, finishedAt }: ScriptStatus): string {
+function describeRun({ status, exitCode, error, startedAt, finishedAt }: ScriptStatus): string {
   const secs = startedAt && finishedAt ? (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000 : 0
   const how =
     status === 'failed' && exitCode !== null
@@ -111,13 +115,13 @@ function described({ status, exitCode, error, startedAt, finishedAt }: ScriptSta
       : status === 'cancelled'
         ? 'was cancelled'
         : status
-  return `${how} after ${secs.toFixed(1)} s.${error ? ` ${harmless(error)}` : ''}`
+  return `${how} after ${secs.toFixed(1)} s.${error ? ` ${escapeControls(error)}` : ''}`
 }
 
-async function shown(context: Context, wanted: string | undefined, watch: boolean | undefined): Promise<void> {
+async function showRuns(context: Context, wanted: string | undefined, watch: boolean | undefined): Promise<void> {
   const { id: projectId, name: title } = await context.project()
   const only = wanted === undefined ? undefined : (await resolveScript(context, wanted)).scriptId
-  const load = (since?: number) => rows(context, { projectId, scriptId: only }, since)
+  const load = (since?: number) => readRows(context, { projectId, scriptId: only }, since)
   if (!watch) {
     if (only === undefined)
       return context.out.list(await load(context.out.json ? undefined : noOutput), statusColumns, {
@@ -136,7 +140,7 @@ async function shown(context: Context, wanted: string | undefined, watch: boolea
   )
 }
 
-async function rows(
+async function readRows(
   { client }: Context,
   { projectId, scriptId }: { projectId: string; scriptId: string | undefined },
   since?: number,

@@ -82,7 +82,7 @@ async function set({ client, out }: Context, options: Options): Promise<LogExpor
     throw usage('-F - and --header-stdin both read stdin')
   const change = {
     ...(options.file !== undefined && ((await readJson(options.file, '-F')) as Change)),
-    ...named(options),
+    ...exportFieldsOf(options),
   }
   if (options.headerStdin !== undefined || options.removeHeader) {
     // Headers with a masked value keep their stored value.
@@ -102,7 +102,7 @@ async function set({ client, out }: Context, options: Options): Promise<LogExpor
   return changed
 }
 
-const named = ({ on, off, endpoint, minLevel, compression }: Options): Change => ({
+const exportFieldsOf = ({ on, off, endpoint, minLevel, compression }: Options): Change => ({
   ...(on && { enabled: true }),
   ...(off && { enabled: false }),
   ...(endpoint !== undefined && { endpoint }),

@@ -6,7 +6,7 @@ import { Failure, usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { noneAsEmpty } from '../../parsing/arguments.ts'
-import { ask, askSecret, confirm, readStdin } from '../../input/prompt.ts'
+import { askForLine, askSecret, confirm, readStdin } from '../../input/prompt.ts'
 import { readJson } from '../../input/readJson.ts'
 
 type OidcSettings = Output<Contract['oidc']['get']>
@@ -114,8 +114,8 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
     throw usage('-F and --client-secret-stdin are mutually exclusive')
   const settings =
     options.file === undefined
-      ? await given(context, options)
-      : { ...((await readJson(options.file, '-F')) as Given), ...named(options), ...bounds(options) }
+      ? await settingsOf(context, options)
+      : { ...((await readJson(options.file, '-F')) as Given), ...issuerFieldsOf(options), ...restrictionsOf(options) }
   if (settings.emailVerification === 'assumed') await confirm(context, trustQuestion, options.yes)
   const changed = await context.client.oidc.set(settings)
   context.out.done(`Single sign-on is set. The provider must know this redirect URI: ${changed.redirectUri}`)
@@ -126,25 +126,25 @@ const trustQuestion =
   'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.'
 
 /** Returns the settings from the options. Required settings that are not set keep the server's value, except the secret. */
-async function given(context: Context, options: Options): Promise<Given> {
-  const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...named(options) }
+async function settingsOf(context: Context, options: Options): Promise<Given> {
+  const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...issuerFieldsOf(options) }
   return {
-    issuerUrl: issuerUrl ?? (await ask(context, 'Issuer URL', '--issuer')),
-    clientId: clientId ?? (await ask(context, 'Client id', '--client-id')),
+    issuerUrl: issuerUrl ?? (await askForLine(context, 'Issuer URL', '--issuer')),
+    clientId: clientId ?? (await askForLine(context, 'Client id', '--client-id')),
     clientSecret: options.clientSecretStdin
       ? await readStdin('--client-secret-stdin')
       : await askSecret(context, 'Client secret', '--client-secret-stdin'),
-    ...bounds(options),
+    ...restrictionsOf(options),
   }
 }
 
-const named = ({ issuer, clientId }: Options) => ({
+const issuerFieldsOf = ({ issuer, clientId }: Options) => ({
   ...(issuer !== undefined && { issuerUrl: issuer }),
   ...(clientId !== undefined && { clientId }),
 })
 
 /** Returns the restrictions from the options. Settings that are not set are unchanged. */
-const bounds = ({ allowDomain, allowGroup, groupsClaim, emailVerification }: Options) => ({
+const restrictionsOf = ({ allowDomain, allowGroup, groupsClaim, emailVerification }: Options) => ({
   ...(allowDomain && { allowedDomains: noneAsEmpty(allowDomain) }),
   ...(allowGroup && { allowedGroups: noneAsEmpty(allowGroup) }),
   ...(groupsClaim !== undefined && { groupsClaim }),

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { bulk } from '../../input/bulk.ts'
+import { runBulk } from '../../input/bulk.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { exits, Failure } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
@@ -48,7 +48,7 @@ export function registerDeliveries(webhooks: Command): void {
       const context = await openContext(test)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
       const delivery = await context.client.webhooks.test({ projectId, webhookId })
-      if (wait) return told(context, await attempted(context, { projectId, webhookId }, delivery))
+      if (wait) return reportDelivery(context, await waitForAttempt(context, { projectId, webhookId }, delivery))
       context.out.done(`Sending delivery ${delivery.id}; to see the result: board webhooks deliveries ${webhookId}`)
       await context.out.record(delivery, columns.slice(0, 3))
     })
@@ -88,10 +88,15 @@ function registerRedeliver(webhooks: Command): void {
     .action(async (wanted: string, ids: string[]) => {
       const context = await openContext(redeliver)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
-      await bulk(context, ids, deliveryId => context.client.webhooks.redeliver({ projectId, webhookId, deliveryId }), {
-        verb: 'queued',
-        label: 'Queueing',
-      })
+      await runBulk(
+        context,
+        ids,
+        deliveryId => context.client.webhooks.redeliver({ projectId, webhookId, deliveryId }),
+        {
+          verb: 'queued',
+          label: 'Queueing',
+        },
+      )
     })
   prints(redeliver, null, 'id result error')
   example(
@@ -102,7 +107,7 @@ function registerRedeliver(webhooks: Command): void {
 }
 
 /** @throws Failure (timed out) */
-async function attempted(
+async function waitForAttempt(
   { client, globals: { timeout = usualTimeoutSecs } }: Context,
   place: WebhookPlace,
   delivery: Delivery,
@@ -126,7 +131,7 @@ async function attempted(
   return latest
 }
 
-async function told({ out }: Context, delivery: Delivery): Promise<void> {
+async function reportDelivery({ out }: Context, delivery: Delivery): Promise<void> {
   out.done(
     delivery.status === 'succeeded'
       ? `The receiver accepted the message with status ${delivery.responseStatus}.`

@@ -1,6 +1,6 @@
 import { commentLines } from './comments.ts'
 import { changesOf, diffLines } from '../../output/diffText.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 import type { Model, UserSettings } from './model.ts'
 import type { Opened } from './opened.ts'
 import { latestSession, type Message } from '../../../src/boardModel/openedCard.ts'
@@ -80,7 +80,7 @@ function messageLines(message: Message, speaker: string, width: number): readonl
   const files = message.attachments.map(({ id, filename }) => `${filename} (${id})`).join(', ')
   const given = files === '' ? [] : paragraph(`with ${files}`, width - 2, 'dim')
   return [
-    { kind, text: harmless(speaker), aside: time },
+    { kind, text: escapeControls(speaker), aside: time },
     ...[...body, ...given].map(line => ({ ...line, text: `  ${line.text}` })),
   ]
 }
@@ -100,7 +100,11 @@ function toolLines(
   const title = name || kind
   const text = place !== '' && !title.includes(place.split('/').at(-1)!.split(':')[0]!) ? `${title}  ${place}` : title
   return [
-    { kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind },
+    {
+      kind: toolKinds[status],
+      text: wrap(escapeControls(text), Math.max(10, width - kind.length - 4), 1)[0]!,
+      aside: kind,
+    },
   ]
 }
 
@@ -153,7 +157,7 @@ function markdown(text: string, width: number, kind: LineKind): TextLine[] {
 
 /** Splits a text into lines without control characters; tabs become spaces. */
 const spread = (text: string): string[] =>
-  harmless(text, true)
+  escapeControls(text, true)
     .split('\n')
     .map(line => line.replaceAll('\t', '    '))
 
@@ -171,7 +175,7 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
     }
     const files = changesOf(diff.diff).map(({ path, insertions, deletions }): TextLine => ({
       kind: 'text',
-      text: `  ${wrap(harmless(path), Math.max(10, width - 20), 1)[0]!}`,
+      text: `  ${wrap(escapeControls(path), Math.max(10, width - 20), 1)[0]!}`,
       aside: `+${insertions} -${deletions}`,
     }))
     const end: TextLine[] = diff.truncated
@@ -182,7 +186,7 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
 }
 
 function drawn({ text, kind }: { text: string; kind: string }, width: number): TextLine[] {
-  const shown = harmless(text, true).replaceAll('\t', '    ')
+  const shown = escapeControls(text, true).replaceAll('\t', '    ')
   if (kind === 'file')
     return [
       { kind: 'text', text: '' },

@@ -1,6 +1,6 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import { plainMentions } from '../../../src/contract/cards/mentions.ts'
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 import { updated, type Cmd, type Model, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
 import type { TextLine } from './textLine.ts'
@@ -35,7 +35,7 @@ export function commentLines({ comments, card }: Opened, markdown: (text: string
       ...(at > 0 || older > 0 ? [{ kind: 'text' as const, text: '' }] : []),
       {
         kind: author.kind === 'agent' ? 'agent' : 'user',
-        text: harmless(author.displayName),
+        text: escapeControls(author.displayName),
         aside: `${localTime(createdAt)}${editedAt === null ? '' : ', edited'}`,
       },
       ...markdown(plainMentions(body).trim()).map(line => ({ ...line, text: `  ${line.text}` })),

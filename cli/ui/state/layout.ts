@@ -1,4 +1,4 @@
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { wrap } from './wrap.ts'
@@ -97,7 +97,7 @@ const titles = new WeakMap<Card, { width: number; lines: string[] }>()
 export function titleLines(card: Card, width: number): string[] {
   const known = titles.get(card)
   if (known?.width === width) return known.lines
-  const lines = wrap(harmless(card.title), width, maxTitleLines)
+  const lines = wrap(escapeControls(card.title), width, maxTitleLines)
   titles.set(card, { width, lines })
   return lines
 }

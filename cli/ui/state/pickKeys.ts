@@ -1,5 +1,5 @@
 import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
-import { nearest } from '../../output/text.ts'
+import { nearestWords } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 import { named, moveCards, runForEach } from './actions.ts'
 import { boardOf } from './board.ts'
@@ -72,7 +72,7 @@ function onEnter(model: Model, dialog: PickDialog, item: PickItem | undefined): 
   if (item) return picked(model, dialog, item)
   if (purpose.type !== 'go') return updated(model)
   const names = [...boardOf(model).columns, ...model.boards, ...model.projects].map(({ name }) => name)
-  const meant = nearest(text, names, 1)[0]
+  const meant = nearestWords(text, names, 1)[0]
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
   return updated(
     withNotice({ ...model, dialog: undefined }, `There is no column, board or project "${text}".${hint}`, true),

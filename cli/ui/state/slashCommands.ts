@@ -1,4 +1,4 @@
-import { harmless } from '../../output/text.ts'
+import { escapeControls } from '../../output/text.ts'
 import type { ListItem } from './pickItem.ts'
 import type { Model, Msg, SendDialog } from './model.ts'
 import { fieldOf, textIn } from './textField.ts'
@@ -8,7 +8,7 @@ export function commandItems({ commands, field }: Pick<SendDialog, 'commands' | 
   const typed = textIn(field)
   return /^\/\S*$/.test(typed)
     ? commands
-        .map(({ name, description }) => ({ text: `/${harmless(name)}`, aside: description }))
+        .map(({ name, description }) => ({ text: `/${escapeControls(name)}`, aside: description }))
         .filter(({ text }) => text.toLowerCase().startsWith(typed.toLowerCase()))
     : []
 }

@@ -1,4 +1,4 @@
-import { harmless, graphemesOf } from '../../output/text.ts'
+import { escapeControls, graphemesOf } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 
 /** One line of input as graphemes; `at` is the index of the caret. */
@@ -55,7 +55,7 @@ export function typeInto(field: TextField, { name, text }: Key): TextField | und
 
 /** Splits the whole text again, because combining characters join (an accent after its letter). */
 function insert({ graphemes, at }: TextField, text: string): TextField {
-  const before = graphemes.slice(0, at).join('') + harmless(text)
+  const before = graphemes.slice(0, at).join('') + escapeControls(text)
   const whole = [...graphemesOf(before + graphemes.slice(at).join(''))].map(({ grapheme }) => grapheme)
   if (whole.length > maxGraphemes) return { graphemes, at }
   return { graphemes: whole, at: Math.min(whole.length, [...graphemesOf(before)].length) }

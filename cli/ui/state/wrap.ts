@@ -1,4 +1,4 @@
-import { fit, graphemesOf } from '../../output/text.ts'
+import { truncate, graphemesOf } from '../../output/text.ts'
 
 const plain = /^[\x20-\x7e]*$/
 
@@ -9,7 +9,7 @@ const plain = /^[\x20-\x7e]*$/
 export function wrap(text: string, width: number, maxLines = Infinity): string[] {
   const lines: string[] = []
   for (let rest: string | undefined = text; rest !== undefined;) {
-    if (lines.length === maxLines - 1) return [...lines, fit(rest, width)]
+    if (lines.length === maxLines - 1) return [...lines, truncate(rest, width)]
     const end = endOfLine(rest, width)
     lines.push(rest.slice(0, end).trimEnd())
     rest = end < rest.length ? rest.slice(end).replace(/^ +/, '') : undefined

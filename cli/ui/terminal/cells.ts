@@ -1,4 +1,4 @@
-import { harmless, graphemesOf } from '../../output/text.ts'
+import { escapeControls, graphemesOf } from '../../output/text.ts'
 
 /** A piece of text and its style: the parameters of an SGR sequence, `1;36`. */
 export interface Span {
@@ -40,7 +40,7 @@ export function rowOf({ spans, style: under = '' }: Line, width: number): Row {
   let at = 0
   for (const { text, style } of spans) {
     const look = joinStyles(under, style)
-    at = plain.test(text) ? putPlain(row, at, text, look) : putGraphemes(row, at, harmless(text), look)
+    at = plain.test(text) ? putPlain(row, at, text, look) : putGraphemes(row, at, escapeControls(text), look)
     if (at >= width) break
   }
   return row
