@@ -19,10 +19,10 @@ export function acceptFirst(answer: Listener): { listen: Listener; watch(server:
     // The handler waits for 'close', which has already been emitted.
     if (!response.destroyed) answer(request, response)
   }
-  const look = () => {
+  const checkAccepted = () => {
     if (accepted > acceptedBefore && accepted < maxAccepted) {
       acceptedBefore = accepted
-      return void setImmediate(look)
+      return void setImmediate(checkAccepted)
     }
     accepted = acceptedBefore = 0
     for (const [request, response] of waiting) setImmediate(answerWaiting, request, response)
@@ -35,7 +35,7 @@ export function acceptFirst(answer: Listener): { listen: Listener; watch(server:
     },
     watch: server => {
       server.on('connection', () => {
-        if (++accepted === 1) setImmediate(look)
+        if (++accepted === 1) setImmediate(checkAccepted)
       })
     },
   }

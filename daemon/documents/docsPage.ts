@@ -32,14 +32,14 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => html`<deta
 
 const routeDetails = ({ path, method, operation }: { path: string; method: string; operation: Operation }) => html`
 <details id="${operation.operationId}"><summary><b>${method.toUpperCase()}</b> <code>${path}</code> <span>${operation.summary}</span></summary>
-<p>${operation.description} ${permissions(operation)}</p>
+<p>${operation.description} ${permissionText(operation)}</p>
 ${operation.parameters.length > 0 ? html`<h4>Parameters</h4><table>${operation.parameters.map(parameterRow)}</table>` : ''}
 ${Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => html`<h4>Body, ${type}</h4>${schemaText(schema)}`)}
 <h4>Answers</h4>
 ${Object.entries(operation.responses).map(([status, answer]) => (Number(status) < 400 ? answerText(status, answer) : html``))}
 <table>${Object.entries(operation.responses).map(([status, { description }]) => (Number(status) < 400 ? html`` : html`<tr><td><a href="#errors">${status}</a></td><td>${description}</td></tr>`))}</table></details>`
 
-const permissions = ({ security }: Operation) => {
+const permissionText = ({ security }: Operation) => {
   const names = security.flatMap(({ apiKey }) => apiKey ?? [])
   return names.length > 0 ? `An API key requires ${names.join(' or ')}.` : ''
 }
@@ -61,9 +61,9 @@ function typeText(schema: Schema, indent = ''): string {
   if (schema.enum) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.anyOf) return schema.anyOf.map(each => typeText(each as Schema, indent)).join(' | ')
-  if (schema.type === 'array') return `Array<${typeText((schema.items ?? {}) as Schema, indent)}>${limits(schema)}`
+  if (schema.type === 'array') return `Array<${typeText((schema.items ?? {}) as Schema, indent)}>${limitText(schema)}`
   if (schema.type === 'object') return objectText(schema, indent)
-  return `${String(schema.type ?? 'any')}${limits(schema)}`
+  return `${String(schema.type ?? 'any')}${limitText(schema)}`
 }
 
 function objectText({ properties, required = [] }: Schema, indent: string): string {
@@ -77,7 +77,7 @@ function objectText({ properties, required = [] }: Schema, indent: string): stri
 
 const defaultText = (schema: Schema) => (schema.default === undefined ? '' : ` = ${JSON.stringify(schema.default)}`)
 
-function limits({ minLength, maxLength, minimum, maximum, minItems, maxItems, format }: Schema): string {
+function limitText({ minLength, maxLength, minimum, maximum, minItems, maxItems, format }: Schema): string {
   const range = [
     minLength ?? minimum ?? minItems,
     maxLength ?? (maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum) ?? maxItems,

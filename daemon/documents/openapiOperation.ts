@@ -12,7 +12,7 @@ export function operationOf(resource: string, name: string, route: Route): Opera
     operationId: `${resource}${name[0]!.toUpperCase()}${name.slice(1)}`,
     tags: [resource],
     summary: route.summary,
-    description: describe(route),
+    description: describeRoute(route),
     security: security(route.who),
     parameters: parameters(route),
     ...(body && { requestBody: body }),
@@ -20,7 +20,7 @@ export function operationOf(resource: string, name: string, route: Route): Opera
   }
 }
 
-const describe = ({ who, emits, rateLimit }: Route) =>
+const describeRoute = ({ who, emits, rateLimit }: Route) =>
   [
     whoText(who),
     ...(emits ? [`Emits ${emits.join(', ')}.`] : []),

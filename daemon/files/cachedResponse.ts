@@ -19,7 +19,7 @@ export function cachedResponse(make: () => Promise<Response>): (request: Incomin
   let made: Promise<CachedBody> | undefined
   return async ({ headers: asked }) => {
     made ??= make()
-      .then(keep)
+      .then(cacheBody)
       .catch(error => {
         made = undefined
         throw error
@@ -31,7 +31,7 @@ export function cachedResponse(make: () => Promise<Response>): (request: Incomin
   }
 }
 
-async function keep(response: Response): Promise<CachedBody> {
+async function cacheBody(response: Response): Promise<CachedBody> {
   const bytes = Buffer.from(await response.arrayBuffer())
   const tag = hash('sha256', bytes, 'base64url')
   // The content can change with the next server version.

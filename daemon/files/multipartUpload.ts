@@ -44,11 +44,11 @@ function openParser(request: IncomingMessage, maxBytes: number): BusboyInstance 
       limits: { ...limits, fileSize: maxBytes },
     })
   } catch (error) {
-    throw broken(error)
+    throw invalidBody(error)
   }
 }
 
-const broken = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is not valid.', { cause })
+const invalidBody = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is not valid.', { cause })
 
 async function receive<T>(
   request: IncomingMessage,
@@ -113,17 +113,17 @@ function parse(
     )
     parser
       .on('filesLimit', () => fail(invalid('file', 'must be exactly one file')))
-      .on('partsLimit', () => fail(broken()))
+      .on('partsLimit', () => fail(invalidBody()))
     parser
-      .on('error', error => fail(broken(error)))
+      .on('error', error => fail(invalidBody(error)))
       .on('finish', () => {
         stopWatching()
         resolve()
       })
     request
-      .on('error', error => fail(broken(error)))
+      .on('error', error => fail(invalidBody(error)))
       .on('close', () => {
-        if (!request.complete) fail(broken())
+        if (!request.complete) fail(invalidBody())
       })
     request.pipe(parser)
   })
@@ -134,8 +134,8 @@ function parse(
  * @returns a function that stops the watch
  */
 function watchProgress(request: IncomingMessage, idleMs: number, isStuck: () => boolean, fail: Fail): () => void {
-  const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
-  const stuck = setInterval(() => isStuck() && fail(broken()), stuckMs)
+  const idle = setTimeout(() => fail(request.complete ? invalidBody() : new Problem('REQUEST_TIMEOUT')), idleMs)
+  const stuck = setInterval(() => isStuck() && fail(invalidBody()), stuckMs)
   let newBytes = 0
   request.on('data', (chunk: Buffer) => {
     newBytes += chunk.length

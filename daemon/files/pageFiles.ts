@@ -99,7 +99,7 @@ async function readAll(root: string): Promise<ReadonlyMap<string, PageFile>> {
 
 function respond({ headers: asked }: IncomingMessage, file: PageFile, more: Record<string, string>): Response {
   const taken = String(asked['accept-encoding'] ?? '')
-  const encoding = (['br', 'gzip'] as const).find(name => file[name] && takes(name, taken))
+  const encoding = (['br', 'gzip'] as const).find(name => file[name] && accepts(name, taken))
   const headers = { ...more, 'content-type': file.type, vary: 'accept-encoding', etag: `"${file.tag}"` }
   if (matchesEtag(asked['if-none-match'], file.tag)) return new Response(null, { status: 304, headers })
   const bytes = encoding ? file[encoding]! : file.plain
@@ -109,7 +109,7 @@ function respond({ headers: asked }: IncomingMessage, file: PageFile, more: Reco
 }
 
 /** Whether `Accept-Encoding` names an encoding, and not to refuse it. */
-const takes = (encoding: string, header: string): boolean =>
+const accepts = (encoding: string, header: string): boolean =>
   header.split(',', 100).some(each => {
     const [name, ...weights] = each.toLowerCase().replace(/[ \t]/g, '').split(';')
     return name === encoding && !weights.some(weight => /^q=0(\.0*)?$/.test(weight))

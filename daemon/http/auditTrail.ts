@@ -49,12 +49,12 @@ export class AuditTrail {
   }
 
   /** Takes the validated input of the call. */
-  takes(input: Fields): void {
+  setInput(input: Fields): void {
     this.#input = input
   }
 
   /** Adds fields that the input lacks, for `id` and `detail` of the row to name. */
-  note(noted: Fields): void {
+  addFields(noted: Fields): void {
     this.#noted = { ...this.#noted, ...noted }
   }
 
@@ -87,7 +87,7 @@ export class AuditTrail {
   }
 
   /** Records a refused sign-in. Failures of other routes leave no entry. */
-  async refused(problem: Pick<Problem, 'status' | 'code'>): Promise<void> {
+  async recordRefusal(problem: Pick<Problem, 'status' | 'code'>): Promise<void> {
     if (this.#caller || this.#isWritten || !(refusals.has(problem.status) || problem.code === 'EMAIL_TAKEN')) return
     const { email } = this.#input
     const user =
@@ -108,7 +108,7 @@ export class AuditTrail {
     return {
       outcome: 'ok',
       action,
-      ...(this.#caller ? actorOf(this.#caller) : newcomer(sources)),
+      ...(this.#caller ? actorOf(this.#caller) : signedInAccount(sources)),
       targetKind: target,
       targetId: targetId === undefined || targetId === null ? null : String(targetId).slice(0, maxDetailLength),
       ...viaOf(this.#caller),
@@ -124,7 +124,7 @@ export class AuditTrail {
     return Object.fromEntries(
       [...places, ...detail].flatMap(path => {
         const [name, from = name] = path.split('=') as [string, string?]
-        const value = plain(find(sources, from))
+        const value = plainValue(find(sources, from))
         return value === undefined ? [] : [[name, value]]
       }),
     )
@@ -155,7 +155,7 @@ function find(sources: readonly unknown[], path: string): unknown {
   return undefined
 }
 
-function plain(value: unknown): Detail[string] | undefined {
+function plainValue(value: unknown): Detail[string] | undefined {
   if (Array.isArray(value))
     return value
       .filter(each => typeof each === 'string')
@@ -174,7 +174,7 @@ function actorOf({ kind, userId, email, displayName, agent }: Caller): Who {
 }
 
 /** The account that has just signed in. */
-function newcomer(sources: readonly unknown[]): Who {
+function signedInAccount(sources: readonly unknown[]): Who {
   const [id, email] = [find(sources, 'user.id'), find(sources, 'user.email')]
   return id === undefined
     ? { actorKind: 'nobody', actorId: null, actorName: null }

@@ -4,7 +4,7 @@ import type { Route } from '../../src/contract/route.ts'
 import { explainMissing } from '../../src/domain/accounts/foreignKeyErrors.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { ForeignKeyViolation } from '../../src/store/engine/database.ts'
-import { forward } from '../peers/forward.ts'
+import { forwardRequest } from '../peers/forward.ts'
 import type { AuditTrail, Described } from './auditTrail.ts'
 import { authorize } from './authorize.ts'
 import type { AnyHandler } from './handlers.ts'
@@ -71,7 +71,7 @@ export async function callEndpoint(
 ): Promise<Outcome> {
   const authorizeAndForward = async (named: Fields, body?: unknown) => {
     if (!isOpen) call.role = await authorize(app.reads, route, call.caller, named)
-    return forward(app, route, call, named, { body, message })
+    return forwardRequest(app, route, call, named, { body, message })
   }
   const early = isProjectInPath && (await authorizeAndForward(params))
   if (early) return { passed: early }
@@ -80,7 +80,7 @@ export async function callEndpoint(
   if (late) return { passed: late }
 
   if (claim) call.write = claim.write
-  audit?.takes(input)
+  audit?.setInput(input)
   if (audit) call.takeAudit(audit)
   if (claim?.replay) return { claim }
   const result = await handler(input as never, call)
@@ -89,7 +89,7 @@ export async function callEndpoint(
 }
 
 /** Explains a write that failed because a row was deleted concurrently, as if the row had been deleted before. */
-export const explain = async (
+export const explainFailedWrite = async (
   { db }: Pick<App, 'db'>,
   { caller, route, input }: { caller?: Caller; route?: Route; input: Fields },
   error: unknown,

@@ -29,7 +29,7 @@ export interface Exchange {
 }
 
 /** @param route undefined where the contract has no such row */
-export function begin(
+export function beginExchange(
   req: IncomingMessage,
   res: ServerResponse,
   route: Route | undefined,
@@ -50,7 +50,7 @@ export function begin(
 }
 
 /** Sends the answer, and notes it. */
-export function finish(
+export function sendAnswer(
   { app, note }: { app: App; note: Note },
   exchange: Exchange,
   answer: Answer,
@@ -72,10 +72,10 @@ export function finish(
 }
 
 /** Sends the error in its envelope, and notes it. */
-export function fail(server: { app: App; note: Note }, exchange: Exchange, error: unknown): Response {
+export function sendError(server: { app: App; note: Note }, exchange: Exchange, error: unknown): Response {
   const { requestId, headers, route, req } = exchange
   const problem = toProblem(error, requestId)
   if (problem.status === 401 && route?.challenges) headers['www-authenticate'] = oauthChallenge(server.app, req)
   const answer = presentFailure(problem, requestId, headers, route?.oauth && oauthFailure)
-  return finish(server, exchange, answer, problem)
+  return sendAnswer(server, exchange, answer, problem)
 }

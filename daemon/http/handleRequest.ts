@@ -8,15 +8,15 @@ import type { RequestLimit } from '../limits/requestLimit.ts'
 import { clientAddress, forwardCheckOf } from '../peers/forwardCheck.ts'
 import { AuditTrail } from './auditTrail.ts'
 import { isOpenTo } from './authorize.ts'
-import { callEndpoint, explain, type Endpoint } from './callEndpoint.ts'
+import { callEndpoint, explainFailedWrite, type Endpoint } from './callEndpoint.ts'
 import { presentCsv, wantsCsv } from './csv.ts'
-import { begin, fail, finish, type Exchange, type Note } from './exchange.ts'
+import { beginExchange, sendError, sendAnswer, type Exchange, type Note } from './exchange.ts'
 import { Json } from './handlers.ts'
 import { hostOriginGuard } from './hostOriginGuard.ts'
 import { peekId } from './pathParams.ts'
 import { RequestCall } from './requestCall.ts'
 import { readInput, type BodyBudgets } from './requestInput.ts'
-import { present, type Answer } from './response.ts'
+import { toAnswer, type Answer } from './response.ts'
 
 /** The dependencies that all requests share. */
 export interface Server {
@@ -30,14 +30,14 @@ export interface Server {
 /** Answers requests to one row of the contract. All failures are answered in the error envelope. */
 export const requestHandler = (server: Server, endpoint: Endpoint) => async (event: H3Event) => {
   const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-  const exchange = begin(req, res, endpoint.route)
+  const exchange = beginExchange(req, res, endpoint.route)
   try {
-    return finish(server, exchange, await answer(server, endpoint, exchange, event.context.params ?? {}))
+    return sendAnswer(server, exchange, await answerRequest(server, endpoint, exchange, event.context.params ?? {}))
   } catch (error) {
-    const explained = await explain(server.app, exchange, error)
+    const explained = await explainFailedWrite(server.app, exchange, error)
     // A refused sign-in is in the audit log before it is answered.
-    if (explained instanceof Problem) await exchange.audit?.refused(explained)
-    return fail(server, exchange, explained)
+    if (explained instanceof Problem) await exchange.audit?.recordRefusal(explained)
+    return sendError(server, exchange, explained)
   }
 }
 
@@ -45,7 +45,7 @@ export const requestHandler = (server: Server, endpoint: Endpoint) => async (eve
  * The pipeline of a request, from top to bottom: guard, authenticate, limit, authorize, forward, validate, call,
  * present.
  */
-async function answer(
+async function answerRequest(
   server: Server,
   endpoint: Endpoint,
   exchange: Exchange,
@@ -91,11 +91,11 @@ async function answer(
       return read
     },
   })
-  if (passed) return present(passed, passed.status, headers)
-  if (claim?.replay) return present(JSON.parse(claim.replay.text), route.status, headers)
+  if (passed) return toAnswer(passed, passed.status, headers)
+  if (claim?.replay) return toAnswer(JSON.parse(claim.replay.text), route.status, headers)
   if (wantsCsv(route, req.headers)) return presentCsv(route, result as readonly object[], headers)
   // A replayed answer has its ETag from the object: so has the first one.
-  return present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
+  return toAnswer(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
 }
 
 /** The router resolves dots and backslashes in a path, but a proxy in front might not. They would then disagree on the path. */

@@ -20,7 +20,7 @@ export class BodyMemory {
   }
 
   /** @throws Problem RATE_LIMITED when others hold too much */
-  take(bytes: number): void {
+  reserve(bytes: number): void {
     if (this.#heldBytes + bytes > this.#maxBytes)
       throw new Problem('RATE_LIMITED', 'The server is receiving too much data. Try again in a few seconds.', {
         retryAfterSecs: 2,
@@ -28,7 +28,7 @@ export class BodyMemory {
     this.#heldBytes += bytes
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#heldBytes -= bytes
   }
 }
@@ -124,7 +124,7 @@ class BodyBuffer {
     this.size = size
   }
 
-  whole(): Buffer {
+  toBuffer(): Buffer {
     return this.#bytes.subarray(0, this.size)
   }
 
@@ -140,18 +140,18 @@ class BodyBuffer {
     const more = Math.max(0, room - uncountedBytes) - this.#counted
     if (more <= 0) return
     const { memory } = this.#limits
-    memory.take(more)
-    if (this.#counted === 0) this.#response.once('close', () => memory.give(this.#counted))
+    memory.reserve(more)
+    if (this.#counted === 0) this.#response.once('close', () => memory.release(this.#counted))
     this.#counted += more
   }
 }
 
 function readBytes(request: IncomingMessage, collected: BodyBuffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const finish = (settle: () => void) => {
+    const finish = (onFinished: () => void) => {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
-      settle()
+      onFinished()
     }
     const fail = (error: unknown) =>
       finish(() => {
@@ -165,7 +165,7 @@ function readBytes(request: IncomingMessage, collected: BodyBuffer): Promise<Buf
         fail(error)
       }
     }
-    const onEnd = () => finish(() => resolve(collected.whole()))
+    const onEnd = () => finish(() => resolve(collected.toBuffer()))
     const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body is incomplete.', { cause: error }))
     const onClose = () => fail(new Problem('INVALID_JSON', 'The body is incomplete.'))
     const began = performance.now()

@@ -17,7 +17,7 @@ export const commonHeaders = (requestId: string): Headers => ({
 export type Answer = { status: number; headers: Headers; text: string } | Response
 
 /** Wraps a handler's result in its envelope: `{"data": ...}`, 204 without a result, or an unchanged Response. */
-export function present(result: unknown, status: number, headers: Headers): Answer {
+export function toAnswer(result: unknown, status: number, headers: Headers): Answer {
   if (result instanceof Response) {
     for (const [name, value] of Object.entries(headers)) if (!result.headers.has(name)) result.headers.set(name, value)
     return result
@@ -37,7 +37,7 @@ export function presentFailure(
   error: unknown,
   requestId: string,
   headers: Headers,
-  inWords: (problem: Problem) => object = enveloped,
+  inWords: (problem: Problem) => object = errorEnvelope,
 ): Answer {
   const problem = toProblem(error, requestId)
   headers['content-type'] = 'application/json; charset=utf-8'
@@ -48,7 +48,7 @@ export function presentFailure(
   return { status: errors[problem.code][0], headers, text: JSON.stringify(inWords(problem)) }
 }
 
-const enveloped = (problem: Problem) => ({ error: problem })
+const errorEnvelope = (problem: Problem) => ({ error: problem })
 
 /**
  * The response for the framework after a direct write. The framework always ends a response, and a second end would

@@ -7,7 +7,7 @@ import type { Route } from '../../src/contract/route.ts'
 import { createRequestLimit } from '../limits/requestLimit.ts'
 import { handlers } from '../routes/index.ts'
 import { describeAudited } from './auditTrail.ts'
-import { begin, fail, type Note } from './exchange.ts'
+import { beginExchange, sendError, type Note } from './exchange.ts'
 import { endpointOf, type Endpoint } from './callEndpoint.ts'
 import { requestHandler, type Server } from './handleRequest.ts'
 import type { AnyHandler } from './handlers.ts'
@@ -68,12 +68,12 @@ const refuser =
   (server: Server, problem: () => Problem, headers: Headers = {}) =>
   (event: H3Event) => {
     const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-    const exchange = begin(req, res, undefined, headers)
+    const exchange = beginExchange(req, res, undefined, headers)
     try {
       hostOriginGuard(server.app, req)
       throw problem()
     } catch (error) {
-      return fail(server, exchange, error)
+      return sendError(server, exchange, error)
     }
   }
 

@@ -6,7 +6,7 @@ export interface ConcurrencyLimit {
   /** Counts a request until it leaves. @throws Problem RATE_LIMITED when there are too many already */
   enter(): () => void
   /** Does the work when fewer than the limit are at work, first come, first served. */
-  take<T>(work: () => Promise<T>): Promise<T>
+  runInTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
@@ -31,6 +31,6 @@ export function createConcurrencyLimit(
         isInside = false
       }
     },
-    take: createSemaphore(maxAtWork),
+    runInTurn: createSemaphore(maxAtWork),
   }
 }

@@ -29,7 +29,7 @@ export function createDrainGate(answer: () => Listener): DrainGate {
   const isLetThrough = ({ method, url }: IncomingMessage, by: GateState) =>
     by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
 
-  const ended = (except: IncomingMessage | undefined) =>
+  const untilEnded = (except: IncomingMessage | undefined) =>
     Promise.all(
       [...active]
         .filter(([, request]) => request !== except && !isLetThrough(request, opening))
@@ -48,7 +48,7 @@ export function createDrainGate(answer: () => Listener): DrainGate {
         for (const [response, request] of active)
           if (request !== except && !isLetThrough(request, opening)) response.destroy()
       }, timeoutMs)
-      await ended(except)
+      await untilEnded(except)
       clearTimeout(cutOff)
     },
     reopen: () => {

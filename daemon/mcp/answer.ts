@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { version } from '../../src/config/version.ts'
 import { contract } from '../../src/contract/index.ts'
-import { forward } from '../peers/forward.ts'
+import { forwardRequest } from '../peers/forward.ts'
 import { callTool, placeOf } from './callTool.ts'
 import { promptsFor, writePrompt } from './prompts.ts'
 import { listResources, readResource, templatesFor } from './resources.ts'
@@ -33,7 +33,7 @@ const forPeople =
 export async function handleMcpMessage(session: Session, message: unknown): Promise<Response> {
   const { app, call } = session
   const at = await placeOf(session, message)
-  const passed = at && (await forward(app, { ...contract.mcp.call, at: at.at }, call, at, { body: message }))
+  const passed = at && (await forwardRequest(app, { ...contract.mcp.call, at: at.at }, call, at, { body: message }))
   if (passed) return passed
   const elsewhere: Response[] = []
   const failures: unknown[] = []

@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
 import type { Content, Tool } from './tool.ts'
 import { toolsetOf, type Found } from './toolset.ts'
-import { visible, visibleJson } from './visible.ts'
+import { escapeInvisible, visibleJson } from './visible.ts'
 import { isToTell, recoveryHints } from './recoveryHints.ts'
 
 /**
@@ -37,7 +37,7 @@ export async function callTool(
 /** The result as text for models, and as a value for programs. Invisible characters are escaped in both. */
 const resultOf = (answer: Record<string, unknown>): CallToolResult => ({
   content: [{ type: 'text', text: visibleJson(answer) }],
-  structuredContent: visible(answer),
+  structuredContent: escapeInvisible(answer),
 })
 
 function failureOf(error: Problem, { caller }: Call): CallToolResult {

@@ -38,7 +38,9 @@ export function inputOf(route: Route): ToolInput {
 export function objectOf(schema: GenericSchema): { properties: Record<string, Schema>; required: string[] } {
   const { properties = {}, required = [] } = inputSchema(schema)
   return {
-    properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, plain(field as Schema)])),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, field]) => [name, simplifySchema(field as Schema)]),
+    ),
     required,
   }
 }
@@ -49,7 +51,7 @@ const idPattern = '^[1-9]\\d{0,15}$'
  * Describes IDs as text only and numbers as numbers, although a query accepts both. A constant becomes a choice with one typed
  * value, because some model services don't support `const` and reject values without a type.
  */
-function plain(field: Schema): Schema {
+function simplifySchema(field: Schema): Schema {
   const { anyOf, const: only, ...rest } = field
   if (only !== undefined) return { ...rest, type: typeof only, enum: [only] } as Schema
   const options = (anyOf ?? []) as Schema[]
@@ -59,11 +61,11 @@ function plain(field: Schema): Schema {
     return plainInQuery(field)
   return {
     ...rest,
-    ...(anyOf && { anyOf: options.map(plain) }),
-    ...(field.items && { items: plain(field.items as Schema) }),
+    ...(anyOf && { anyOf: options.map(simplifySchema) }),
+    ...(field.items && { items: simplifySchema(field.items as Schema) }),
     ...(field.properties && {
       properties: Object.fromEntries(
-        Object.entries(field.properties).map(([name, each]) => [name, plain(each as Schema)]),
+        Object.entries(field.properties).map(([name, each]) => [name, simplifySchema(each as Schema)]),
       ),
     }),
   } as Schema

@@ -1,7 +1,7 @@
 import { ErrorCode, McpError, type Resource, type ResourceTemplate } from '@modelcontextprotocol/sdk/types.js'
 import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
-import { visible, visibleJson } from './visible.ts'
+import { escapeInvisible, visibleJson } from './visible.ts'
 import { isToTell } from './recoveryHints.ts'
 
 const scheme = 'board://projects'
@@ -81,7 +81,7 @@ export async function listResources(session: Session, message: unknown): Promise
   return (done.answer.items as Array<{ id: string; name: string }>).slice(0, maxListed).map(({ id, name }) => ({
     uri: cardsUri(id),
     name: `project-${id}`,
-    title: visible(name),
+    title: escapeInvisible(name),
     mimeType,
   }))
 }
@@ -109,7 +109,7 @@ export async function readResource(
     if (!isToTell(error)) throw error
     if (error.status === 404) throw notFound(uri)
     const code = error.status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError
-    throw new McpError(code, visible(error.message), { code: error.code })
+    throw new McpError(code, escapeInvisible(error.message), { code: error.code })
   }
 }
 

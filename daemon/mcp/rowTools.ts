@@ -4,12 +4,12 @@ import { paramsOf } from '../../src/contract/paths.ts'
 import type { Tool } from '../../src/contract/agents/tool.ts'
 import type { CardRef } from '../../src/domain/cards/cards.ts'
 import { AuditTrail } from '../http/auditTrail.ts'
-import { callEndpoint, explain, type Endpoint } from '../http/callEndpoint.ts'
+import { callEndpoint, explainFailedWrite, type Endpoint } from '../http/callEndpoint.ts'
 import { Json, type Call } from '../http/handlers.ts'
 import { RequestCall } from '../http/requestCall.ts'
 import { takeFields } from '../http/requestInput.ts'
 import { argumentOf, inputOf, type ToolInput } from './inputSchema.ts'
-import { shorten } from './shorten.ts'
+import { shortenAnswer } from './shorten.ts'
 import { tellOfStart } from './startedCard.ts'
 
 type Fields = Record<string, unknown>
@@ -63,7 +63,7 @@ export async function callRow(
   message: unknown,
 ): Promise<{ answer: Fields } | { passed: Response }> {
   const { route, audited } = endpoint
-  const { params, fields, full } = split(endpoint, { ...tool.usual, ...given })
+  const { params, fields, full } = splitFields(endpoint, { ...tool.usual, ...given })
   // Headers belong to the message. The arguments of each call describe the call.
   const call = new RequestCall(app.db, {}, request, response, caller, peer, address)
   let input: Fields = params
@@ -78,14 +78,17 @@ export async function callRow(
     if (passed) return { passed }
     if (tool.starts) return { answer: await tellOfStart(app.db, params as Fields & CardRef) }
     const value = result instanceof Json ? (JSON.parse(result.text) as unknown) : result
-    return { answer: shorten(tool, { ...input, full }, value) }
+    return { answer: shortenAnswer(tool, { ...input, full }, value) }
   } catch (error) {
-    throw await explain(app, { caller, route, input }, error)
+    throw await explainFailedWrite(app, { caller, route, input }, error)
   }
 }
 
 /** @throws Problem VALIDATION_FAILED, or what the row answers to an id that is none */
-function split({ route, readParams }: Endpoint, given: Fields): { params: Fields; fields: Fields; full: boolean } {
+function splitFields(
+  { route, readParams }: Endpoint,
+  given: Fields,
+): { params: Fields; fields: Fields; full: boolean } {
   const { full = false, ...rest } = given
   if (typeof full !== 'boolean') throw invalid('full', 'must be true or false')
   if (full && route.tool!.does !== 'reads') throw invalid('full', 'is not a known field')

@@ -19,13 +19,13 @@ interface List {
  * with the number of omitted characters.
  * @param input the call's fields after validation
  */
-export function shorten(tool: Tool, input: Fields, value: unknown): Fields {
+export function shortenAnswer(tool: Tool, input: Fields, value: unknown): Fields {
   if (value === undefined) return { done: true }
   const isFull = input.full === true
-  const short = (item: unknown) => (isFull ? item : cut(briefly(item, tool.brief), maxText))
+  const shortenItem = (item: unknown) => (isFull ? item : cutTexts(pickBrief(item, tool.brief), maxText))
   const list = listOf(value)
-  if (!list) return fitObject(short(value) as Fields)
-  const items = list.items.map(short)
+  if (!list) return fitObject(shortenItem(value) as Fields)
+  const items = list.items.map(shortenItem)
   const next = list.nextCursor ? { [tool.pages?.after ?? 'cursor']: list.nextCursor } : nextOf(tool, input, list.items)
   return fitList(tool, input, { items, ...(next && { next }) }, list.items)
 }
@@ -58,7 +58,7 @@ const isFromEnd = (before: string | undefined, after: string, input: Fields) =>
   before !== undefined && input[after] === undefined
 const idOf = (item: unknown) => (item as { id?: unknown } | undefined)?.id
 
-function briefly(item: unknown, brief: readonly string[] | undefined): unknown {
+function pickBrief(item: unknown, brief: readonly string[] | undefined): unknown {
   if (item === null || typeof item !== 'object' || Array.isArray(item)) return item
   return Object.fromEntries(
     Object.entries(item).filter(([name, field]) => field !== null && (brief?.includes(name) ?? true)),
@@ -66,11 +66,11 @@ function briefly(item: unknown, brief: readonly string[] | undefined): unknown {
 }
 
 /** Cuts each text in a value, with how much is missing. */
-function cut(value: unknown, max: number): unknown {
+function cutTexts(value: unknown, max: number): unknown {
   if (typeof value === 'string') return value.length > max ? cutText(value, max) : value
-  if (Array.isArray(value)) return value.map(each => cut(each, max))
+  if (Array.isArray(value)) return value.map(each => cutTexts(each, max))
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, cut(field, max)]))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, cutTexts(field, max)]))
 }
 const cutText = (text: string, max: number) =>
   `${text.slice(0, max).toWellFormed()}… [${text.length - max} more characters]`
@@ -84,18 +84,18 @@ function fitList(tool: Tool, input: Fields, list: List, whole: readonly unknown[
   let [kept, length] = [0, 0]
   while (kept < lengths.length && (kept === 0 || length + lengths[kept]! <= maxAnswer)) length += lengths[kept++]!
   if (kept === items.length && length <= maxAnswer) return { ...list }
-  const some = (fromEnd ? items.slice(-kept) : items.slice(0, kept)).map(item => fitted(item))
+  const some = (fromEnd ? items.slice(-kept) : items.slice(0, kept)).map(item => fitValue(item))
   const next = pageAfter(tool, input, whole, kept)
   return { items: some, ...(next ? { next } : { left: items.length - kept }) }
 }
 
-const fitObject = (value: Fields): Fields => fitted(value) as Fields
+const fitObject = (value: Fields): Fields => fitValue(value) as Fields
 
 /** The value with its texts, and if need be its lists, cut until it fits. */
-function fitted(value: unknown): unknown {
+function fitValue(value: unknown): unknown {
   if (JSON.stringify(value).length <= maxAnswer) return value
   for (let max = maxAnswer / 2; max > 100; max /= 4) {
-    const less = cut(value, max)
+    const less = cutTexts(value, max)
     if (JSON.stringify(less).length <= maxAnswer) return less
   }
   return {

@@ -100,7 +100,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
     }),
     call: async (app, caller, input, signal, audit) => {
       const { place, rest } = await check(caller, input, app.db)
-      audit?.takes({ ...(rest as object), ...place })
+      audit?.setInput({ ...(rest as object), ...place })
       return spec.run(app, place, rest as v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller, signal)
     },
   }

@@ -63,7 +63,7 @@ const listCardsTool = defineTool({
       ? await listCards(app.db, { ...filter, projectId })
       : await listSorted(app.db, { ...others, projectId, offset: cursor })
     const next = isById ? found.at(-1)?.id : cursor + found.length
-    return json({ cards: found.map(brief), nextCursor: found.length === filter.limit ? String(next) : null })
+    return json({ cards: found.map(briefCard), nextCursor: found.length === filter.limit ? String(next) : null })
   },
 })
 
@@ -134,7 +134,9 @@ const createCard = defineTool({
   },
   run: async (app, { projectId }, input, caller) =>
     json(
-      brief(await app.db.transaction(tx => cards.create(tx, app.supervisor, { ...input, projectId, caller }, true))),
+      briefCard(
+        await app.db.transaction(tx => cards.create(tx, app.supervisor, { ...input, projectId, caller }, true)),
+      ),
     ),
 })
 
@@ -147,7 +149,7 @@ const attachFile = defineTool({
     'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
   entries: { filename: text(1, 255), text: v.optional(v.string()), base64: v.optional(v.string()) },
   run: async (app, ref, { filename, ...content }, caller) =>
-    json(await attach(app, { ...ref, caller }, filename, bytesOf(content))),
+    json(await attachBytes(app, { ...ref, caller }, filename, bytesOf(content))),
 })
 
 const readAttachment = defineTool({
@@ -189,7 +191,7 @@ export const tools = new Map<string, Tool>(
   } satisfies Record<BoardToolName, Tool>),
 )
 
-const brief = (card: CardRow) => ({
+const briefCard = (card: CardRow) => ({
   id: String(card.id),
   title: card.title,
   columnId: String(card.columnId),
@@ -204,9 +206,14 @@ const brief = (card: CardRow) => ({
 })
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 
-async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: cards.StartRef, filename: string, bytes: Buffer) {
+async function attachBytes(
+  app: Pick<App, 'attachmentFiles' | 'db'>,
+  ref: cards.StartRef,
+  filename: string,
+  bytes: Buffer,
+) {
   await attachments.requireRoom(app.db, ref)
-  const file = await saveFile(app.attachmentFiles.folder, one(bytes), filename)
+  const file = await saveFile(app.attachmentFiles.folder, onceOf(bytes), filename)
   try {
     return attachment(await app.db.transaction(tx => attachments.add(tx, ref, file)))
   } catch (error) {
@@ -215,7 +222,7 @@ async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: cards.Start
   }
 }
 
-async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* onceOf(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes
 }
 

@@ -22,7 +22,7 @@ export const visibleJson = (value: unknown): string =>
   )
 
 /** Returns the value with invisible characters escaped as text, for readers that don't parse JSON. */
-export const visible = <T>(value: T): T =>
+export const escapeInvisible = <T>(value: T): T =>
   JSON.parse(
     JSON.stringify(value).replace(hidden, character => `\\\\u{${character.codePointAt(0)!.toString(16)}}`),
   ) as T

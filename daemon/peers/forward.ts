@@ -46,7 +46,7 @@ const writeMs = 2500
  * @param message the message of the call, which is sent in place of the fields
  * @throws Problem MACHINE_UNAVAILABLE when no daemon runs there at present
  */
-export async function forward(
+export async function forwardRequest(
   app: App,
   route: Route,
   call: Call,

@@ -92,7 +92,7 @@ async function fetchFile(
     [forwardedByHeader]: app.membership.id,
     ...signForwarded(app, { method, url, daemonId: from.daemonId }),
   }
-  const gone = (cause: unknown) => {
+  const throwUnavailable = (cause: unknown) => {
     throw signal.aborted ? signal.reason : machineUnavailable(from.host, cause)
   }
   const { statusCode, body } = await request(from.url.replace(/\/$/, '') + url, {
@@ -102,12 +102,12 @@ async function fetchFile(
     headersTimeout: fileHeadersTimeoutMs,
     bodyTimeout: fileBodyTimeoutMs,
     headers,
-  }).catch(gone)
+  }).catch(throwUnavailable)
   if (statusCode !== 200) {
     await body.dump().catch(() => {
       /* The body is not needed. */
     })
-    return statusCode >= 500 ? gone(statusCode) : false
+    return statusCode >= 500 ? throwUnavailable(statusCode) : false
   }
   const file = await open(path, 'wx', 0o600)
   try {
@@ -115,9 +115,9 @@ async function fetchFile(
     let got = 0
     const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
     for (
-      let next = await chunks.next().catch(gone);
+      let next = await chunks.next().catch(throwUnavailable);
       !next.done && got <= size;
-      next = await chunks.next().catch(gone)
+      next = await chunks.next().catch(throwUnavailable)
     ) {
       hash.update(next.value)
       got += next.value.length

@@ -109,13 +109,13 @@ export class BoardHost implements Host {
     app.supervisor.releaseCalls()
     await this.#gate.drain('reading', request, drainMs)
     await Promise.all([timetable?.stop(), app.stopServices()])
-    const kept = await settle(keep)
+    const kept = await toOutcome(keep)
     await Promise.all([this.#gate.drain('closed', request, drainMs), socket.close(closeCodes.restarting)])
     await app.close()
-    const swapped = 'error' in kept ? kept : await settle(() => swap(kept.value))
+    const outcome = 'error' in kept ? kept : await toOutcome(() => swap(kept.value))
     await this.#openAnew(app.identity.localToken)
     if ('error' in kept) throw kept.error
-    if ('error' in swapped) throw swapped.error
+    if ('error' in outcome) throw outcome.error
     return kept.value
   }
 
@@ -166,7 +166,7 @@ const authenticationOffWarning = async ({ socketTables }: ServerConfig) =>
     ? 'Authentication is off: every process of the account that the server runs under acts as super_admin.'
     : 'Authentication is off, but the server cannot determine the account of a request on this platform. It still requires a token.'
 
-const settle = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
+const toOutcome = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
   work().then(
     value => ({ value }),
     (error: unknown) => ({ error }),

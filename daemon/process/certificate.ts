@@ -16,7 +16,7 @@ export interface Certificate {
   options: SecureContextOptions
   /** The server's own, without those of its authorities, as PEM. */
   pem: string
-  names(host: string): boolean
+  coversHost(host: string): boolean
 }
 
 /**
@@ -39,7 +39,7 @@ export async function readCertificate({ cert, key, passphrase }: CertificateFile
   return {
     options,
     pem: own.toString(),
-    names: host => (isIP(host) ? own.checkIP(host) : own.checkHost(host)) !== undefined,
+    coversHost: host => (isIP(host) ? own.checkIP(host) : own.checkHost(host)) !== undefined,
   }
 }
 
@@ -66,7 +66,7 @@ function reasonOf(error: unknown, isClosed: boolean): string {
  * the one that people use. Without such a name it is that of the listener, and its clients refuse it.
  */
 export function namedUrl(
-  { names }: Certificate,
+  { coversHost: names }: Certificate,
   { host, publicUrl, allowHosts }: ServerConfig,
   port: number,
 ): string | undefined {

@@ -44,7 +44,7 @@ const logDays = 30
 const [stepRows, stepPages] = [100, 25]
 
 /** Every periodic job of the server. */
-export const jobs = (app: App): Job[] => {
+export const periodicJobs = (app: App): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
   return [...boardJobs(app, board), ...expiryJobs(app, board), ...machineJobs(app, machine), ...ownJobs(app)]
 }

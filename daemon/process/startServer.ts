@@ -58,7 +58,10 @@ export async function startServer(
   terminal: Log,
   onReplaced?: (app: App) => void,
 ): Promise<RunningServer> {
-  const unlock = holdDataFolder(given.dataDir, () => `Another server holds ${given.dataDir}${holder(given.dataDir)}.`)
+  const unlock = holdDataFolder(
+    given.dataDir,
+    () => `Another server holds ${given.dataDir}${describeHolder(given.dataDir)}.`,
+  )
   let serving: BoardHost | undefined
   const logs = openLogs(given, terminal)
   try {
@@ -224,7 +227,7 @@ async function warnOfMissingGit(log: Log): Promise<void> {
     log('warn', `${gitMissing} Until then, cards have no worktrees, and agents cannot start in a repository.`)
 }
 
-function holder(dataDir: string): string {
+function describeHolder(dataDir: string): string {
   try {
     const { pid, url } = JSON.parse(readFileSync(runtimeFile(dataDir), 'utf8')) as Runtime
     return ` (process ${pid}, ${url})`

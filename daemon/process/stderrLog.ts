@@ -19,10 +19,10 @@ const maxBufferedBytes = 1024 * 1024
  * Writes one line to stderr for each message at or above the level. The field `at` is the time of the event, if it was not
  * now. Messages that the reader of stderr does not accept in time are dropped and counted, so that the server never waits.
  */
-export function createStderrLog(least: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
+export function createStderrLog(minLevel: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
   let dropped = 0
   const log: Log = (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
-    if (rank[level] > rank[least]) return
+    if (rank[level] > rank[minLevel]) return
     if (process.stderr.writableLength > maxBufferedBytes) return void dropped++
     const count = dropped
     dropped = 0
@@ -30,13 +30,13 @@ export function createStderrLog(least: LogLevel, format: LogFormat = 'json', has
     process.stderr.write(
       format === 'json'
         ? `${JSON.stringify({ at, level, message, ...fields })}\n`
-        : pretty(String(at), level, message, fields, hasColour),
+        : formatPretty(String(at), level, message, fields, hasColour),
     )
   }
   return log
 }
 
-function pretty(
+function formatPretty(
   at: string,
   level: LogLevel,
   message: string,

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../../src/app.ts'
 import { logFailure } from '../../src/config/log.ts'
-import { jobs, type Job } from './periodicJobs.ts'
+import { periodicJobs, type Job } from './periodicJobs.ts'
 import type { Log } from './stderrLog.ts'
 
 /** Longer jobs are logged. */
@@ -14,7 +14,7 @@ const dutySecs = 1
  * Runs every job now or after its first wait, and again `everySecs` after it has ended. A job never overlaps itself, and no job
  * blocks another.
  */
-export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
+export function startTimetable(app: App, log: Log, timetable = periodicJobs(app)): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
   setMaxListeners(timetable.length * 2, signal)
@@ -22,7 +22,7 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
     delay(secs * 1000, undefined, { signal, ref: false }).catch(() => {
       /* The server stops. */
     })
-  const keep = async ({ name, everySecs, firstAfterSecs, duty, run }: Job) => {
+  const runPeriodically = async ({ name, everySecs, firstAfterSecs, duty, run }: Job) => {
     if (firstAfterSecs !== undefined) await wait(firstAfterSecs)
     while (!signal.aborted) {
       if (duty && !app.membership.has(duty)) {
@@ -40,7 +40,7 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
       await wait(everySecs)
     }
   }
-  const running = timetable.map(keep)
+  const running = timetable.map(runPeriodically)
   return {
     stop: async () => {
       stopping.abort()

@@ -23,7 +23,7 @@ const { path } = contract.server.socket
  * it. A missing or invalid token is reported after the upgrade: browsers hide a refused one.
  * @throws Problem NOT_FOUND, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
-export async function admit(
+export async function admitSocket(
   app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'peerOf'>,
   request: IncomingMessage,
 ): Promise<Admission> {

@@ -12,7 +12,7 @@ export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Fra
 
 /** The client follows the project: every event up to `seq` was sent, and later ones follow. */
 export const subscribedFrame = (projectId: number, seq: number): Frame =>
-  answer('subscribed', { projectId: String(projectId), seq })
+  answerFrame('subscribed', { projectId: String(projectId), seq })
 
 /** Missed events were pruned: the client must read the project again. Events after `seq` follow. */
 export const resyncFrame = (projectId: number, seq: number, at: string): Frame =>
@@ -28,11 +28,11 @@ export const resyncFrame = (projectId: number, seq: number, at: string): Frame =
 
 /** An error, with its project if there is one. */
 export const errorFrame = ({ code, message }: Problem, projectId?: number): Frame =>
-  answer('error', { code, message, ...(projectId !== undefined && { projectId: String(projectId) }) })
+  answerFrame('error', { code, message, ...(projectId !== undefined && { projectId: String(projectId) }) })
 
-export const pongFrame: Frame = answer('pong', {})
+export const pongFrame: Frame = answerFrame('pong', {})
 
-function answer(type: string, data: object): Frame {
+function answerFrame(type: string, data: object): Frame {
   return frameOf(JSON.stringify({ type, data }))
 }
 

@@ -26,7 +26,7 @@ export function createNotificationConsumer(
   let waiting = 0
   let lastSeq = 0
   const queue = createSerialQueue()
-  const tell = async (projectId: number, event: StoredEvent) => {
+  const sendNotification = async (projectId: number, event: StoredEvent) => {
     await connection.drained()
     for (;;) {
       const { rightsVersion } = connection
@@ -40,7 +40,7 @@ export function createNotificationConsumer(
   return ({ userId, projectId }, event) => {
     if (String(connection.caller.userId) !== userId || waiting >= maxWaiting) return
     waiting++
-    void queue(() => tell(Number(projectId), event))
+    void queue(() => sendNotification(Number(projectId), event))
       .catch((error: unknown) => log('error', 'A notification could not be sent.', { cause: String(error) }))
       .finally(() => {
         waiting--

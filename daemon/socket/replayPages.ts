@@ -45,11 +45,11 @@ export interface ReplayPages {
 export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
   const kept = new Map<string, { page: Promise<Page>; bytes: number }>()
   let keptBytes = 0
-  const drop = (key: string) => {
+  const dropPage = (key: string) => {
     keptBytes -= kept.get(key)?.bytes ?? 0
     kept.delete(key)
   }
-  const keep = (key: string, page: Promise<Page>) => {
+  const cachePage = (key: string, page: Promise<Page>) => {
     const entry = { page, bytes: 0 }
     kept.set(key, entry)
     page.then(
@@ -58,10 +58,10 @@ export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
         keptBytes += entry.bytes = parts.reduce((sum, { frames }) => sum + frames.length, 0)
         for (const [oldest] of kept) {
           if (keptBytes <= maxCachedBytes && kept.size <= maxCachedPages) break
-          drop(oldest)
+          dropPage(oldest)
         }
       },
-      () => drop(key),
+      () => dropPage(key),
     )
     return page
   }
@@ -69,7 +69,7 @@ export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
     read: async ({ projectId, seq, audience }, maxEvents) => {
       const last = await outbox.lastSeq()
       const key = `${projectId} ${seq} ${maxEvents} ${last} ${await db.version()} ${audience.name}`
-      return kept.get(key)?.page ?? keep(key, readPage(outbox, db, { projectId, seq, audience, maxEvents, last }))
+      return kept.get(key)?.page ?? cachePage(key, readPage(outbox, db, { projectId, seq, audience, maxEvents, last }))
     },
   }
 }

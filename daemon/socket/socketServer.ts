@@ -11,7 +11,7 @@ import type { Ended } from '../../src/identity/revocations.ts'
 import { cachedReader } from '../../src/store/engine/cachedReader.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { refuseConnection } from '../connections/refuseConnection.ts'
-import { admit, offersBoard, protocolHeader, subprotocol, type Admission } from './admission.ts'
+import { admitSocket, offersBoard, protocolHeader, subprotocol, type Admission } from './admission.ts'
 import { declineUpgrade } from './declineUpgrade.ts'
 import { createFanOut } from './fanOut.ts'
 import { closeCodes } from './connection.ts'
@@ -67,7 +67,7 @@ export function createSocketServer(
   let closing = false
 
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const admission = closing ? undefined : await admit(app, request)
+    const admission = closing ? undefined : await admitSocket(app, request)
     if (!admission || closing) throw new Problem('SHUTTING_DOWN')
     await adapter.handleUpgrade(request, socket, head, socketRequest(request, { admission, socket }))
   }

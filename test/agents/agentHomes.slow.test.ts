@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { fixture } from '../support/agents/agent.ts'
 import { startBoard } from '../support/servers/testBoard.ts'
@@ -27,7 +27,7 @@ const newCredential = async (name: string) =>
   (await board.client.credentials.create({ name, provider: 'openai', apiKey: key })).id
 const folderOf = (owner: string, projectId = board.projectId) => join(board.dataDir, 'agents', owner, projectId)
 const removeUnused = () =>
-  jobs(board.server.app)
+  periodicJobs(board.server.app)
     .find(({ name }) => name.startsWith('remove the homes of agents'))!
     .run(new AbortController().signal)
 

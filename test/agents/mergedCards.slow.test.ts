@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 import { gitIn } from '../support/git/gitIn.ts'
@@ -93,7 +93,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     await merge(second)
     const { version } = await read(second)
     git('reset', '-q', '--hard', 'HEAD~1')
-    await jobs(board.server.app)
+    await periodicJobs(board.server.app)
       .find(({ name }) => name.includes('contain the merges'))!
       .run(new AbortController().signal)
     const event = await board.socket.message(
@@ -156,7 +156,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     await merge(card)
     const { version, gitBranch } = await read(card)
     git('update-ref', `refs/heads/${gitBranch}`, git('commit-tree', '-p', 'main', '-m', 'More', 'main^{tree}'))
-    await jobs(board.server.app)
+    await periodicJobs(board.server.app)
       .find(({ name }) => name.includes('contain the merges'))!
       .run(new AbortController().signal)
     const event = await board.socket.message(

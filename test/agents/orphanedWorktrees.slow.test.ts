@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { listOrphans } from '../../src/store/projects/orphanedWorktrees.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 const clearUp = () =>
-  jobs(board.server.app)
+  periodicJobs(board.server.app)
     .find(({ name }) => name.startsWith('remove worktrees of projects'))!
     .run(new AbortController().signal)
 const worktrees = () => join(board.dataDir, 'worktrees')

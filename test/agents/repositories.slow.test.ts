@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { exported, imported } from '../transfers/files.ts'
 import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
@@ -417,7 +417,7 @@ describe('a card', () => {
 })
 
 const run = (name: string) =>
-  jobs(board.server.app)
+  periodicJobs(board.server.app)
     .find(each => each.name.startsWith(name))!
     .run(new AbortController().signal)
 /** Removes cards that were in the trash for a day, and ended agents. */

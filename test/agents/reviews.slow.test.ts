@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import type { Sent } from '../../src/contract/route.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { dropDeletedSnapshots } from '../../src/cardWork/reviewSnapshots.ts'
@@ -318,7 +318,7 @@ test('data of a review in the repository is deleted with the project', async () 
   expect(refs()).toHaveLength(1)
   await board.client.projects.delete({ id: projectId })
   await eventually('the end of the ref', async () => {
-    await jobs(board.server.app)
+    await periodicJobs(board.server.app)
       .find(({ name }) => name.startsWith('remove worktrees of projects'))!
       .run(new AbortController().signal)
     return refs().length === 0

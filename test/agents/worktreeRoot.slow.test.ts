@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { takeWorktreeRoots } from '../../src/worktrees/worktreeRoot.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
@@ -89,7 +89,7 @@ test('a deleted project leaves no worktree below the root, and work that only it
   const cardId = await run('echo kept > kept')
   await board.client.projects.delete({ id: board.projectId })
   const clearUp = () =>
-    jobs(board.server.app)
+    periodicJobs(board.server.app)
       .find(({ name }) => name.startsWith('remove worktrees of projects'))!
       .run(new AbortController().signal)
   await eventually('the end of all worktrees', async () => {

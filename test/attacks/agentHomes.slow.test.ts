@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { deepest, endRace, listContent, raceAll } from '../support/sandbox/race.ts'
@@ -90,7 +90,7 @@ describe.skipIf(!hasBubblewrap)('an agent that replaces folders of its home by l
 describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links of a home for links', () => {
   const rounds = 10
   const removeUnused = () =>
-    jobs(board.server.app)
+    periodicJobs(board.server.app)
       .find(({ name }) => name.startsWith('remove the homes of agents'))!
       .run(new AbortController().signal)
 

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -158,7 +158,7 @@ describe('a database that is found to be damaged during use', () => {
     fill()
     damageCards()
     const { request, server } = await start()
-    await jobs(server.app)
+    await periodicJobs(server.app)
       .find(({ name }) => name === 'look whether the database file is sound')!
       .run(new AbortController().signal)
     expect((await request('POST', '/api/organizations', { body: { name: 'refused' } })).body.error.code).toBe(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { jobs, type Job } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs, type Job } from '../../daemon/process/periodicJobs.ts'
 import { parseSchedule } from '../../src/backups/schedule.ts'
 import { commandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
@@ -21,7 +21,7 @@ afterAll(() => board.close())
 const backupJob = () => {
   const { app } = board.server
   const config = { ...app.config, backupEvery: '6h', backupKeep: 3 }
-  return jobs({ ...app, config }).find(({ name }) => name.startsWith('create a backup'))!
+  return periodicJobs({ ...app, config }).find(({ name }) => name.startsWith('create a backup'))!
 }
 const run = () => job.run(new AbortController().signal)
 /** Advances the clock in the steps of the timetable. */

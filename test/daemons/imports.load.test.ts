@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { insertHiddenProject } from '../../src/store/projects/imports.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
@@ -27,7 +27,7 @@ describe.skipIf(!isSharable)('an import of a daemon', () => {
       ({ id }) => id,
     )
   const tidy = () =>
-    jobs(first.server.app)
+    periodicJobs(first.server.app)
       .find(({ name }) => name.includes('imports'))!
       .run(new AbortController().signal)
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
@@ -40,7 +40,7 @@ beforeEach(async () => {
 const never = new AbortController().signal
 /** The timetable of a board that creates backups. The board's own timetable creates none, so that no others appear. */
 const timetable = () =>
-  jobs({ ...board.server.app, config: { ...board.server.app.config, backupEvery: '6h', backupKeep: 100 } })
+  periodicJobs({ ...board.server.app, config: { ...board.server.app.config, backupEvery: '6h', backupKeep: 100 } })
 const runJobs = async () => {
   for (const job of timetable()) await job.run(never)
 }

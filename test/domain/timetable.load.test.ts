@@ -1,7 +1,7 @@
 import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -43,7 +43,7 @@ test('weeks of the timetable keep exactly the retained rows, files and backups, 
   const never = new AbortController().signal
   // The server's own timetable creates no backups, because it would create them by the real time in addition to this one.
   const config = { ...app.config, backupEvery: '4d', backupKeep: kept }
-  const timetable = jobs({ ...app, config }).map(job => ({ ...job, dueMs: nowMs }))
+  const timetable = periodicJobs({ ...app, config }).map(job => ({ ...job, dueMs: nowMs }))
   const before = { files: 0, memory: 0 }
   for (let watch = 0; watch < days * 6; watch++) {
     if (watch % 6 === 0) await aDaysWork(watch / 6)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startTimetable } from '../../daemon/process/timetable.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 const runAll = async () => {
-  for (const job of jobs(board.server.app)) await job.run(new AbortController().signal)
+  for (const job of periodicJobs(board.server.app)) await job.run(new AbortController().signal)
 }
 
 test('an idempotent response is repeated for a day, and then deleted', async () => {

@@ -5,7 +5,7 @@ import { agentOf, get, type Route } from '../../src/contract/route.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import { authorize } from '../../daemon/http/authorize.ts'
 import { mintAgentToken, revokeAgentTokens } from '../../src/identity/agentTokens.ts'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
@@ -221,7 +221,7 @@ describe('a token', () => {
         [Number(card.cardId)],
       ))!.total
     const forget = async () => {
-      for (const job of jobs(board.server.app))
+      for (const job of periodicJobs(board.server.app))
         if (job.name.includes('agent tokens')) await job.run(new AbortController().signal)
     }
     await forget()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import type { AuditEntry } from '../../src/contract/server/audit.ts'
 import { projectPermissions } from '../../src/contract/route.ts'
 import { rows } from '../support/contract/examples.ts'
@@ -323,7 +323,7 @@ describe('failed sign-ins', () => {
     const kept = await lastId()
     nowMs += 401 * 86_400_000
     await board.as().auth.login({ email: 'root@example.org', password })
-    const prune = jobs(board.server.app).find(({ name }) => name.includes('audit log'))!
+    const prune = periodicJobs(board.server.app).find(({ name }) => name.includes('audit log'))!
     await prune.run(new AbortController().signal)
     expect((await list()).every(({ id }) => Number(id) > kept)).toBe(true)
     expect(await list()).not.toEqual([])

@@ -233,7 +233,7 @@ describe('tokens', () => {
 
 /** Runs a periodic job of the server now. */
 async function runJob(name: string): Promise<void> {
-  const { jobs } = await import('../../daemon/process/periodicJobs.ts')
+  const { periodicJobs: jobs } = await import('../../daemon/process/periodicJobs.ts')
   await jobs(board.server.app)
     .find(each => each.name.startsWith(name))!
     .run(new AbortController().signal)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { webhookEvents } from '../../src/contract/automation/webhooks.ts'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
@@ -210,7 +210,7 @@ test('deliveries are deleted 30 days after their end, and not while they are pen
     'the success',
     async () => (await board.request('GET', path(`/${done}/deliveries?status=succeeded`))).body.data.items.length === 1,
   )
-  const forget = jobs(board.server.app).find(({ name }) => name.startsWith('forget webhook deliveries'))!
+  const forget = periodicJobs(board.server.app).find(({ name }) => name.startsWith('forget webhook deliveries'))!
   now += 29.9 * 86_400_000
   await forget.run(new AbortController().signal)
   expect(await count(done)).toBe(1)

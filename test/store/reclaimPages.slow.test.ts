@@ -3,7 +3,7 @@ import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import type { App } from '../../src/app.ts'
 import { seedFolder } from '../bench/seed.ts'
 
@@ -15,7 +15,7 @@ const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHE
 
 /** Runs a periodic job now. */
 const runJob = (app: App, part: string) =>
-  jobs(app)
+  periodicJobs(app)
     .find(({ name }) => name.includes(part))!
     .run(new AbortController().signal)
 

@@ -23,20 +23,20 @@ export const authRoutes = (
     signedIn(
       await withLimitHeaders(
         call,
-        setup({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call)),
+        setup({ ...app, db: call.db }, withClientName(input, call), call.peer, holdsLocalToken(app, call)),
       ),
     ),
   login: async (input, call) =>
-    signedIn(await withLimitHeaders(call, login({ ...app, db: call.db }, named(input, call), call.peer))),
+    signedIn(await withLimitHeaders(call, login({ ...app, db: call.db }, withClientName(input, call), call.peer))),
   register: async (input, call) =>
     signedIn(
       await withLimitHeaders(
         call,
-        register({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call)),
+        register({ ...app, db: call.db }, withClientName(input, call), call.peer, holdsLocalToken(app, call)),
       ),
     ),
   logout: (_, call) => {
-    call.audit?.note({ signInId: call.caller.signInId })
+    call.audit?.addFields({ signInId: call.caller.signInId })
     return call.write(tx => logout(app, tx, call.caller))
   },
   createTicket: (_, { caller }) => issueTicket(app.browserTickets, caller, app.config.clock()),
@@ -50,7 +50,7 @@ export const authRoutes = (
     ),
   // Bypasses `call.write`: with an Idempotency-Key it would store a fast hash of both passwords.
   setPassword: (input, call) => {
-    call.audit?.note({ userId: call.caller.userId })
+    call.audit?.addFields({ userId: call.caller.userId })
     return withLimitHeaders(call, changePassword({ ...app, db: call.db }, call.caller, input, call.peer))
   },
   sessions: async (_, { caller }) => (await list(app, caller)).map(signIn(caller.tokenHash)),
@@ -65,7 +65,7 @@ export const authRoutes = (
 })
 
 /** Adds the client's own name. */
-const named = <T extends object>(input: T, { request }: Call): T & { client?: string } => ({
+const withClientName = <T extends object>(input: T, { request }: Call): T & { client?: string } => ({
   ...input,
   client: request.headers['user-agent'],
 })

@@ -42,7 +42,7 @@ export const oauthRoutes = (app: Pick<App, 'config' | 'db' | 'identity' | 'seal'
     refuse: ({ request }, { db }) => db.transaction(tx => refuseRequest(app, tx, request)),
     token: async (input, { request, address }) => {
       requireResource(issuerOf(app, request), input.resource, 'INVALID_TARGET')
-      return Response.json(await trade(app, input, address))
+      return Response.json(await exchangeToken(app, input, address))
     },
     revoke: async (input, { address }) => {
       await revokeToken(app, input, address)
@@ -51,7 +51,7 @@ export const oauthRoutes = (app: Pick<App, 'config' | 'db' | 'identity' | 'seal'
   }
 }
 
-function trade(
+function exchangeToken(
   app: Pick<App, 'config' | 'db' | 'identity'>,
   input: Trade & { grant_type?: string },
   address: string,
@@ -67,9 +67,9 @@ function trade(
  */
 function requireResource(issuer: string, resource: string | undefined, code: 'APP_REQUEST_INVALID' | 'INVALID_TARGET') {
   if (resource === undefined) return
-  const bare = (url: string) => url.split('?')[0]!.replace(/\/$/, '')
-  const known = [issuer, issuer + resourcePath].map(bare)
-  const asked = URL.canParse(resource) && !resource.includes('#') ? bare(new URL(resource).href) : ''
+  const withoutQuery = (url: string) => url.split('?')[0]!.replace(/\/$/, '')
+  const known = [issuer, issuer + resourcePath].map(withoutQuery)
+  const asked = URL.canParse(resource) && !resource.includes('#') ? withoutQuery(new URL(resource).href) : ''
   if (!known.includes(asked)) throw new Problem(code, `resource must be ${issuer}${resourcePath}.`)
 }
 

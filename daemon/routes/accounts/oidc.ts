@@ -75,9 +75,9 @@ async function finish(
     Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
   )
   const outcome = await complete(app.oidc, answer, readCookie(call.request))
-  call.audit?.note(outcome)
+  call.audit?.addFields(outcome)
   const forgetPending = cookie(redirectUri(app, call), '', 0)
-  if ('problem' in outcome) await refused(call, outcome.problem)
+  if ('problem' in outcome) await recordRefusal(call, outcome.problem)
   if ('goTo' in outcome) return redirect(outcome.goTo, forgetPending)
   const page = signedInPage(outcome.user.email, serverUrl(app, call))
   page.headers.append('set-cookie', forgetPending)
@@ -89,13 +89,13 @@ async function noteRefusal(call: Call, work: () => Promise<Response>): Promise<R
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Problem) await refused(call, error)
+    if (error instanceof Problem) await recordRefusal(call, error)
     throw error
   }
 }
 
-async function refused({ audit }: Call, problem: Problem): Promise<void> {
-  await audit?.refused({ status: 401, code: problem.code })
+async function recordRefusal({ audit }: Call, problem: Problem): Promise<void> {
+  await audit?.recordRefusal({ status: 401, code: problem.code })
   audit?.leaveOut()
 }
 

@@ -23,22 +23,22 @@ export const agentWrites = (
         app,
         call,
         async tx => {
-          const sent = await sessionCommands.send(tx, supervisor, by(ref, call), { content, attachmentIds })
+          const sent = await sessionCommands.send(tx, supervisor, withCaller(ref, call), { content, attachmentIds })
           await resumeAfterMessage(tx, ref.cardId)
           return sent
         },
         message => message,
       ),
     retry: ({ force, ...ref }, call) =>
-      startingWrite(app, call, tx => sessionCommands.retry(tx, supervisor, by(ref, call), force)),
+      startingWrite(app, call, tx => sessionCommands.retry(tx, supervisor, withCaller(ref, call), force)),
     relaunch: ({ force, ...ref }, call) =>
-      startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force)),
+      startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, withCaller(ref, call), force)),
     relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
     approvePlan: async ({ projectId, cardId, ...answer }, { audit, caller }) => {
-      audit?.note(await approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
+      audit?.addFields(await approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
-    approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call))),
+    approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, withCaller(ref, call))),
     merge: async ({ projectId, cardId, ...options }, { caller }) => {
       const dependencies = { db, worktrees: app.worktrees, agents: supervisor, removal: removalOf(app) }
       const { repositories: all, after } = await mergeCard(dependencies, { projectId, cardId, caller }, options)
@@ -50,4 +50,4 @@ export const agentWrites = (
 }
 
 /** Adds the caller. */
-const by = <Ref extends object>(ref: Ref, { caller }: Call) => ({ ...ref, caller })
+const withCaller = <Ref extends object>(ref: Ref, { caller }: Call) => ({ ...ref, caller })

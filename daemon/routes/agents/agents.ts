@@ -63,12 +63,12 @@ export const agentReads = ({
   Pick<Contract['agents'], Reads>
 > => ({
   providers: async (_, { caller }) => {
-    const [entries, offers] = [await catalogue.list().catch(unavailable), await listOffers(db, db.host ?? '')]
+    const [entries, offers] = [await catalogue.list().catch(throwUnavailable), await listOffers(db, db.host ?? '')]
     return entries.map(entry => provider(entry, offersOf(offers, entry), agentChecks.isRunning, isAdmin(caller)))
   },
   sandbox: () => sandbox.status(),
   check: async ({ agent, ...request }, { caller }) =>
-    agentChecks.start(caller, { agent, ...request }).catch(unavailable),
+    agentChecks.start(caller, { agent, ...request }).catch(throwUnavailable),
   get: async ref => stateOf(db, (await cards.find(db, ref)).id),
   wait: async ({ timeoutSecs, ...ref }, { caller, signal }) => {
     const outcome = await cardWaits.until(caller, ref, timeoutSecs * 1000, signal)
@@ -109,7 +109,7 @@ async function stateOf(db: Reader, cardId: number) {
 const offersOf = (offers: readonly OffersRow[], { provider: { id } }: { provider: { id: string } }) =>
   offers.find(({ agent, profile }) => agent === id && profile === '')
 
-function unavailable(error: unknown): never {
+function throwUnavailable(error: unknown): never {
   throw error instanceof InvalidConfig
     ? new Problem('AGENT_UNAVAILABLE', error.message, { cause: error, retryAfterSecs: 60 })
     : error

@@ -30,16 +30,16 @@ export const webhooksRoutes = ({ db, webhooks }: Pick<App, 'db' | 'webhooks'>): 
   redeliver: ({ deliveryId, ...ref }, { caller, write }) =>
     write(
       tx => webhooks.redeliver(tx, ref, deliveryId),
-      row => readable(row, audienceOf(caller.key?.permissions)),
+      row => deliveryFor(row, audienceOf(caller.key?.permissions)),
     ),
 })
 
 /** Returns a delivery, without the body for callers who cannot read its event. */
-const readable = (row: DeliveryRow, audience: Audience) =>
+const deliveryFor = (row: DeliveryRow, audience: Audience) =>
   delivery(row.type === 'webhook.test' || audience.seesWhole(row.type as EventType) ? row : { ...row, body: '' })
 
 /** Returns a page of deliveries, with the cursor of the next page if there can be one. */
 const deliveryPage = (rows: readonly DeliveryRow[], limit: number, audience: Audience) => ({
-  items: rows.map(row => readable(row, audience)),
+  items: rows.map(row => deliveryFor(row, audience)),
   nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,
 })

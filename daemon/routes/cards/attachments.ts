@@ -24,9 +24,9 @@ export const attachmentsRoutes = (
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
   create: async (ref, call) => {
     await attachments.requireRoom(app.db, { ...ref, caller: call.caller })
-    return attach(app, ref, await receive(app, call), call)
+    return insertSaved(app, ref, await receive(app, call), call)
   },
-  download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
+  download: async ({ attachmentId }, call) => sendAttachment(app, await attachments.find(app.db, attachmentId), call),
   delete: ({ attachmentId: id }, call) =>
     call.write(tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles.remove)),
 })
@@ -42,7 +42,7 @@ const receive = ({ attachmentFiles, config }: Pick<App, 'attachmentFiles' | 'con
  * Inserts the row of a saved file. Deletes the file when that fails, or when the request repeats one with the same
  * Idempotency-Key.
  */
-async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRef, file: SavedFile, call: Call) {
+async function insertSaved(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
     const claim =
@@ -67,7 +67,7 @@ async function attach(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRef, fi
  * Sends an attachment; a client that reads nothing for a minute is disconnected. @throws Problem ATTACHMENT_NOT_FOUND
  * also when the file is missing on disk
  */
-async function download(
+async function sendAttachment(
   app: Pick<App, 'attachmentFiles' | 'logs'>,
   row: AttachmentRow,
   { request, response }: Call,

@@ -38,7 +38,7 @@ export const cardsRoutes = (
   },
   update: ({ projectId, cardId, ...change }, call) =>
     call.write(async tx => {
-      const card = await edit(tx, app.supervisor, { projectId, cardId, ...seen(call) }, change)
+      const card = await edit(tx, app.supervisor, { projectId, cardId, ...seenBy(call) }, change)
       if (change.agent || change.profile)
         await requireTakenOnCard(tx, app.supervisor, card, change.agent ? 'agent' : 'profile')
       return card
@@ -99,7 +99,7 @@ const worktreeRoutes = (
   },
 })
 
-const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
+const seenBy = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
 /** A page as JSON text. */
 async function list(app: Pick<App, 'reads'>, input: ListInput): Promise<string> {

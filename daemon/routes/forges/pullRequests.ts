@@ -35,7 +35,7 @@ export function pullRequestsRoutes(
   const { db: reader, config } = app
   const inTurn = createKeyedQueue()
   const open = (project: ProjectRow, repository: string) => openForge(app, projectIn(project, repository))
-  const parts = (db: Database): RefreshDependencies => ({ db, clock: config.clock, openForge: open })
+  const dependenciesOn = (db: Database): RefreshDependencies => ({ db, clock: config.clock, openForge: open })
   const find = async ({ repository, ...ref }: Ref) => {
     const [card, project] = [await cards.find(reader, ref), await projects.find(reader, ref.projectId)]
     return { card, project, work: await workIn(reader, card, project, repository) }
@@ -48,44 +48,44 @@ export function pullRequestsRoutes(
     get: async ref => pullRequest(await findSeen(reader, ref)),
     list: async ({ projectId, ...filter }) => (await pulls.list(reader, projectId, filter)).map(listedPullRequest),
     draft: ref =>
-      told(async () => {
+      translateFailure(async () => {
         const { work, project } = await find(ref)
         const opened = await open(project, ref.repository)
         return draftOrPresent({ db: reader, publicUrl: config.publicUrl }, { ...work, open: opened })
       }),
     create: async ({ projectId, cardId, repository, ...wanted }, { db, caller }) =>
-      told(async () => {
+      translateFailure(async () => {
         const { project, work: found } = await find({ projectId, cardId, repository })
         const work = { ...found, open: await open(project, repository) }
         const credential = await gitCredentialOf(app, project)
         const reach = { ...app.remoteReach, timeoutMs: pushTimeoutMs, credential }
-        const create = { ...parts(db), worktrees: app.worktrees, publicUrl: config.publicUrl, reach, inTurn }
-        return taken(await createPullRequest(create, work, wanted, caller))
+        const create = { ...dependenciesOn(db), worktrees: app.worktrees, publicUrl: config.publicUrl, reach, inTurn }
+        return changedView(await createPullRequest(create, work, wanted, caller))
       }),
     update: async ({ projectId, cardId, repository, autoMerge, mergeMethod, ...change }, { db, caller }) =>
-      told(async () => {
+      translateFailure(async () => {
         const { card, project, row } = await findOpen({ projectId, cardId, repository })
         if (change.body !== undefined) change.body = withCard(config, card, change.body)
         const isTold = Object.values(change).some(value => value !== undefined)
         const forge = isTold ? (await open(project, repository)).forge : undefined
         const own = { autoMerge, mergeMethod }
-        return taken(await changePullRequest(parts(db), forge, row, change, own, actorOf(caller)))
+        return changedView(await changePullRequest(dependenciesOn(db), forge, row, change, own, actorOf(caller)))
       }),
     merge: async ({ projectId, cardId, repository, auto, ...how }, { db, caller }) =>
-      told(async () => {
+      translateFailure(async () => {
         const { project, row } = await findOpen({ projectId, cardId, repository })
         const { forge } = await open(project, repository)
         const merged = auto
-          ? await mergeLater(parts(db), forge, row, how.method ?? row.mergeMethod, actorOf(caller))
-          : await mergePullRequest(parts(db), forge, row, how, actorOf(caller))
+          ? await mergeLater(dependenciesOn(db), forge, row, how.method ?? row.mergeMethod, actorOf(caller))
+          : await mergePullRequest(dependenciesOn(db), forge, row, how, actorOf(caller))
         return pullRequest(merged)
       }),
-    continue: continued,
+    continue: continueLoop,
     close: async (ref, { db, caller }) =>
-      told(async () => {
+      translateFailure(async () => {
         const { project, row } = await findOpen(ref)
         const { forge } = await open(project, ref.repository)
-        await closePullRequest(parts(db), forge, row, actorOf(caller))
+        await closePullRequest(dependenciesOn(db), forge, row, actorOf(caller))
       }),
   }
 }
@@ -99,10 +99,10 @@ async function findSeen(db: Reader, { repository, ...ref }: Ref): Promise<PullRe
   })
 }
 
-const taken = ({ row, notTaken }: Changed) => Object.assign(pullRequest(row), { notTaken: [...notTaken] })
+const changedView = ({ row, notTaken }: Changed) => Object.assign(pullRequest(row), { notTaken: [...notTaken] })
 
 /** Converts a forge's failure to an error for the caller. */
-async function told<T>(work: () => Promise<T>): Promise<T> {
+async function translateFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -110,7 +110,7 @@ async function told<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const continued: Handlers<Contract['pullRequests']>['continue'] = (ref, call) =>
+const continueLoop: Handlers<Contract['pullRequests']>['continue'] = (ref, call) =>
   call.write(
     async tx => resumeLoop(tx, await findSeen(tx, ref), call.caller),
     row => pullRequest(row),

@@ -46,7 +46,7 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
       const leave = imports.enter()
       try {
         const file = await receive(app, input, call)
-        return await unlessGone(call, () => imports.take(() => take(app, input, file, call))).finally(() =>
+        return await unlessGone(call, () => imports.runInTurn(() => importUpload(app, input, file, call))).finally(() =>
           removeFile(app.transfersDir, file.storedAs),
         )
       } finally {
@@ -67,7 +67,7 @@ const receive = (
     discard: file => removeFile(transfersDir, file.storedAs),
   })
 
-async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
+async function importUpload(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
   if (input.dryRun) call.audit?.leaveOut()
   const claim =
     call.idempotencyKey === undefined || input.dryRun
@@ -116,7 +116,7 @@ async function send(
   const { request, response, signal } = call
   const leave = exports.enter()
   try {
-    const made = await unlessGone(call, () => exports.take(() => makeExport(transferContext(app), of, signal)))
+    const made = await unlessGone(call, () => exports.runInTurn(() => makeExport(transferContext(app), of, signal)))
     if (made.missing.length > 0)
       app.logs.log(
         'error',

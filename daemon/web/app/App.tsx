@@ -10,7 +10,7 @@ import { startOverOnArrival, takeArrival } from './arrival.ts'
 import { keepFocus } from './keptFocus.ts'
 import { loadProjects } from './projects.ts'
 import { hrefOf, useRoute, type Route } from './router.ts'
-import { reloadCount, begin, session, type Me } from './session.ts'
+import { reloadCount, beginSession, session, type Me } from './session.ts'
 import { applyTheme, loadSettings } from './settings.ts'
 import { Shell } from './Shell.tsx'
 import { useStore } from './store.ts'
@@ -35,7 +35,7 @@ const InvitationPage = lazyPart(() => import('../signIn/InvitationPage.tsx'), 'I
 applyTheme()
 keepFocus()
 startOverOnArrival()
-void begin(takeArrival)
+void beginSession(takeArrival)
 
 /** The whole page: signing in, or what the address names. */
 export function App() {
@@ -50,7 +50,7 @@ export function App() {
           <main>
             <h1>No answer</h1>
             <p>{now.reason}</p>
-            <Button isMain onClick={() => begin(takeArrival)}>
+            <Button isMain onClick={() => beginSession(takeArrival)}>
               Retry
             </Button>
           </main>

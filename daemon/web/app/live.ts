@@ -76,7 +76,7 @@ function open(): Live {
  * @param onStart called when the events have started: data that is read afterwards misses no event @returns a function
  * that stops
  */
-export function follow(projectId: string, listener: Listener, onStart: () => void): () => void {
+export function followProject(projectId: string, listener: Listener, onStart: () => void): () => void {
   live ??= open()
   const project = followed.get(projectId) ?? { listeners: new Set(), starts: new Set(), isFollowed: false }
   const isNew = project.listeners.size === 0

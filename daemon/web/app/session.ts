@@ -55,7 +55,7 @@ export const liveConnection: Connection = connection
  * Determines the signed-in person: by the address, by the stored token, or without a token if authentication is off. @param
  * arrive exchanges the code in the address for a token
  */
-export async function begin(arrive: () => Promise<Arrival | undefined>): Promise<void> {
+export async function beginSession(arrive: () => Promise<Arrival | undefined>): Promise<void> {
   let reason: string | undefined
   try {
     const other = await arrive().catch((error: unknown) => {
@@ -67,7 +67,7 @@ export async function begin(arrive: () => Promise<Arrival | undefined>): Promise
     if (other && !me) return await signInWith(other.token, false)
     // Another person's link must not silently switch the account.
     if (other && me && other.user.id !== me.id) return session.set({ name: 'choosing', me, other })
-    if (other) void drop(other)
+    if (other) void revokeArrival(other)
     if (me) session.set({ name: 'in', me, hasEnded: false })
     else session.set({ name: 'out', status: await client.auth.status(), reason })
   } catch (error) {
@@ -107,11 +107,11 @@ export async function signInWith(token: string, isKept: boolean): Promise<void> 
 
 /** Continues with the previous account, and ends the sign-in from the address. */
 export function keepAccount(me: Me, other: Arrival): void {
-  void drop(other)
+  void revokeArrival(other)
   session.set({ name: 'in', me, hasEnded: false })
 }
 
-const drop = ({ token }: Arrival): Promise<void> =>
+const revokeArrival = ({ token }: Arrival): Promise<void> =>
   createClient({ url: baseUrl, token })
     .auth.logout()
     .catch(() => undefined)

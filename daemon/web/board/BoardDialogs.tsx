@@ -44,7 +44,7 @@ interface CardsProps {
 }
 
 function MoveTo({ session, cards }: CardsProps) {
-  const { columns } = session.shown()
+  const { columns } = session.currentBoard()
   return (
     <Dialog title={`Move ${named(cards)} to`} onClose={close}>
       <div className="choices">

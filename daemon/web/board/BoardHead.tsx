@@ -55,9 +55,9 @@ export function BoardHead({ session, name, filter }: HeadProps) {
             if (event.key === 'Escape') session.set(state => ({ ...state, filter: '' }))
             event.preventDefault()
             const first =
-              session.cursor.cardId ?? session.shown().columns.find(({ found }) => found.length > 0)?.found[0]
+              session.cursor.cardId ?? session.currentBoard().columns.find(({ found }) => found.length > 0)?.found[0]
             if (first === undefined) event.currentTarget.blur()
-            else session.cursor.go(first)
+            else session.cursor.focusCard(first)
           }}
         />
       </div>
@@ -105,11 +105,11 @@ function itemsOf(
       separator: true,
     },
     help,
-    ...(mayDelete && boards.length > 1 ? [deleting(projectId, board)] : []),
+    ...(mayDelete && boards.length > 1 ? [deleteItem(projectId, board)] : []),
   ]
 }
 
-const deleting = (projectId: string, { id: boardId, name }: Board): MenuItem => ({
+const deleteItem = (projectId: string, { id: boardId, name }: Board): MenuItem => ({
   label: 'Delete board…',
   isDanger: true,
   separator: true,

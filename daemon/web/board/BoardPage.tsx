@@ -50,11 +50,11 @@ function ProjectBoard({ projectId, boardId, cardId, filter }: BoardProps) {
   useEffect(() => void loadDragging().catch(showError), [])
   useEffect(() => hearKeys(session, { filter: () => filterInput.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
-  useEffect(() => leave, [])
+  useEffect(() => closeBoard, [])
   useCommands(() => commandsOf(session), [session])
   const close = () => {
     navigate({ name: 'board', projectId, boardId, filter })
-    if (cardId !== undefined) session.cursor.go(cardId)
+    if (cardId !== undefined) session.cursor.focusCard(cardId)
   }
   return (
     <div className="board-page">
@@ -87,7 +87,7 @@ function useFilterInAddress(session: BoardSession, { projectId, boardId, cardId,
 }
 
 /** Closes the new card, the dialog and the undo of the board that the person leaves. */
-function leave(): void {
+function closeBoard(): void {
   adding.set(undefined)
   boardDialog.set(undefined)
   dismiss(changeMessage)
@@ -174,10 +174,10 @@ function commandsOf(session: BoardSession): Command[] {
     aside: 'board',
     run: () => navigate({ name: 'board', projectId, boardId: id }),
   }))
-  const columns = session.shown().columns.map(({ id, name }) => ({
+  const columns = session.currentBoard().columns.map(({ id, name }) => ({
     label: name,
     aside: 'column',
-    run: () => session.cursor.enter(id),
+    run: () => session.cursor.enterColumn(id),
   }))
   const making = [
     { label: 'New column', run: () => boardDialog.set({ kind: 'column' }) },

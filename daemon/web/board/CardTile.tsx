@@ -71,7 +71,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
           tabIndex={isCurrent ? 0 : -1}
           draggable={false}
           aria-describedby={`about-${cardId}`}
-          onFocus={() => session.cursor.on(columnId, cardId)}
+          onFocus={() => session.cursor.onFocus(columnId, cardId)}
         >
           {card.title}
         </a>

@@ -60,7 +60,7 @@ function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
   const { id: columnId, name, total } = column
   const select = { label: 'Select or deselect all cards', run: () => toggleSelected(session, column.found) }
   if (!canChange(projectId)) return [select]
-  const ids = session.shown().columns.map(({ id }) => id)
+  const ids = session.currentBoard().columns.map(({ id }) => id)
   const at = ids.indexOf(columnId)
   const shift = (by: number) => async () => {
     const order = ids.toSpliced(at, 1).toSpliced(at + by, 0, columnId)

@@ -5,7 +5,7 @@ import { countOf } from './ColumnHead.tsx'
 
 /** The names of the columns above the one that a narrow window shows. */
 export function ColumnTabs({ session, columns }: { session: BoardSession; columns: RefObject<HTMLDivElement | null> }) {
-  const board = useStore(session.state, () => session.shown())
+  const board = useStore(session.state, () => session.currentBoard())
   const [at, setAt] = useState(0)
   useEffect(() => {
     const element = columns.current!

@@ -39,12 +39,12 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   })
   const items = virtualizer.getVirtualItems()
   const last = items.at(-2)?.index ?? 0
-  useEffect(() => session.need(columnId, last), [session, columnId, last])
+  useEffect(() => session.readUpTo(columnId, last), [session, columnId, last])
   useLayoutEffect(() => {
     if (wanted !== undefined && found.includes(wanted))
       virtualizer.scrollToIndex(found.indexOf(wanted), { align: 'auto' })
   }, [wanted, column])
-  useLayoutEffect(() => session.cursor.keep())
+  useLayoutEffect(() => session.cursor.restoreFocus())
   useRemeasureOnDensity(virtualizer, list)
   useDrop(columnId, root, scroller, list, virtualizer, found)
   if (!column) return null

@@ -24,7 +24,7 @@ export function QuickAdd({ session, column }: { session: BoardSession; column: S
     adding.set(undefined)
     const current = session.cursor.inColumn(column.id)
     if (current === undefined) setTimeout(() => end.current?.querySelector('button')?.focus())
-    else session.cursor.go(current)
+    else session.cursor.focusCard(current)
   }
   const add = async (event: FormEvent) => {
     event.preventDefault()

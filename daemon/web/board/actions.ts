@@ -30,7 +30,7 @@ export const useCanChange = (projectId: string): boolean => isEditable(useProjec
 /** Returns the selected cards in board order, or the card under the cursor. */
 export function chosenCards(session: BoardSession): Card[] {
   const { selected } = session.state.get()
-  const board = session.shown()
+  const board = session.currentBoard()
   const ids =
     selected.size > 0
       ? board.columns.flatMap(column => column.ids.filter(id => selected.has(id)))
@@ -67,7 +67,7 @@ export function toggleDensity(): void {
 
 /** Moves the chosen cards to the neighbouring column. */
 function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: number): void {
-  const { columns } = session.shown()
+  const { columns } = session.currentBoard()
   const at = columns.findIndex(({ ids }) => cards[0] !== undefined && ids.includes(cards[0].id))
   const target = columns[at + step]
   if (at >= 0 && target) moveToColumn(session, cards, target)
@@ -75,7 +75,7 @@ function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: nu
 
 /** Moves a card by a place, or with `Infinity` to the top or the end. */
 export function moveWithin(session: BoardSession, card: Card, step: number): void {
-  const column = session.shown().columns.find(({ ids }) => ids.includes(card.id))
+  const column = session.currentBoard().columns.find(({ ids }) => ids.includes(card.id))
   if (!column) return
   const at = column.found.indexOf(card.id)
   const to = Math.max(0, Math.min(column.found.length - 1, at + step))
@@ -185,7 +185,7 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'redo':
       return mayChange ? () => redo(session) : undefined
     case 'add':
-      return mayChange ? () => adding.set(session.cursor.columnId ?? session.shown().columns[0]?.id) : undefined
+      return mayChange ? () => adding.set(session.cursor.columnId ?? session.currentBoard().columns[0]?.id) : undefined
     case 'density':
       return toggleDensity
     case 'help':

@@ -16,7 +16,7 @@ import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
@@ -45,7 +45,7 @@ const ahead = 200
 export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
-  readonly cursor = new Cursor(() => this.shown())
+  readonly cursor = new Cursor(() => this.currentBoard())
   readonly agentActivities: AgentActivities
   /** Changes are sent to the server in the order of the requests. */
   readonly changes = createSerialQueue()
@@ -72,7 +72,7 @@ export class BoardSession {
   /** Reads and follows the board. @returns ends it */
   start(): () => void {
     this.#isOver = false
-    const end = follow(
+    const end = followProject(
       this.projectId,
       events => this.#onEvents(events),
       () => this.#readAll(),
@@ -121,7 +121,7 @@ export class BoardSession {
   }
 
   /** The board that the person sees. */
-  shown(): ShownBoard {
+  currentBoard(): ShownBoard {
     const state = this.state.get()
     const { state: before, board } = this.#shown ?? {}
     if (board && before === state) return board
@@ -133,7 +133,7 @@ export class BoardSession {
   }
 
   column(id: string | undefined): ShownColumn | undefined {
-    return this.shown().columns.find(column => column.id === id)
+    return this.currentBoard().columns.find(column => column.id === id)
   }
 
   card(id: string): Card | undefined {
@@ -141,7 +141,7 @@ export class BoardSession {
   }
 
   /** A column is looked at as far as this card. */
-  need(columnId: string, last: number): void {
+  readUpTo(columnId: string, last: number): void {
     this.#needed.set(columnId, last + ahead)
     this.#readNext()
   }

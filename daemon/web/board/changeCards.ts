@@ -32,7 +32,7 @@ import type { BoardSession } from './boardSession.ts'
 const giveUpMs = 60_000
 
 /** Runs a change, after a confirmation if it stops or starts agents unexpectedly. */
-function ask(costs: Costs, run: () => void): void {
+function confirmCosts(costs: Costs, run: () => void): void {
   const question = questionBefore(costs)
   if (question === undefined) return run()
   confirm({
@@ -48,10 +48,10 @@ function moveCards(session: BoardSession, cards: readonly Card[], places: readon
   if (places.length === 0) return
   const state = session.state.get()
   const starting = countStarts(state, places)
-  ask(costsOfMove(state, cards, places, text), () => {
+  confirmCosts(costsOfMove(state, cards, places, text), () => {
     perform(session, { type: 'move', places, text })
     const more = starting === 0 ? '' : starting === 1 ? ' The agent starts.' : ` ${starting} agents start.`
-    tell(session, `Moved ${text}.${more}`)
+    showDone(session, `Moved ${text}.${more}`)
   })
 }
 
@@ -78,7 +78,7 @@ export function moveBefore(
 export const changeMessage = 'change'
 const refusal = (cardId: string): string => `card ${cardId} was refused`
 
-const tell = (session: BoardSession, text: string): void => {
+const showDone = (session: BoardSession, text: string): void => {
   showMessage(text, { label: 'Undo', run: () => undo(session) }, changeMessage)
   announce(text)
 }
@@ -88,10 +88,10 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
   if (cards.length === 0) return
   const run = () => {
     const text = perform(session, { type, cardIds: cards.map(({ id }) => id) })
-    if (text !== undefined) tell(session, text)
+    if (text !== undefined) showDone(session, text)
   }
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent).length
-  if (type === 'archive') return ask({ what: `archive ${named(cards)}`, leaving: cards }, run)
+  if (type === 'archive') return confirmCosts({ what: `archive ${named(cards)}`, leaving: cards }, run)
   confirm({
     title: `Delete ${named(cards)}?`,
     text:
@@ -105,7 +105,7 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
 
 /** Applies a change immediately and on the server. A new change clears the redo list. */
 function perform(session: BoardSession, change: Change): string | undefined {
-  const { state, moves, text } = withChange({ ...session.state.get(), redos: [] }, session.shown(), change)
+  const { state, moves, text } = withChange({ ...session.state.get(), redos: [] }, session.currentBoard(), change)
   session.set(() => ({ ...state, selected: new Set() }))
   carryOut(session, change.type, moves)
   return text
@@ -116,7 +116,7 @@ export function undo(session: BoardSession): void {
   const state = session.state.get()
   const last = lastDone(state)
   if (!last) return announceAndSay('Nothing to undo.')
-  ask(costsOfUndo(state, last), () => {
+  confirmCosts(costsOfUndo(state, last), () => {
     const result = withUndone(session.state.get())
     if (!result) return
     session.set(() => result.state)
@@ -131,8 +131,8 @@ export function redo(session: BoardSession): void {
   const state = session.state.get()
   const next = state.redos.at(-1)
   if (!next) return announceAndSay('Nothing to redo.')
-  ask(costsOfRedo(state, next), () => {
-    const result = withRedone(session.state.get(), session.shown())
+  confirmCosts(costsOfRedo(state, next), () => {
+    const result = withRedone(session.state.get(), session.currentBoard())
     if (!result) return
     session.set(() => result.state)
     carryOut(session, result.change.type, result.moves)
@@ -150,13 +150,13 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
   for (const { cardId } of moves) dismiss(refusal(cardId))
   const current = session.cursor.cardId
   const followed = moves.find(({ cardId }) => cardId === current)
-  if (type === 'move' && followed) session.cursor.go(followed.cardId)
+  if (type === 'move' && followed) session.cursor.focusCard(followed.cardId)
   for (const move of moves)
-    void session.changes(() => send(session, type, move)).catch((error: unknown) => refused(session, move, error))
+    void session.changes(() => send(session, type, move)).catch((error: unknown) => revertMove(session, move, error))
 }
 
 /** Moves a refused card back and reports the reason. For a full column, offers to force the move. */
-function refused(session: BoardSession, move: Move, error: unknown): void {
+function revertMove(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
   dismiss(changeMessage)
   if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
@@ -189,7 +189,7 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
         for (const [at, { status }] of results.entries())
           if (status === 'rejected') session.set(state => withMoveRefused(state, moves[at]!.id))
         await Promise.all(sent)
-        tell(session, `Moved ${named(moves.map(({ cardId: id }) => ({ id })))}.`)
+        showDone(session, `Moved ${named(moves.map(({ cardId: id }) => ({ id })))}.`)
       },
     })
   }, gatherMs)
@@ -198,15 +198,15 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
 async function send(session: BoardSession, type: Change['type'], move: Move, force?: true): Promise<void> {
   const place = { projectId: session.projectId, cardId: move.cardId }
   const untilMs = Date.now() + giveUpMs
-  const ask = <T>(work: () => Promise<T>) => untilReached(work, () => Date.now() > untilMs)
+  const retryWork = <T>(work: () => Promise<T>) => untilReached(work, () => Date.now() > untilMs)
   const done = (version: number) => session.set(state => withMoveDone(state, move.id, version))
   // After the server has confirmed the deletion, no version of the card follows.
   if (type === 'delete') {
-    await ask(() => client.cards.delete(place))
+    await retryWork(() => client.cards.delete(place))
     return done(Infinity)
   }
-  if (type === 'archive') return done((await ask(() => client.cards.archive(place))).version)
-  const card = await ask(() =>
+  if (type === 'archive') return done((await retryWork(() => client.cards.archive(place))).version)
+  const card = await retryWork(() =>
     client.cards.move({ ...place, columnId: move.columnId!, position: move.position, force }),
   )
   done(card.version)

@@ -38,7 +38,7 @@ export class Cursor {
   }
 
   /** A card has got the focus. */
-  on(columnId: string, cardId: string): void {
+  onFocus(columnId: string, cardId: string): void {
     this.#held = { columnId, cardId, at: this.#column(columnId)?.found.indexOf(cardId) ?? 0 }
     const { columnId: before, cards, wanted } = this.state.get()
     if (before === columnId && cards[columnId] === cardId && wanted !== cardId) return
@@ -46,7 +46,7 @@ export class Cursor {
   }
 
   /** Gives the focus to a card, wherever it is now. */
-  go(cardId: string): void {
+  focusCard(cardId: string): void {
     const column = this.#shown().columns.find(({ found }) => found.includes(cardId))
     if (column)
       this.state.update(({ cards }) => ({
@@ -57,9 +57,9 @@ export class Cursor {
   }
 
   /** Only the column, if it has no cards. */
-  enter(columnId: string): void {
+  enterColumn(columnId: string): void {
     const cardId = this.inColumn(columnId)
-    if (cardId !== undefined) return this.go(cardId)
+    if (cardId !== undefined) return this.focusCard(cardId)
     this.state.update(state => ({ ...state, columnId }))
     document.querySelector<HTMLElement>(`[data-column="${columnId}"] .column-end button`)?.focus()
   }
@@ -70,14 +70,14 @@ export class Cursor {
   }
 
   /** After something was drawn: where the card that had the focus was moved or taken away, it or its neighbour has it again. */
-  keep(): void {
+  restoreFocus(): void {
     const held = this.#held
     if (!held || document.activeElement !== document.body) return
-    if (this.#shown().columns.some(({ found }) => found.includes(held.cardId))) return this.go(held.cardId)
+    if (this.#shown().columns.some(({ found }) => found.includes(held.cardId))) return this.focusCard(held.cardId)
     const found = this.#column(held.columnId)?.found ?? []
     const next = found[Math.min(held.at, found.length - 1)]
-    if (next === undefined) this.enter(held.columnId)
-    else this.go(next)
+    if (next === undefined) this.enterColumn(held.columnId)
+    else this.focusCard(next)
   }
 
   #column(id: string): ShownColumn | undefined {

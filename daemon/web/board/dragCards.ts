@@ -31,11 +31,11 @@ export function dragSource(element: HTMLElement, session: BoardSession, cardId: 
             render: ({ container }) => container.append(previewOf(`${length} cards`)),
           })
       },
-      onDragStart: () => begin(session, cardId),
-      onDrag: ({ location }) => over(location.current.input.clientX, location.current.input.clientY),
+      onDragStart: () => beginDrag(session, cardId),
+      onDrag: ({ location }) => dragOver(location.current.input.clientX, location.current.input.clientY),
       onDrop: ({ location }) => {
-        over(location.current.input.clientX, location.current.input.clientY)
-        drop(location.current.dropTargets.length > 0)
+        dragOver(location.current.input.clientX, location.current.input.clientY)
+        dropCards(location.current.dropTargets.length > 0)
       },
     }),
     longPress(element, session, cardId),
@@ -60,14 +60,14 @@ export function dropColumn(
 const idsFrom = (session: BoardSession, cardId: string): string[] =>
   session.state.get().selected.has(cardId) ? chosenCards(session).map(({ id }) => id) : [cardId]
 
-function begin(session: BoardSession, cardId: string): void {
+function beginDrag(session: BoardSession, cardId: string): void {
   const cardIds = idsFrom(session, cardId)
   drag.set({ session, cardIds })
   announce(`Dragging ${named(cardIds.map(id => ({ id })))}`)
   requestAnimationFrame(scrollAtEdges)
 }
 
-function over(x: number, y: number): void {
+function dragOver(x: number, y: number): void {
   pointer = { x, y }
   const now = drag.get()
   if (!now) return
@@ -81,7 +81,7 @@ function over(x: number, y: number): void {
   drag.set({ ...now, over: columnId === undefined || at === undefined ? undefined : { columnId, at } })
 }
 
-function drop(isInside: boolean): void {
+function dropCards(isInside: boolean): void {
   const now = drag.get()
   drag.set(undefined)
   if (!now?.over || !isInside) return announce('Not moved')
@@ -110,7 +110,7 @@ function scrollAtEdges(): void {
   const all = column.element.parentElement!
   const { left, right } = all.getBoundingClientRect()
   all.scrollLeft += push(x, left, right)
-  if (column.scroller.scrollTop !== before) over(x, y)
+  if (column.scroller.scrollTop !== before) dragOver(x, y)
 }
 
 const push = (at: number, from: number, to: number): number =>
@@ -133,18 +133,18 @@ function longPress(element: HTMLElement, session: BoardSession, cardId: string):
     const { signal } = ends
     let ghost: HTMLElement | undefined
     const timer = setTimeout(() => {
-      begin(session, cardId)
+      beginDrag(session, cardId)
       navigator.vibrate?.(10)
       ghost = previewOf(element.querySelector('.card-title')?.textContent ?? '')
       ghost.classList.add('ghost')
       document.body.append(ghost)
-      put(ghost, touch.clientX, touch.clientY)
+      placeGhost(ghost, touch.clientX, touch.clientY)
     }, pressMs)
     const end = (isInside: boolean) => {
       clearTimeout(timer)
       ends.abort()
       ghost?.remove()
-      if (ghost) drop(isInside)
+      if (ghost) dropCards(isInside)
     }
     const onMove = (moved: TouchEvent) => {
       const { clientX, clientY } = moved.touches[0]!
@@ -153,8 +153,8 @@ function longPress(element: HTMLElement, session: BoardSession, cardId: string):
         return
       }
       moved.preventDefault()
-      put(ghost, clientX, clientY)
-      over(clientX, clientY)
+      placeGhost(ghost, clientX, clientY)
+      dragOver(clientX, clientY)
     }
     document.addEventListener('touchmove', onMove, { passive: false, signal })
     document.addEventListener(
@@ -180,5 +180,5 @@ function previewOf(text: string): HTMLElement {
   return preview
 }
 
-const put = (ghost: HTMLElement, x: number, y: number) =>
+const placeGhost = (ghost: HTMLElement, x: number, y: number) =>
   (ghost.style.transform = `translate(${x - 20}px, ${y - 20}px)`)

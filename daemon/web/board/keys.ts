@@ -28,7 +28,7 @@ export function hearKeys(session: BoardSession, { filter }: { filter: () => void
     if (binding === undefined) return
     // Enter presses a button or link, and Tab moves the focus, as in other pages.
     if (binding === 'nextTab' || (binding === 'open' && !isCard(event.target))) return
-    if (binding === 'more' || act(session, binding, filter)) event.preventDefault()
+    if (binding === 'more' || runShortcut(session, binding, filter)) event.preventDefault()
   }
   document.addEventListener('keydown', onKey)
   return () => document.removeEventListener('keydown', onKey)
@@ -39,8 +39,8 @@ const isCard = (target: EventTarget | null): boolean =>
 
 const page = 8
 
-function act(session: BoardSession, action: ShortcutAction, filter: () => void): boolean {
-  const { columns } = session.shown()
+function runShortcut(session: BoardSession, action: ShortcutAction, filter: () => void): boolean {
+  const { columns } = session.currentBoard()
   const at = Math.max(
     0,
     columns.findIndex(({ id }) => id === session.cursor.columnId),
@@ -52,20 +52,20 @@ function act(session: BoardSession, action: ShortcutAction, filter: () => void):
   const step = { down: 1, up: -1, pageDown: page, pageUp: -page, top: -Infinity, bottom: Infinity }[action as string]
   if (step !== undefined) {
     const to = column.found[Math.max(0, Math.min(column.found.length - 1, row + step))]
-    if (to !== undefined) session.cursor.go(to)
+    if (to !== undefined) session.cursor.focusCard(to)
     return true
   }
   switch (action) {
     case 'left':
     case 'right': {
       const next = columns[at + (action === 'left' ? -1 : session.cursor.columnId === undefined ? 0 : 1)]
-      if (next) session.cursor.enter(next.id)
+      if (next) session.cursor.enterColumn(next.id)
       return true
     }
     case 'select':
       if (cardId === undefined) return false
       toggleSelected(session, [cardId])
-      if (column.found[row + 1] !== undefined) session.cursor.go(column.found[row + 1]!)
+      if (column.found[row + 1] !== undefined) session.cursor.focusCard(column.found[row + 1]!)
       return true
     case 'selectAll':
       toggleSelected(session, column.found)
@@ -79,7 +79,7 @@ function act(session: BoardSession, action: ShortcutAction, filter: () => void):
       return true
     case 'back':
     case 'quit':
-      return back(session)
+      return stepBack(session)
     default: {
       const run = actionOf(session, action)
       run?.()
@@ -89,7 +89,7 @@ function act(session: BoardSession, action: ShortcutAction, filter: () => void):
 }
 
 /** Clears the selection, then the filter, then closes the card. */
-function back(session: BoardSession): boolean {
+function stepBack(session: BoardSession): boolean {
   const { selected, filter, boardId } = session.state.get()
   if (selected.size > 0) session.set(state => ({ ...state, selected: new Set() }))
   else if (filter !== '') session.set(state => ({ ...state, filter: '' }))

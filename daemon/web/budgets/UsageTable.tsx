@@ -71,7 +71,7 @@ const saveCsv = (groupBy: Group, rows: readonly Row[]): void =>
     filename: `use-by-${groupBy}.csv`,
   })
 
-const known = (value: number | null) => (value === null ? 'unknown' : value.toLocaleString())
+const numberOrUnknown = (value: number | null) => (value === null ? 'unknown' : value.toLocaleString())
 
 const Used = ({
   row: { name, runs, unknownRuns, inputTokens, outputTokens, costUsd, estimatedUsd, hours },
@@ -81,8 +81,8 @@ const Used = ({
   <tr>
     <td>{name ?? 'unknown'}</td>
     <td>{runs}</td>
-    <td>{known(inputTokens)}</td>
-    <td>{known(outputTokens)}</td>
+    <td>{numberOrUnknown(inputTokens)}</td>
+    <td>{numberOrUnknown(outputTokens)}</td>
     <td>
       {costUsd === null ? 'unknown' : `$${costUsd.toFixed(2)}`}
       {costUsd !== null && estimatedUsd > 0 && <span className="dim"> (${estimatedUsd.toFixed(2)} by list)</span>}

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
-import { dropped, FileButton } from '../transcript/files.tsx'
+import { dropHandlers, FileButton } from '../transcript/files.tsx'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Icon } from '../ui/Icon.tsx'
@@ -41,10 +41,10 @@ export function Attachments() {
       setSending(now => now.filter(each => each.id !== id))
     }
   }
-  const take = (files: readonly File[]) => files.forEach(file => void send(file))
+  const uploadAll = (files: readonly File[]) => files.forEach(file => void send(file))
   if (!canWork && attachments.length === 0) return null
   return (
-    <section className="attachments" {...(canWork && dropped(take))} tabIndex={-1}>
+    <section className="attachments" {...(canWork && dropHandlers(uploadAll))} tabIndex={-1}>
       <Heading>Attachments</Heading>
       {attachments.length > 0 && (
         <ul>
@@ -60,7 +60,7 @@ export function Attachments() {
       ))}
       {canWork && (
         <div className="drop-here">
-          <FileButton onFiles={take} text="Attach files" />
+          <FileButton onFiles={uploadAll} text="Attach files" />
           <span className="hint">or drop files here, or paste an image</span>
         </div>
       )}

@@ -30,7 +30,7 @@ export interface CardPart {
   onPart?: (tab: string, since?: string) => void
 }
 
-const known = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
+const knownTab = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
 
 /** The parts of a card, one of which is shown. */
 export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: OpenedCardStore }) {
@@ -43,7 +43,7 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
     setChosen(undefined)
     if (tab === 'changes') setBegin(since)
   }, [tab, since])
-  const shown = known(chosen) ?? known(tab) ?? known(kept) ?? 'card'
+  const shown = knownTab(chosen) ?? knownTab(tab) ?? knownTab(kept) ?? 'card'
   const choose = (name: TabName) => {
     setChosen(name)
     changeLayout(projectId, cardId, { tab: name })

@@ -2,7 +2,7 @@ import { useRef, useState, type KeyboardEvent } from 'react'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import type { Suggest } from '../transcript/completion.ts'
-import { dropped, FileButton } from '../transcript/files.tsx'
+import { dropHandlers, FileButton } from '../transcript/files.tsx'
 import { SuggestionList, useCompletion } from '../transcript/Suggestions.tsx'
 import { Button } from '../ui/Button.tsx'
 import { useCanWork } from './canWork.ts'
@@ -50,7 +50,7 @@ export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: 
     onCancel()
   }
   return (
-    <div className="comment-box" {...(canAttach && dropped(files => void attach(files)))}>
+    <div className="comment-box" {...(canAttach && dropHandlers(files => void attach(files)))}>
       <SuggestionList completion={completion} />
       <textarea
         ref={area}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { useLoad, type Loaded } from '../app/load.ts'
 import { client } from '../app/session.ts'
 
@@ -28,7 +28,7 @@ export function useActivityStream(projectId: string, cardId: string): Loaded<Str
     last.current = undefined
     setSize(pageSize)
     let timer: ReturnType<typeof setTimeout> | undefined
-    const end = follow(
+    const end = followProject(
       projectId,
       events => {
         const isMine = events.some(({ type, data }) => {

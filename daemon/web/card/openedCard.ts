@@ -11,7 +11,7 @@ import {
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
 
@@ -49,9 +49,9 @@ export class OpenedCardStore {
 
   /** Follows the card. @returns ends it */
   start(): () => void {
-    const end = follow(
+    const end = followProject(
       this.projectId,
-      events => this.#take(events),
+      events => this.#applyEvents(events),
       () => void this.read(),
     )
     document.addEventListener('visibilitychange', this.#view)
@@ -86,7 +86,7 @@ export class OpenedCardStore {
         client.attachments.list(place),
       ])
       state.update(now => ({
-        ...withRead({ ...now, messages: joined(now.messages, messages) }, { card, sessions, messages }),
+        ...withRead({ ...now, messages: joinMessages(now.messages, messages) }, { card, sessions, messages }),
         questions,
         attachments,
         error: undefined,
@@ -138,11 +138,11 @@ export class OpenedCardStore {
     return { projectId: this.projectId, cardId: this.cardId }
   }
 
-  #take(events: readonly LiveMessage[]): void {
+  #applyEvents(events: readonly LiveMessage[]): void {
     if (events.some(({ type }) => type === 'resync')) return void this.read()
     const mine = events.filter(event => this.#isMine(event))
     if (mine.length === 0) return
-    this.state.update(now => withOthers(this.#trimmed(withLiveEvents(now, mine)), mine))
+    this.state.update(now => withOthers(this.#trim(withLiveEvents(now, mine)), mine))
     if (mine.some(({ type }) => changesQuestions.has(type))) void this.readQuestions().catch(() => undefined)
     this.#view()
   }
@@ -152,7 +152,7 @@ export class OpenedCardStore {
     return cardId === this.cardId || (type.startsWith('card.') && id === this.cardId)
   }
 
-  #trimmed(now: OpenedState): OpenedState {
+  #trim(now: OpenedState): OpenedState {
     if (!this.isAtEnd || now.messages.length <= maxKept) return now
     return { ...now, messages: now.messages.slice(-messagesAtOnce), older: 'maybe' }
   }
@@ -166,7 +166,7 @@ const changesQuestions: ReadonlySet<string> = new Set([
 ])
 
 /** Starts over with a page that does not overlap the known messages, so that no message is missing in between. */
-const joined = (known: OpenedState['messages'], page: OpenedState['messages']): OpenedState['messages'] =>
+const joinMessages = (known: OpenedState['messages'], page: OpenedState['messages']): OpenedState['messages'] =>
   known.length > 0 && page.length > 0 && Number(known.at(-1)!.id) < Number(page[0]!.id) ? [] : known
 
 function withOthers(state: OpenedState, events: readonly LiveMessage[]): OpenedState {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { announce, showError } from '../app/messages.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { usePoll } from '../ui/usePoll.ts'
 import { useCanWork } from './canWork.ts'
@@ -38,7 +38,7 @@ export function usePreview(): OpenedPreview {
   const isLive = preview?.status === 'starting' || preview?.status === 'running'
   useEffect(
     () =>
-      follow(
+      followProject(
         projectId,
         events => {
           const mine = events.filter(({ type, data }) => type === 'preview.updated' && isOf(data, cardId))

@@ -3,7 +3,7 @@ import { merged, type Message, type Session } from '../../../src/boardModel/open
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 
@@ -26,15 +26,15 @@ class PreSessionStore {
   }
 
   start(): () => void {
-    return follow(
+    return followProject(
       this.projectId,
-      events => this.#take(events),
+      events => this.#applyEvents(events),
       () => void this.#find().catch(() => undefined),
     )
   }
 
   async begin(): Promise<void> {
-    this.#put(await client.preSessions.start({ projectId: this.projectId, cardId: this.cardId }))
+    this.#replaceSession(await client.preSessions.start({ projectId: this.projectId, cardId: this.cardId }))
     await this.#read()
   }
 
@@ -58,7 +58,7 @@ class PreSessionStore {
     return { projectId: this.projectId, sessionId: this.state.get().session!.sessionId }
   }
 
-  #put(session: PreSession): void {
+  #replaceSession(session: PreSession): void {
     const isOver = session.status === 'accepted' || session.status === 'cancelled'
     this.state.update(now => (isOver ? { messages: [] } : { ...now, session }))
   }
@@ -67,7 +67,7 @@ class PreSessionStore {
     const { items } = await client.preSessions.list({ projectId: this.projectId, limit: 200 })
     const mine = items.find(({ cardId, status }) => cardId === this.cardId && /running|waiting|failed/.test(status))
     if (!mine) return
-    this.#put(mine)
+    this.#replaceSession(mine)
     await this.#read()
   }
 
@@ -77,10 +77,10 @@ class PreSessionStore {
       client.preSessions.messages(this.#place()),
     ])
     this.state.update(now => ({ ...now, messages: merged(now.messages, messages) }))
-    this.#put(session)
+    this.#replaceSession(session)
   }
 
-  #take(events: readonly LiveMessage[]): void {
+  #applyEvents(events: readonly LiveMessage[]): void {
     const id = this.state.get().session?.sessionId
     if (events.some(({ type }) => type === 'resync')) return void this.#find().catch(() => undefined)
     const mine = events.filter(({ data }) => id !== undefined && (data as { sessionId?: string }).sessionId === id)

@@ -56,13 +56,13 @@ function whenBack(read: () => void): () => void {
 const show: Parameters<typeof followMine>[0] = events => {
   for (const { type, data } of events) {
     if (type !== 'notification') continue
-    const news = data as unknown as Parameters<typeof notify>[0]
-    const { projectId, cardId, cardTitle, message } = news
+    const received = data as unknown as Parameters<typeof notify>[0]
+    const { projectId, cardId, cardTitle, message } = received
     const open = () =>
       navigate(
         cardId === null ? { name: 'project', projectId, section: 'schedules' } : { name: 'card', projectId, cardId },
       )
-    if (document.hidden) notify(news, open)
+    if (document.hidden) notify(received, open)
     else if (
       !location.hash.includes(`/${cardId}`) &&
       location.hash !== hrefOf({ name: 'home' }) &&

@@ -2,7 +2,7 @@ import { createSemaphore } from '../../../src/async/semaphore.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow, followMine } from '../app/live.ts'
+import { followProject, followMine } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { clearSessionActivities, applyActivityEvents, readSessionActivity } from './sessionActivities.ts'
@@ -96,17 +96,17 @@ function readSoon(projectId: string): void {
   )
 }
 
-const tells = ({ type }: LiveMessage): boolean =>
+const affectsAttention = ({ type }: LiveMessage): boolean =>
   type.startsWith('card.') || type === 'agent.status' || type === 'agent.permission' || type === 'resync'
 
 /** Follows projects. @returns ends it; what is known of them stays */
 export function followProjects(ids: readonly string[]): () => void {
   const ends = ids.map(id =>
-    follow(
+    followProject(
       id,
       events => {
         applyActivityEvents(events)
-        if (events.some(tells)) readSoon(id)
+        if (events.some(affectsAttention)) readSoon(id)
       },
       () => readSoon(id),
     ),

@@ -10,7 +10,7 @@ export interface ReceivedNotification {
 }
 
 /** Whether the browser shows notifications of this page. `unsupported` if it never does, for example without HTTPS. */
-export const permission = (): NotificationPermission | 'unsupported' =>
+export const notificationPermission = (): NotificationPermission | 'unsupported' =>
   'Notification' in window && window.isSecureContext ? Notification.permission : 'unsupported'
 
 /** Shows a notification in the browser if the person has enabled and allowed that, and plays a sound if enabled. */
@@ -18,8 +18,8 @@ export function notify(
   { projectId, cardId, cardTitle, message, desktop, sound }: ReceivedNotification,
   open: () => void,
 ): void {
-  if (sound) ring()
-  if (!desktop || permission() !== 'granted') return
+  if (sound) playSound()
+  if (!desktop || notificationPermission() !== 'granted') return
   // Several tabs report the same notification. With a tag, the browser shows it once.
   const shown = new Notification(cardTitle, {
     body: message,
@@ -33,7 +33,7 @@ export function notify(
 }
 
 /** Plays two short tones. Browsers play them only after the person has interacted with the page. */
-export function ring(): void {
+export function playSound(): void {
   const context = new AudioContext()
   const volume = context.createGain()
   volume.gain.value = 0.06

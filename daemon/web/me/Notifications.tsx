@@ -4,7 +4,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
 import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
-import { permission, ring } from '../home/notify.ts'
+import { notificationPermission, playSound } from '../home/notify.ts'
 import { Button } from '../ui/Button.tsx'
 import { Check } from '../ui/Inputs.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -64,7 +64,7 @@ export function Notifications() {
               label="Sound"
               value={mine.sound}
               onChange={isOn => {
-                if (isOn) ring()
+                if (isOn) playSound()
                 void change({ sound: isOn }).catch(showError)
               }}
             />
@@ -87,7 +87,7 @@ export function Notifications() {
 
 /** Asks for the browser's permission. Browsers require a click. */
 function Permission() {
-  const [state, setState] = useState(permission)
+  const [state, setState] = useState(notificationPermission)
   if (state === 'granted') return <p className="hint">This browser shows notifications.</p>
   if (state === 'denied')
     return (

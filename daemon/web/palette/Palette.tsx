@@ -8,7 +8,7 @@ import { client, session, type Me } from '../app/session.ts'
 import { changeSettings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Dialog } from '../ui/Dialog.tsx'
-import { commands, palette, type Command } from './commands.ts'
+import { paletteCommands, palette, type Command } from './commands.ts'
 
 const searchAfterMs = 150
 const maxItems = 60
@@ -16,10 +16,10 @@ const maxItems = 60
 /** Cards, boards, projects and everything that can be done, found by typing. */
 export function Palette() {
   const all = useStore(projects)
-  const known = useMemo(() => [...commands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])
+  const known = useMemo(() => [...paletteCommands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])
   const [text, setText] = useState('')
   const hits = useHits(text.trim())
-  const items = [...cardById(text.trim()), ...matching(known, text.trim()), ...hits].slice(0, maxItems)
+  const items = [...cardById(text.trim()), ...filterItems(known, text.trim()), ...hits].slice(0, maxItems)
   const close = () => palette.set({ isOpen: false })
   const choose = (item: Command) => {
     close()
@@ -68,7 +68,7 @@ export function Palette() {
 }
 
 /** The commands that contain every word; those that begin with the text come first. */
-function matching(items: readonly Command[], text: string): Command[] {
+function filterItems(items: readonly Command[], text: string): Command[] {
   const wanted = text.toLowerCase()
   const words = wanted.split(/\s+/).filter(Boolean)
   const has = ({ label, aside }: Command) => words.every(word => `${label} ${aside ?? ''}`.toLowerCase().includes(word))

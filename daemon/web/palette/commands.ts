@@ -17,7 +17,7 @@ export const palette = new Store<{ isOpen: boolean }>({ isOpen: false })
 const providers = new Set<() => readonly Command[]>()
 
 /** Everything that can be done now. */
-export const commands = (): Command[] => [...providers].flatMap(provide => provide())
+export const paletteCommands = (): Command[] => [...providers].flatMap(provide => provide())
 
 /** Adds a page's commands to the palette while the page is shown. `provide` is called when the palette opens. */
 export function useCommands(provide: () => readonly Command[], of: readonly unknown[]): void {

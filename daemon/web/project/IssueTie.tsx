@@ -45,7 +45,7 @@ export function IssueTie({ projectId, mayWork }: { projectId: string; mayWork: b
                 <Button
                   onClick={async () => {
                     const { imported, closed, failed } = await client.issues.sync({ projectId })
-                    const done = [counted(imported, 'new card'), `${counted(closed, 'issue')} closed`]
+                    const done = [countText(imported, 'new card'), `${countText(closed, 'issue')} closed`]
                     showMessage(`${[...done, ...(failed > 0 ? [`${failed} failed`] : [])].join(', ')}.`)
                     await found.reload()
                   }}
@@ -61,4 +61,4 @@ export function IssueTie({ projectId, mayWork }: { projectId: string; mayWork: b
   )
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+const countText = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

@@ -3,7 +3,7 @@ import { createClient } from '../../../src/client/index.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { hrefOf } from '../app/router.ts'
 import { client, liveConnection } from '../app/session.ts'
 import { useLoad, type Loaded } from '../app/load.ts'
@@ -65,7 +65,7 @@ function useEvents(projectId: string, list: Loaded<Monitor[]>): void {
   latest.current = list.value
   useEffect(
     () =>
-      follow(
+      followProject(
         projectId,
         events => {
           if (events.some(({ type }) => type === 'resync' || type === 'monitor.created' || type === 'monitor.deleted'))

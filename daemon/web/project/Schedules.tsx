@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { shownInterval } from '../../../src/boardModel/intervals.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { showMessage } from '../app/messages.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -42,7 +42,7 @@ export function SchedulesSection(props: SectionProps) {
 function useEvents(projectId: string, { reload }: Loaded<Schedule[]>): void {
   useEffect(
     () =>
-      follow(
+      followProject(
         projectId,
         events => {
           if (events.some(({ type }) => type === 'resync' || type.startsWith('schedule.'))) void reload()

@@ -33,7 +33,7 @@ export function ScriptRun({
     const before = shown.current
     const since = before.outputStart + before.output.length
     const [next] = await client.scripts.status({ projectId, scriptId: Number(run.scriptId), since })
-    if (next) onRun(joined(before, next, since))
+    if (next) onRun(joinOutput(before, next, since))
   }
   usePoll(isRunning, pollMs, read)
   const wasRunning = useRef(isRunning)
@@ -68,7 +68,7 @@ export function ScriptRun({
 }
 
 /** Appends new output to the current output. Starts over for another run, or if output is missing in between. */
-function joined(before: Run, next: Run, since: number): Run {
+function joinOutput(before: Run, next: Run, since: number): Run {
   if (next.startedAt !== before.startedAt || next.outputStart !== since) return next
   const output = before.output + next.output
   const cut = Math.max(0, output.length - maxShown)

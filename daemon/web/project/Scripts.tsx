@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -42,7 +42,7 @@ export function ScriptsSection(props: SectionProps) {
             run={runs.get(script.id)}
             onRun={setRun}
             onEdit={() => editing.edit(script)}
-            onUp={at === 0 ? undefined : () => reorder(raised(scripts, at))}
+            onUp={at === 0 ? undefined : () => reorder(moveUp(scripts, at))}
             reload={list.reload}
           />
         )}
@@ -52,7 +52,7 @@ export function ScriptsSection(props: SectionProps) {
   )
 }
 
-const raised = (scripts: readonly Script[], at: number): string[] => {
+const moveUp = (scripts: readonly Script[], at: number): string[] => {
   const ids = scripts.map(({ id }) => id)
   return ids.toSpliced(at - 1, 2, ids[at]!, ids[at - 1]!)
 }
@@ -67,7 +67,7 @@ function useRuns(projectId: string): [ReadonlyMap<string, Run>, (run: Run) => vo
       setRuns(new Map(all.map(run => [run.scriptId, run])))
     }
     const start = () => void read().catch(() => undefined)
-    return follow(
+    return followProject(
       projectId,
       events => {
         if (events.some(({ type }) => type === 'resync')) return start()

@@ -137,13 +137,13 @@ export const keyOf = (note: Note): string =>
 
 function partsOf(rows: readonly Row[], highlight: Highlight | undefined): ReadonlyMap<DiffLine, ReactNode> {
   const parts = new Map<DiffLine, ReactNode>()
-  const put = (lines: readonly DiffLine[]) => {
+  const renderLines = (lines: readonly DiffLine[]) => {
     const tokens: Token[][] | undefined = highlight?.(lines.map(({ text }) => text))
     lines.forEach((line, at) => parts.set(line, lineParts(line, tokens?.[at])))
   }
   const left = rows.flatMap(row => row.left ?? [])
-  if (left.some(({ kind }) => kind === 'removed')) put(left)
-  put(rows.flatMap(row => row.right ?? []))
+  if (left.some(({ kind }) => kind === 'removed')) renderLines(left)
+  renderLines(rows.flatMap(row => row.right ?? []))
   return parts
 }
 

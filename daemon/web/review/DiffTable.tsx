@@ -53,7 +53,7 @@ export const DiffTable = memo(function DiffTable(props: DiffTableProps) {
         from={from}
         isSplit={isSplit}
         notes={hasNotes(notes, rows, from) ? notes : undefined}
-        chosen={touches(chosen, from) ? chosen : undefined}
+        chosen={includesRow(chosen, from) ? chosen : undefined}
         current={current >= from && current < from + rowsPerBlock ? current : undefined}
       />,
     )
@@ -185,7 +185,7 @@ function hunkFrom(rows: readonly Row[], current: number, step: 1 | -1): number {
   return found < 0 ? current : found
 }
 
-const touches = (chosen: Chosen | undefined, from: number): boolean =>
+const includesRow = (chosen: Chosen | undefined, from: number): boolean =>
   chosen !== undefined &&
   (isChosen(chosen, from) ||
     isChosen(chosen, from + rowsPerBlock - 1) ||

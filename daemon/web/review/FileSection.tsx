@@ -30,7 +30,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
   const reason = reasonToFold(file)
   const [isOpen, setOpen] = useState<boolean>()
   const isShown = isOpen ?? (!isViewed && reason === undefined)
-  const viewed = () => {
+  const markViewed = () => {
     onViewed(file)
     setOpen(isViewed ? undefined : false)
   }
@@ -57,7 +57,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
         </h2>
         <Changes file={file} />
         <label className="viewed">
-          <input type="checkbox" checked={isViewed} onChange={viewed} /> Viewed
+          <input type="checkbox" checked={isViewed} onChange={markViewed} /> Viewed
         </label>
       </header>
       {notes.outdated.map(note =>
@@ -80,7 +80,7 @@ export const FileSection = memo(function FileSection(props: FileSectionProps) {
           notes={notes}
           onComment={onComment}
           isNewOnly={since !== undefined}
-          onViewed={viewed}
+          onViewed={markViewed}
         />
       )}
     </section>
@@ -134,12 +134,12 @@ function idOf(file: DiffFile): string {
 /** The files as a tree of their folders. */
 export function FileTree({
   files,
-  viewed,
-  commented,
+  isViewed,
+  commentCount,
 }: {
   files: readonly DiffFile[]
-  viewed: (file: DiffFile) => boolean
-  commented: (file: DiffFile) => number
+  isViewed: (file: DiffFile) => boolean
+  commentCount: (file: DiffFile) => number
 }) {
   const folders = Map.groupBy(files, ({ path }) => path.slice(0, path.lastIndexOf('/') + 1))
   return (
@@ -155,17 +155,17 @@ export function FileTree({
             {some.map(file => (
               <li key={idOf(file)}>
                 <button type="button" onClick={() => goTo(file)}>
-                  <span className={viewed(file) ? 'name viewed' : 'name'}>
+                  <span className={isViewed(file) ? 'name viewed' : 'name'}>
                     <Visible text={file.path.slice(folder.length)} />
                   </span>
-                  {commented(file) > 0 && (
+                  {commentCount(file) > 0 && (
                     <span className="label">
-                      {commented(file)}
+                      {commentCount(file)}
                       <span className="visually-hidden"> comments</span>
                     </span>
                   )}
                   <Counts insertions={file.insertions} deletions={file.deletions} />
-                  {viewed(file) && <span className="visually-hidden">viewed</span>}
+                  {isViewed(file) && <span className="visually-hidden">viewed</span>}
                 </button>
               </li>
             ))}

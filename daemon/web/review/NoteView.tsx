@@ -106,7 +106,7 @@ function CommentForm({ form }: { form: OpenForm }) {
   const draft = useContext(DraftContext)!
   const [body, setBody] = useState(form.body)
   const area = useRef<HTMLTextAreaElement>(null)
-  const leave = (done: () => void) => {
+  const focusAndClose = (done: () => void) => {
     const row = area.current?.closest('tr.notes')?.previousElementSibling
     // Focus immediately, because a later call could take the focus from the next pressed element.
     if (row instanceof HTMLElement) row.focus()
@@ -119,12 +119,12 @@ function CommentForm({ form }: { form: OpenForm }) {
       aria-label={`Comment on ${placeOf(form)}`}
       onSubmit={event => {
         event.preventDefault()
-        leave(() => draft.add())
+        focusAndClose(() => draft.add())
       }}
       onKeyDown={event => {
         event.stopPropagation()
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) leave(() => draft.add())
-        else if (event.key === 'Escape' && body === (form.replaces?.body ?? '')) leave(() => draft.close())
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) focusAndClose(() => draft.add())
+        else if (event.key === 'Escape' && body === (form.replaces?.body ?? '')) focusAndClose(() => draft.close())
       }}
     >
       <textarea
@@ -140,7 +140,7 @@ function CommentForm({ form }: { form: OpenForm }) {
       />
       <div className="buttons">
         <span className="dim">{placeOf(form)} · Ctrl+Enter adds the comment to your draft</span>
-        <Button onClick={() => leave(() => draft.close())}>Cancel</Button>
+        <Button onClick={() => focusAndClose(() => draft.close())}>Cancel</Button>
         <Button isMain type="submit" disabled={body.trim() === ''}>
           {form.replaces ? 'Save' : 'Add comment'}
         </Button>

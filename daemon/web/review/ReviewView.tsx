@@ -161,7 +161,7 @@ function Files({ diff, review, isSplit, isWide, mayWrite, isViewed, onViewed }: 
   if (diff.files.length === 0)
     return <p className="dim">{diff.since === undefined ? 'No changes yet.' : 'No changes since that review.'}</p>
   const tree = (
-    <FileTree files={diff.files} viewed={isViewed} commented={file => countOf(notes[diff.files.indexOf(file)]!)} />
+    <FileTree files={diff.files} isViewed={isViewed} commentCount={file => countOf(notes[diff.files.indexOf(file)]!)} />
   )
   return (
     <>

@@ -4,7 +4,7 @@ import { checksOfAll, reviewOfAll } from '../../../src/contract/forges/pullReque
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { announce } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import type { CardPlace } from './reviewStore.ts'
@@ -38,7 +38,7 @@ export function usePullRequest(
   useEffect(() => {
     if (hasAny) void read()
     else setPull(null)
-    return follow(
+    return followProject(
       projectId,
       events => {
         for (const { type, data } of events) {

@@ -67,7 +67,7 @@ export class ReviewDraft {
     return () => {
       document.removeEventListener('visibilitychange', refresh)
       removeEventListener('focus', refresh)
-      if (this.#timer !== undefined) void this.settle().catch(() => undefined)
+      if (this.#timer !== undefined) void this.saveNow().catch(() => undefined)
     }
   }
 
@@ -130,7 +130,7 @@ export class ReviewDraft {
   }
 
   /** Saves now. @throws Error where another window has changed the draft */
-  async settle(): Promise<void> {
+  async saveNow(): Promise<void> {
     this.add()
     if (this.#timer !== undefined) this.#saveSoon(0)
     await this.#saving
@@ -141,7 +141,7 @@ export class ReviewDraft {
   }
 
   /** Shows the server's errors at the comments that they are about. */
-  refuse(details: readonly Detail[]): void {
+  showErrors(details: readonly Detail[]): void {
     const { comments } = this.state.get()
     const refused = new Map<DraftComment, string>()
     for (const { path, message } of details) {
@@ -152,7 +152,7 @@ export class ReviewDraft {
   }
 
   /** The draft is a review now. */
-  sent(): void {
+  clearSent(): void {
     this.#updatedAt = null
     this.#set({ body: '', comments: [], saveState: 'saved', refused: new Map() })
     this.#saveInTab()

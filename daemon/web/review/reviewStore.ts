@@ -3,7 +3,7 @@ import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { follow } from '../app/live.ts'
+import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { ReviewDraft } from './reviewDraft.ts'
@@ -49,9 +49,9 @@ export class ReviewStore {
   /** Follows the reviews of the card. @param mayWrite whether the person can have a draft. @returns a function that stops */
   start(mayWrite: boolean): () => void {
     const endDraft = mayWrite ? this.draft.start() : () => undefined
-    const end = follow(
+    const end = followProject(
       this.place.projectId,
-      events => this.#take(events),
+      events => this.#applyEvents(events),
       () => void this.readReviews(),
     )
     return () => {
@@ -88,17 +88,17 @@ export class ReviewStore {
 
   /** Sends the draft as one review. @throws ApiFailure; errors of comments are shown next to them */
   async send(verdict: Verdict): Promise<void> {
-    await this.draft.settle()
+    await this.draft.saveNow()
     try {
-      this.#put(await client.reviews.create({ ...this.place, verdict }))
+      this.#replaceReview(await client.reviews.create({ ...this.place, verdict }))
     } catch (error) {
-      if (error instanceof ApiFailure) this.draft.refuse(error.details)
+      if (error instanceof ApiFailure) this.draft.showErrors(error.details)
       throw error
     }
-    this.draft.sent()
+    this.draft.clearSent()
   }
 
-  #put(review: Review): void {
+  #replaceReview(review: Review): void {
     this.state.update(now => ({
       ...now,
       reviews: [...(now.reviews ?? []).filter(({ id }) => id !== review.id), review].sort(
@@ -107,21 +107,21 @@ export class ReviewStore {
     }))
   }
 
-  #take(events: readonly LiveMessage[]): void {
+  #applyEvents(events: readonly LiveMessage[]): void {
     for (const { type, data } of events) {
       if (type === 'resync') void this.readReviews()
       const { cardId } = (data ?? {}) as { cardId?: string }
       if (cardId !== this.place.cardId) continue
-      if (type === 'review.submitted') this.#put(data as Review)
-      if (type === 'review.answered') this.#answer(data as ReviewComment & { reviewId: string })
+      if (type === 'review.submitted') this.#replaceReview(data as Review)
+      if (type === 'review.answered') this.#applyAnswer(data as ReviewComment & { reviewId: string })
     }
   }
 
-  #answer(comment: ReviewComment & { reviewId: string }): void {
-    const answered = (review: Review): Review =>
+  #applyAnswer(comment: ReviewComment & { reviewId: string }): void {
+    const withAnswer = (review: Review): Review =>
       review.id === comment.reviewId
         ? { ...review, comments: review.comments.map(each => (each.id === comment.id ? comment : each)) }
         : review
-    this.state.update(now => ({ ...now, reviews: now.reviews?.map(answered) }))
+    this.state.update(now => ({ ...now, reviews: now.reviews?.map(withAnswer) }))
   }
 }

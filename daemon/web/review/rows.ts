@@ -78,20 +78,20 @@ export function notesOf(file: DiffFile, { repository, reviews, comments, form }:
     said.repository === repository && (said.path === file.path || said.path === file.oldPath)
   const at = new Map<string, Note[]>()
   const outdated: Note[] = []
-  const put = (key: string | undefined, note: Note) => {
+  const placeNote = (key: string | undefined, note: Note) => {
     if (key === undefined) outdated.push(note)
     else at.set(key, [...(at.get(key) ?? []), note])
   }
   let texts: Map<string, string> | undefined
   for (const review of reviews)
     for (const comment of review.comments)
-      if (isOf(comment)) put(keyOf((texts ??= textsOf(file)), comment), { kind: 'thread', review, comment })
+      if (isOf(comment)) placeNote(keyOf((texts ??= textsOf(file)), comment), { kind: 'thread', review, comment })
   for (const comment of comments)
     if (isOf(comment) && comment !== form?.replaces) {
       const key = noteKey(comment.side, comment.line)
-      put((texts ??= textsOf(file)).has(key) ? key : undefined, { kind: 'draft', comment })
+      placeNote((texts ??= textsOf(file)).has(key) ? key : undefined, { kind: 'draft', comment })
     }
-  if (form && isOf(form)) put(noteKey(form.side, form.line), { kind: 'form', form })
+  if (form && isOf(form)) placeNote(noteKey(form.side, form.line), { kind: 'form', form })
   return { at, outdated }
 }
 

@@ -46,14 +46,14 @@ function Ways({ status, isAgain = false }: { status: AuthStatus; isAgain?: boole
   const invitation = route.name === 'invitation' ? route.token : undefined
   const [isNew, setNew] = useState(invitation !== undefined)
   const mayRegister = !isAgain && (status.registrationEnabled || invitation !== undefined)
-  const registered = async (token: string, isKept: boolean) => {
+  const afterSignUp = async (token: string, isKept: boolean) => {
     if (invitation !== undefined) navigate({ name: 'home' }, { replace: true })
     await signInWith(token, isKept)
   }
   return (
     <>
       {invitation !== undefined && <p>You are invited to a project. To accept, create an account or sign in.</p>}
-      {isNew && mayRegister ? <Register invitation={invitation} onDone={registered} /> : <Login onDone={signInWith} />}
+      {isNew && mayRegister ? <Register invitation={invitation} onDone={afterSignUp} /> : <Login onDone={signInWith} />}
       {mayRegister && (
         <Button isPlain onClick={() => setNew(!isNew)}>
           {isNew ? 'Sign in with an existing account' : 'Create account'}

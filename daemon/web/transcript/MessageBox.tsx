@@ -4,7 +4,7 @@ import type { Attachment } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { plainText } from '../ui/plainText.ts'
-import { dropped, FileButton } from './files.tsx'
+import { dropHandlers, FileButton } from './files.tsx'
 import { SuggestionList, useCompletion } from './Suggestions.tsx'
 
 interface MessageBoxProps {
@@ -58,7 +58,7 @@ export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, on
     void send()
   }
   return (
-    <div className="message-box" {...(onFile && dropped(files => void add(files)))}>
+    <div className="message-box" {...(onFile && dropHandlers(files => void add(files)))}>
       <SuggestionList completion={completion} />
       <textarea
         ref={area}

@@ -33,7 +33,7 @@ export function useCompletion({ projectId, agent, area, onText, suggest: offer =
     setAt(0)
     if (some.length > 0) announce(`${some.length} suggestions`)
   }
-  const take = ({ value }: Suggestion) => {
+  const insertSuggestion = ({ value }: Suggestion) => {
     const { value: text, selectionStart } = area.current!
     const typed = typedAt(text, selectionStart)
     close()
@@ -50,7 +50,7 @@ export function useCompletion({ projectId, agent, area, onText, suggest: offer =
     if (key === 'ArrowDown' || key === 'ArrowUp')
       setAt((at + (key === 'ArrowDown' ? 1 : found.length - 1)) % found.length)
     else if (key === 'Escape') close()
-    else if (key === 'Tab' || (key === 'Enter' && !event.shiftKey)) take(found[at]!)
+    else if (key === 'Tab' || (key === 'Enter' && !event.shiftKey)) insertSuggestion(found[at]!)
     else return false
     event.preventDefault()
     event.stopPropagation()
@@ -62,7 +62,7 @@ export function useCompletion({ projectId, agent, area, onText, suggest: offer =
     'aria-controls': isOpen ? id : undefined,
     'aria-activedescendant': isOpen ? `${id}-${at}` : undefined,
   }
-  return { found, at, id, take, close, onTyped, onKeyDown, props }
+  return { found, at, id, take: insertSuggestion, close, onTyped, onKeyDown, props }
 }
 
 /** The list of suggestions above the box. */

@@ -2,19 +2,19 @@ import { useRef, type ClipboardEvent, type DragEvent } from 'react'
 import { Button } from '../ui/Button.tsx'
 
 /** Returns the handlers of an element that accepts dropped and pasted files. */
-export const dropped = (take: (files: File[]) => void) => ({
+export const dropHandlers = (onFiles: (files: File[]) => void) => ({
   onDragOver: (event: DragEvent) => {
     if (event.dataTransfer.types.includes('Files')) event.preventDefault()
   },
   onDrop: (event: DragEvent) => {
     if (event.dataTransfer.files.length === 0) return
     event.preventDefault()
-    take([...event.dataTransfer.files])
+    onFiles([...event.dataTransfer.files])
   },
   onPaste: (event: ClipboardEvent) => {
     if (event.clipboardData.files.length === 0) return
     event.preventDefault()
-    take([...event.clipboardData.files])
+    onFiles([...event.clipboardData.files])
   },
 })
 

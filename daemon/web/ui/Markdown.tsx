@@ -32,7 +32,7 @@ export const Markdown = memo(function Markdown({ text, breaks = false }: { text:
   useEffect(() => void loadParser(), [])
   const content = useMemo(() => {
     const plain = plainText(text)
-    return parse ? drawn(parse(plain), breaks) : <p className="as-typed">{plain}</p>
+    return parse ? renderTokens(parse(plain), breaks) : <p className="as-typed">{plain}</p>
   }, [parse, text, breaks])
   return <div className="markdown">{content}</div>
 })
@@ -43,7 +43,7 @@ interface Open {
 }
 
 /** Builds a tree from the flat list of opening and closing tokens. */
-function drawn(tokens: readonly Token[], breaks: boolean): ReactNode {
+function renderTokens(tokens: readonly Token[], breaks: boolean): ReactNode {
   const top: ReactNode[] = []
   const open: Open[] = []
   const put = (node: ReactNode) => (open.at(-1)?.children ?? top).push(node)
@@ -60,7 +60,7 @@ function drawn(tokens: readonly Token[], breaks: boolean): ReactNode {
 function leaf(token: Token, key: number, breaks: boolean): ReactNode {
   switch (token.type) {
     case 'inline':
-      return drawn(token.children ?? [], breaks)
+      return renderTokens(token.children ?? [], breaks)
     case 'text':
       return token.content
     case 'softbreak':

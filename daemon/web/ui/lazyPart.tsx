@@ -19,7 +19,7 @@ export function lazyPart<P extends object, N extends string>(
   name: N,
   { fallback, isDialog }: LazyOptions = {},
 ): ComponentType<P> {
-  const loading = (): ComponentType<P> =>
+  const lazyComponent = (): ComponentType<P> =>
     lazy<ComponentType<P>>(async () => {
       const module = await load().catch((cause: unknown) => {
         throw new Error('This part of the page could not be loaded: no answer, or the server has a newer page.', {
@@ -28,12 +28,12 @@ export function lazyPart<P extends object, N extends string>(
       })
       return { default: module[name] }
     })
-  let Loaded = loading()
+  let Loaded = lazyComponent()
   return function LazyPart(props: P) {
     // A failed import stays failed: a retry needs another component.
     const [, setTries] = useState(0)
     const onRetry = () => {
-      Loaded = loading()
+      Loaded = lazyComponent()
       setTries(tries => tries + 1)
     }
     return (

@@ -8,12 +8,12 @@ export function usePoll(isWanted: boolean, everyMs: number, run: () => Promise<u
     if (!isWanted) return
     let timer: ReturnType<typeof setTimeout>
     let hasEnded = false
-    const again = async () => {
+    const pollAgain = async () => {
       await latest.current().catch(() => undefined)
       if (!hasEnded) schedule()
     }
     const schedule = () => {
-      timer = setTimeout(() => void again(), everyMs)
+      timer = setTimeout(() => void pollAgain(), everyMs)
     }
     schedule()
     return () => {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { jobs } from '../../../daemon/process/periodicJobs.ts'
+import { periodicJobs } from '../../../daemon/process/periodicJobs.ts'
 import type { App } from '../../../src/app.ts'
 import { note, type Figures } from '../figures.ts'
 import { seedFolder } from '../seed.ts'
@@ -39,7 +39,7 @@ const trash = (app: App, from: number, end: number) =>
 async function runJob(app: App, part: string, name: string, figures: Figures): Promise<void> {
   const others = writeMeanwhile(app)
   const startedAt = performance.now()
-  await jobs(app)
+  await periodicJobs(app)
     .find(job => job.name.includes(part))!
     .run(new AbortController().signal)
   note(figures, `${name}, s`, (performance.now() - startedAt) / 1000)
@@ -86,7 +86,7 @@ export async function measureWriting(
     await seedFolder(dataDir, async app => {
       await trash(app, first + (round - 1) * cards, first + round * cards)
       for (const part of ['delete events', 'remove cards', 'give back'])
-        await jobs(app)
+        await periodicJobs(app)
           .find(job => job.name.includes(part))!
           .run(new AbortController().signal)
     })
