@@ -7,7 +7,7 @@ import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/openData.ts'
 import type { Host } from './backups/restoreBackup.ts'
 import { finishState, removeRubbish } from './backups/replaceDatabase.ts'
-import { causeOf, from } from './config/log.ts'
+import { causeOf, logFor } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
 import { createAttachmentFiles, type AttachmentFiles } from './files/attachmentFiles.ts'
@@ -84,7 +84,7 @@ export async function createApp(
   const outbox = createOutbox(db)
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
   const identity = await createIdentity(config, db, seal, localToken)
-  const audit = createAudit(db, from(logs.log, 'audit'), config.clock)
+  const audit = createAudit(db, logFor(logs.log, 'audit'), config.clock)
   const egress = createEgressPolicy({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const outboundDispatcher = createOutboundDispatcher({ config, db, egress })
   const metrics = createMetrics()
@@ -93,7 +93,7 @@ export async function createApp(
   const shared = { config, logs, db, outbox, seal, identity }
   const services = await createBackgroundServices({ ...shared, membership, deviceGrants, egress, outboundDispatcher })
   const { supervisor: agents, scripts } = services
-  const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: from(logs.log, 'identity') })
+  const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: logFor(logs.log, 'identity') })
   const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
     ...shared,
@@ -130,14 +130,14 @@ export async function createApp(
 /** Removes the leftovers of an interrupted restore, in parallel with the start. Never rejects. */
 const removeLeftovers = (config: ServerConfig, logs: Logs): Promise<void> =>
   removeRubbish(config.dataDir).catch((error: unknown) =>
-    from(logs.log, 'backups')('warn', 'The leftovers of an earlier restore could not be removed.', {
+    logFor(logs.log, 'backups')('warn', 'The leftovers of an earlier restore could not be removed.', {
       cause: causeOf(error),
     }),
   )
 
 /** Opens the database. A database that several machines share must use this machine's key. */
 async function openSealed(config: ServerConfig, logs: Logs, seal: Seal): Promise<Database> {
-  const db = await openData(config, from(logs.log, 'database'))
+  const db = await openData(config, logFor(logs.log, 'database'))
   if (db.isShared)
     await retryWhileBusy(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
       await db.close()
@@ -163,7 +163,7 @@ function openAppBackups({
     attachmentFiles,
     sealingKey: () => sealingKeyOf(config),
   }
-  return openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
+  return openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: logFor(logs.log, 'backups') })
 }
 
 /** Deletes the unfinished files of an earlier server. */

@@ -8,7 +8,7 @@ import { createCatalogue, type Catalogue } from './agents/providers/providerCata
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/commands/worktreeCleanup.ts'
 import { removeLeftCopies } from './agents/sessions/prompts/promptFiles.ts'
-import { from, logFailure } from './config/log.ts'
+import { logFor, logFailure } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { folderIn } from './cardWork/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
@@ -151,7 +151,7 @@ export async function createBackgroundServices(dependencies: BackgroundDependenc
     ...runners,
     startServices: (reach, onRelieved) =>
       db.isShared
-        ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, from(logs.log, 'daemons'))
+        ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, logFor(logs.log, 'daemons'))
         : stages.startRunners(reach),
     stopServices: async () => {
       await Promise.all([others.agentChecks, ...Object.values(runners)].map(each => each.stop()))
@@ -259,7 +259,7 @@ const loopDependencies = (
 }
 
 const openWatchdog = ({ watchdogProgram }: ServerConfig, logs: Logs) =>
-  watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, from(logs.log, 'processes'))
+  watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, logFor(logs.log, 'processes'))
 
 const stagesOf = (
   {
@@ -288,23 +288,23 @@ const stagesOf = (
     await removeLeftCopies(dataDir)
     // Runs before any agent starts: after a restore, a new project can get the number of one that had a home.
     await removeLeftHomes(worktrees, db, dataDir).catch((error: unknown) =>
-      logFailure(from(log, 'agents'), 'Unused homes of agents could not be removed.', error),
+      logFailure(logFor(log, 'agents'), 'Unused homes of agents could not be removed.', error),
     )
   },
   startRunners: ({ url, acceptForBoard }: Reach) => {
-    supervisor.start(url, from(log, 'agents'), acceptForBoard)
-    columnFiller.start(url, from(log, 'agents'))
-    monitors.start(url, from(log, 'monitors'))
-    scripts.start(url, from(log, 'scripts'))
-    previews.open(url, from(log, 'previews'), acceptForBoard)
-    cleanup.open(url, from(log, 'worktrees'), acceptForBoard)
-    timer.take('machine', from(log, 'schedules'))
-    issues.start(from(log, 'issues'))
-    pullRequestLoop.start(from(log, 'forge'))
+    supervisor.start(url, logFor(log, 'agents'), acceptForBoard)
+    columnFiller.start(url, logFor(log, 'agents'))
+    monitors.start(url, logFor(log, 'monitors'))
+    scripts.start(url, logFor(log, 'scripts'))
+    previews.open(url, logFor(log, 'previews'), acceptForBoard)
+    cleanup.open(url, logFor(log, 'worktrees'), acceptForBoard)
+    timer.take('machine', logFor(log, 'schedules'))
+    issues.start(logFor(log, 'issues'))
+    pullRequestLoop.start(logFor(log, 'forge'))
   },
   startNotifiers: () => {
-    webhooks.start(from(log, 'webhooks'))
-    notifier.start(from(log, 'notifications'))
-    timer.take('board', from(log, 'schedules'))
+    webhooks.start(logFor(log, 'webhooks'))
+    notifier.start(logFor(log, 'notifications'))
+    timer.take('board', logFor(log, 'schedules'))
   },
 })

@@ -92,7 +92,7 @@ export class AuditTrail {
     const { email } = this.#input
     const user =
       typeof email === 'string' ? await findUserByEmail(this.#app.db, email).catch(() => undefined) : undefined
-    await this.#app.audit.failed({
+    await this.#app.audit.recordFailure({
       action: this.#described.action,
       address: this.#address,
       userId: user?.id ?? null,

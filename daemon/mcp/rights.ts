@@ -1,6 +1,6 @@
 import type { Who } from '../../src/contract/route.ts'
 import { keyPermissionsOf } from '../../src/contract/route.ts'
-import { suffices } from '../../src/domain/accounts/access.ts'
+import { isSufficient } from '../../src/domain/accounts/access.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { strongestRole } from '../../src/domain/projects/projects.ts'
 import type { Reader } from '../../src/store/engine/database.ts'
@@ -13,7 +13,7 @@ export async function rightsOf(db: Reader, caller: Caller): Promise<(who: Who) =
   const role = await strongestRole(db, caller)
   return who => {
     if (caller.key && !keyPermissionsOf(who).some(each => caller.key!.permissions.includes(each))) return false
-    if (who.kind === 'member') return role !== undefined && suffices(role, who.role)
+    if (who.kind === 'member') return role !== undefined && isSufficient(role, who.role)
     return who.kind === 'user'
   }
 }

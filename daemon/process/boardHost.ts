@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createApp, type App } from '../../src/app.ts'
 import type { Host } from '../../src/backups/restoreBackup.ts'
 import { readAgents } from '../../src/agents/providers/configuredProviders.ts'
-import { causeOf, from } from '../../src/config/log.ts'
+import { causeOf, logFor } from '../../src/config/log.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { hasSocketTables } from '../../src/system/socketOwner.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -156,7 +156,7 @@ export class BoardHost implements Host {
 
   #takeUpWork(): void {
     if (this.#reach === undefined) return
-    this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
+    this.#now.timetable = startTimetable(this.#now.app, logFor(this.#logs.log, 'timetable'))
     this.#now.app.startServices(this.#reach, () => this.#relieve())
   }
 }
@@ -182,7 +182,7 @@ async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: s
         file: join(config.dataDir, 'config.json'),
       }),
     )
-    const socket = createSocketServer(app, from(logs.log, 'socket'))
+    const socket = createSocketServer(app, logFor(logs.log, 'socket'))
     registerGauges(app, socket.count)
     return { app, socket, answer: toNodeHandler(createRouter(app)) as Listener }
   } catch (error) {

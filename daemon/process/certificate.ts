@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import type { Server } from 'node:https'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { reachable, type CertificateFiles, type ServerConfig } from '../../src/config/server.ts'
+import { reachableAddress, type CertificateFiles, type ServerConfig } from '../../src/config/server.ts'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { causeOf } from '../../src/config/log.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -70,9 +70,9 @@ export function namedUrl(
   { host, publicUrl, allowHosts }: ServerConfig,
   port: number,
 ): string | undefined {
-  const isHere = isLoopbackHost(host) || reachable(host) !== host
+  const isHere = isLoopbackHost(host) || reachableAddress(host) !== host
   const candidates = [
-    reachable(host),
+    reachableAddress(host),
     ...(isHere ? ['localhost'] : []),
     ...allowHosts.filter(name => !/[*:]/.test(name)),
   ]

@@ -8,7 +8,7 @@ import { causeOf } from '../../src/config/log.ts'
 import { processMark } from '../../src/system/kernel.ts'
 import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
 import { markFromSandbox } from '../../src/identity/sandboxSockets.ts'
-import { reachable, schemeOf, type ServerConfig } from '../../src/config/server.ts'
+import { reachableAddress, schemeOf, type ServerConfig } from '../../src/config/server.ts'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { version } from '../../src/config/version.ts'
 import { boardFolders } from '../../src/worktrees/worktreePlaces.ts'
@@ -87,7 +87,7 @@ async function listenTo(
   const certificate = config.tls && (await readCertificate(config.tls))
   const { server, connections } = await openPort(serving, config, logs, certificate)
   const { port } = server.address() as { port: number }
-  const here = `${schemeOf(config)}://${reachable(config.host)}:${port}`
+  const here = `${schemeOf(config)}://${reachableAddress(config.host)}:${port}`
   const named = certificate && namedUrl(certificate, config, port)
   const url = named ?? here
   if (certificate && named === undefined)

@@ -200,7 +200,7 @@ async function runCheck(
     })
     const started = await link.start()
     Object.assign(learned, { offers: offersOf(started, link.info.version), model: started.model })
-    const usage = chosen.greet ? await greet(link, aborted) : null
+    const usage = chosen.greet ? await runGreeting(link, aborted) : null
     return { ...learned, ending: { status: 'ok', detail: chosen.greet ? said.text() : null, ...tokens(usage) } }
   } catch (error) {
     const { detail = null } = endingOf(error)
@@ -246,7 +246,7 @@ async function openChosen(dependencies: Dependencies, { provider, profile, crede
 }
 
 /** One turn without permissions, of bounded length. */
-async function greet(link: AgentLink, aborted: AbortSignal): Promise<TurnUsage | null> {
+async function runGreeting(link: AgentLink, aborted: AbortSignal): Promise<TurnUsage | null> {
   const prompted = link.prompt(greeting)
   const late = delay(greetTimeoutMs, undefined, { ref: false, signal: aborted }).catch(() => {})
   const first = await Promise.race([prompted, late.then(() => undefined)])

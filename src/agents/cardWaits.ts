@@ -52,20 +52,20 @@ export function createCardWaits(db: Database, outbox: Outbox): CardWaits {
     until: async (caller, ref, timeoutMs, signal) => {
       const leave = enter(caller)
       const over = AbortSignal.any([signal, stopped.signal])
-      const news = createNews(outbox)
-      const time = setTimeout(news.end, timeoutMs)
-      over.addEventListener('abort', news.end, { once: true })
+      const eventWait = createNews(outbox)
+      const time = setTimeout(eventWait.end, timeoutMs)
+      over.addEventListener('abort', eventWait.end, { once: true })
       try {
         while (true) {
           const outcome = outcomeOf(await find(db, ref))
           if (outcome) return outcome
-          if (over.aborted || news.isOver()) return 'timeout'
-          await news.next()
+          if (over.aborted || eventWait.isOver()) return 'timeout'
+          await eventWait.next()
         }
       } finally {
         clearTimeout(time)
-        over.removeEventListener('abort', news.end)
-        news.close()
+        over.removeEventListener('abort', eventWait.end)
+        eventWait.close()
         leave()
       }
     },
@@ -78,11 +78,11 @@ export function createCardWaits(db: Database, outbox: Outbox): CardWaits {
 function createNews(outbox: Outbox) {
   let [isDue, isOver] = [false, false]
   let wake: (() => void) | undefined
-  const tell = () => {
+  const markDue = () => {
     isDue = true
     wake?.()
   }
-  const heard = throttle(tell, debounceMs)
+  const heard = throttle(markDue, debounceMs)
   const stopListening = outbox.onAppended(heard)
   return {
     next: async () => {
@@ -91,7 +91,7 @@ function createNews(outbox: Outbox) {
     },
     end: () => {
       isOver = true
-      tell()
+      markDue()
     },
     isOver: () => isOver,
     close: () => {

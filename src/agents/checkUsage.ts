@@ -1,6 +1,6 @@
 import type { AgentCheck } from '../contract/agents/agentCatalogue.ts'
 import { requireBudget } from '../domain/agents/budgetState.ts'
-import { charge } from '../domain/agents/budgetPauses.ts'
+import { chargeUsage } from '../domain/agents/budgetPauses.ts'
 import { noAccount, type Caller } from '../domain/accounts/caller.ts'
 import type { Agents } from '../domain/agents/sessions.ts'
 import { addUsage as addCredentialUsage } from '../store/accounts/credentials.ts'
@@ -28,7 +28,7 @@ export async function beginCheckUsage(
 ): Promise<CheckUsage> {
   if (credentialId === null) return { end: () => Promise.resolve() }
   const spender = { ...ofNoCard, credentialId }
-  const chargeTo = (tx: Transaction, delta: UsageDelta) => charge(tx, agents, spender, delta, 0)
+  const chargeTo = (tx: Transaction, delta: UsageDelta) => chargeUsage(tx, agents, spender, delta, 0)
   // Until it has answered, what a greeting costs is unknown. Without one no model is asked.
   const unknown = greet ? 1 : 0
   const id = await db.transaction(async tx => {

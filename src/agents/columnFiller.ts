@@ -39,7 +39,7 @@ export function createColumnFiller({
   supervisor: Supervisor
 }): ColumnFiller {
   let seen = -1
-  const fill = async (projectId: number) => {
+  const fillColumns = async (projectId: number) => {
     while (!reconciler.isOver && (await findTurn(db, projectId))) {
       await supervisor.refresh()
       await db.transaction(tx => takeTurns(tx, supervisor, projectId))
@@ -47,7 +47,7 @@ export function createColumnFiller({
   }
   const reconciler = createReconciler('Columns', async () => {
     const last = await readLastSeq(db)
-    const filled = await Promise.allSettled((await listProjectsWithTurns(db, seen)).map(fill))
+    const filled = await Promise.allSettled((await listProjectsWithTurns(db, seen)).map(fillColumns))
     const failed = filled.find(({ status }) => status === 'rejected')
     if (failed) throw (failed as PromiseRejectedResult).reason
     if (!reconciler.isOver) seen = last

@@ -19,7 +19,7 @@ work().then(
 async function verify({ path, place, growth: port, tellsProgress }: Verify) {
   const growth = port && followGrowth(port)
   try {
-    await growth?.more()
+    await growth?.untilMore()
     const onProgress = tellsProgress ? (progress: number) => say({ progress }) : undefined
     return await examineArchive(path, place, { growth, onProgress })
   } finally {

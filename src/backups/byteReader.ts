@@ -3,9 +3,9 @@ import { notWhole } from './backupErrors.ts'
 /** Reads chunks in portions of the requested sizes. A portion can share memory with a chunk, so callers must not change it. */
 export interface ByteReader {
   /** Returns 1 to `maxBytes` bytes, or none at the end. */
-  some(maxBytes: number): Promise<Buffer>
+  readSome(maxBytes: number): Promise<Buffer>
   /** @throws Problem INVALID_BACKUP if fewer bytes are left */
-  exactly(size: number): Promise<Buffer>
+  readExactly(size: number): Promise<Buffer>
 }
 
 const none = Buffer.alloc(0)
@@ -37,5 +37,5 @@ export function createByteReader(chunks: AsyncIterable<Buffer>): ByteReader {
     }
     return Buffer.concat(portions, size)
   }
-  return { some, exactly }
+  return { readSome: some, readExactly: exactly }
 }

@@ -8,7 +8,7 @@ import { examineDatabase, InvalidDatabase, type DatabaseContents } from '../stor
 import { attachmentsName, databaseName, keyName, type Manifest, type Part } from './manifest.ts'
 import { notWhole } from './backupErrors.ts'
 import { readArchive, type ReadOptions } from './readArchive.ts'
-import { createUnpacking, drain } from './unpackArchive.ts'
+import { createUnpacking, drainBytes } from './unpackArchive.ts'
 
 const spareBytes = 16 * 1024 * 1024
 
@@ -62,7 +62,7 @@ export async function examineArchive(path: string, place: Place, options: ReadOp
 /** Returns the function that processes each part. @param onDatabase called when the database is unpacked */
 async function takerOf(place: Place, onDatabase: () => void) {
   if ('database' in place)
-    return { take: (_: Part, bytes: Buffer | AsyncIterable<Buffer>) => drain(bytes), finish: nothing }
+    return { take: (_: Part, bytes: Buffer | AsyncIterable<Buffer>) => drainBytes(bytes), finish: noop }
   const { work, unpack } = place
   makePrivateFolder(work)
   if (unpack) await mkdir(join(work, attachmentsName), { mode: 0o700 })
@@ -76,14 +76,14 @@ async function takerOf(place: Place, onDatabase: () => void) {
       if (part.name === databaseName) {
         await others.take(part, bytes)
         onDatabase()
-      } else if (!unpack) await drain(bytes)
+      } else if (!unpack) await drainBytes(bytes)
       else await (part.name === keyName ? others : attachments).take(part, bytes)
     },
     finish: () => Promise.all([attachments.done(), others.done()]),
   }
 }
 
-const nothing = async () => {}
+const noop = async () => {}
 
 /** Starts to examine a database while the rest of the archive is read. */
 function examine(path: string): Promise<DatabaseContents> {

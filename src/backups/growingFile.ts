@@ -5,7 +5,7 @@ export interface Growth {
   readonly bytes: number
   readonly isWhole: boolean
   /** Resolves when there are more bytes, or when no more will follow. */
-  more(): Promise<void>
+  untilMore(): Promise<void>
 }
 /** The writer's message. */
 export interface Grown {
@@ -30,7 +30,7 @@ export function followGrowth(port: MessagePort): Growth & { close(): void } {
     get isWhole() {
       return now.isWhole
     },
-    more: () =>
+    untilMore: () =>
       new Promise(resolve => {
         wake = resolve
       }),

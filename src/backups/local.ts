@@ -80,7 +80,7 @@ export async function restoreFile(
     await finishState(dataDir)
     await removeRubbish(dataDir)
     const prepared = await prepare(config, path, { onProgress })
-    const kept = await keep(config, prepared.withKey)
+    const kept = await keepContent(config, prepared.withKey)
     await replaceDatabase(config, prepared, restoredBy(path), kept?.folder)
     await finishState(dataDir)
     await removeRubbish(dataDir)
@@ -107,7 +107,7 @@ const restoredBy = (path: string): NewAuditRow => ({
 })
 
 /** Keeps the content of the data folder, if there is any. */
-async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | undefined> {
+async function keepContent(config: ServerConfig, withKey: boolean): Promise<Kept | undefined> {
   const { dataDir, clock } = config
   const { isThere, reason } = await lookAtDatabase(dataDir)
   if (!isThere) return undefined

@@ -34,7 +34,7 @@ export interface Packed {
  */
 export async function packArchive({ path, growth, ...options }: Pack): Promise<Packed> {
   try {
-    const manifest = await describe(options)
+    const manifest = await describeContents(options)
     await writeArchive(
       path,
       manifest,
@@ -52,7 +52,7 @@ type Described = Omit<Pack, 'path' | 'growth'>
 const pathOf = ({ work, attachmentsDir }: Described, { name }: Pick<Part, 'name'>) =>
   join(name.startsWith(attachmentsName) ? dirname(attachmentsDir) : work, name)
 
-async function describe(options: Described): Promise<Manifest> {
+async function describeContents(options: Described): Promise<Manifest> {
   const { work, withKey, attachmentsDir, createdAt, origin, isMeasured } = options
   const { schemaVersion, files } = await filesOfCopy(join(work, databaseName))
   const own = []

@@ -53,7 +53,7 @@ export async function readArchive(
     let size = 0
     async function* raw() {
       for (;;) {
-        while (growth && size >= growth.bytes && !growth.isWhole) await growth.more()
+        while (growth && size >= growth.bytes && !growth.isWhole) await growth.untilMore()
         const wanted = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
         // A separate buffer, because several small chunks can wait to be unpacked.
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, size)
@@ -85,12 +85,12 @@ async function readMembers(
   const manifest = await readManifest(bytes, fileBytes)
   await admit(manifest)
   for (const part of manifest.parts) {
-    const header = readHeader(await bytes.exactly(blockBytes))
+    const header = readHeader(await bytes.readExactly(blockBytes))
     if (!header) throw notWhole('parts are missing')
     if (header.name !== part.name || header.size !== part.size)
       throw notWhole('its members are not those of its manifest')
     await (part.size <= wholeBytes ? takeWhole(part, bytes, take) : takeStream(part, bytes, take))
-    await bytes.exactly(paddingOf(part.size))
+    await bytes.readExactly(paddingOf(part.size))
   }
   await readEnd(bytes)
   return manifest
@@ -99,7 +99,7 @@ async function readMembers(
 /** Only a few empty blocks are allowed. */
 async function readEnd(bytes: ByteReader): Promise<void> {
   let endBytes = 0
-  for (let some = await bytes.some(chunkBytes); some.length > 0; some = await bytes.some(chunkBytes)) {
+  for (let some = await bytes.readSome(chunkBytes); some.length > 0; some = await bytes.readSome(chunkBytes)) {
     if (endBytes === 0 && some.length >= blockBytes && readHeader(some.subarray(0, blockBytes)))
       throw notWhole('its members are not those of its manifest')
     endBytes += some.length
@@ -109,11 +109,11 @@ async function readEnd(bytes: ByteReader): Promise<void> {
 }
 
 async function readManifest(bytes: ByteReader, fileBytes: number): Promise<Manifest> {
-  const header = readHeader(await bytes.exactly(blockBytes))
+  const header = readHeader(await bytes.readExactly(blockBytes))
   if (header?.name !== manifestName || header.size > maxManifestBytes)
     throw notWhole('it does not begin with a manifest')
-  const text = (await bytes.exactly(header.size)).toString('utf8')
-  await bytes.exactly(paddingOf(header.size))
+  const text = (await bytes.readExactly(header.size)).toString('utf8')
+  await bytes.readExactly(paddingOf(header.size))
   const found = v.safeParse(v.object({ format: v.pipe(v.number(), v.minValue(format + 1)) }), parse(text))
   if (found.success) throw notWhole('a newer board created it')
   const { success, output } = v.safeParse(Manifest, parse(text))
@@ -129,7 +129,7 @@ async function readManifest(bytes: ByteReader, fileBytes: number): Promise<Manif
 }
 
 async function takeWhole(part: Part, bytes: ByteReader, take: TakePart): Promise<void> {
-  const content = await bytes.exactly(part.size)
+  const content = await bytes.readExactly(part.size)
   if (hash('sha256', content, 'hex') !== part.sha256) throw notDescribed(part)
   await take(part, content)
 }
@@ -139,7 +139,7 @@ async function takeStream(part: Part, bytes: ByteReader, take: TakePart): Promis
   let left = part.size
   async function* chunks() {
     while (left > 0) {
-      const chunk = await bytes.some(left)
+      const chunk = await bytes.readSome(left)
       if (chunk.length === 0) throw notWhole('it is damaged or cut off')
       digest.update(chunk)
       left -= chunk.length

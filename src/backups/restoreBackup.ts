@@ -73,8 +73,8 @@ export async function restore(
     })
   let isCommitted = false
   try {
-    const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
-    const kept = await host.replace(request, keep, async ({ folder }) => {
+    const keepCurrent = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
+    const kept = await host.replace(request, keepCurrent, async ({ folder }) => {
       await replaceDatabase(config, prepared, entry, folder)
       isCommitted = true
     })

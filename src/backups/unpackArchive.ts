@@ -50,7 +50,7 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
       if (Buffer.isBuffer(bytes)) {
         if (present === undefined || !holds(present, bytes) || !link(present, path))
           await finish(writeWhole(path, bytes))
-      } else if (present !== undefined && (await isSame(present, part)) && link(present, path)) await drain(bytes)
+      } else if (present !== undefined && (await isSame(present, part)) && link(present, path)) await drainBytes(bytes)
       else await writeStream(path, bytes, synced)
     },
     done: async () => {
@@ -61,7 +61,7 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
 }
 
 /** Reads and discards bytes. */
-export async function drain(bytes: Buffer | AsyncIterable<Buffer>): Promise<void> {
+export async function drainBytes(bytes: Buffer | AsyncIterable<Buffer>): Promise<void> {
   if (!Buffer.isBuffer(bytes)) for await (const _ of bytes);
 }
 

@@ -12,7 +12,7 @@ export function activityWords({ action, changes }: ActivityEntry): string {
   const [from, to] = [wordsOf(first?.from ?? null), wordsOf(first?.to ?? null)]
   if (action === 'card.created') return to ? `created it in ${to}` : 'created it'
   if (action === 'card.updated')
-    return changes.length === 0 ? 'changed it' : `changed ${changes.map(changed).join('; ')}`
+    return changes.length === 0 ? 'changed it' : `changed ${changes.map(changeText).join('; ')}`
   if (action === 'card.moved') return `moved it from ${from} to ${to}`
   if (action === 'card.merged') return from ? `merged ${from} into ${to}` : `merged it into ${to}`
   if (action === 'branch.pushed') return `pushed its branch to ${to}`
@@ -54,7 +54,7 @@ const fieldWords: Readonly<Record<string, string>> = {
   blockedBy: 'waits for',
 }
 
-function changed({ field, from, to }: FieldChange): string {
+function changeText({ field, from, to }: FieldChange): string {
   const name = fieldWords[field] ?? field
   return from === null && to === null ? name : `${name}: ${wordsOf(from) || 'none'} → ${wordsOf(to) || 'none'}`
 }

@@ -35,7 +35,7 @@ export interface Changing {
 const maxUndos = 100
 
 /** `card 12`, `3 cards`. */
-export const named = (cards: readonly { id: string }[]): string =>
+export const cardsText = (cards: readonly { id: string }[]): string =>
   cards.length === 1 ? `card ${cards[0]!.id}` : `${cards.length} cards`
 
 /** The effects of a change that might require confirmation: its name, the agents that it ends, and those that it starts. */
@@ -150,13 +150,17 @@ interface Changed<T> {
 export function withChange<T extends Changing>(state: T, board: ShownBoard, change: Change): Changed<T> {
   if (change.type === 'move') {
     const moved = withMoving(state, change.places)
-    return { ...moved, state: remembered(moved, board, change, change.text) }
+    return { ...moved, state: withEarlierPlaces(moved, board, change, change.text) }
   }
-  const what = named(change.cardIds.map(id => ({ id })))
+  const what = cardsText(change.cardIds.map(id => ({ id })))
   const [verb, past] = change.type === 'archive' ? ['archiving', 'Archived'] : ['deleting', 'Deleted']
   const gone = change.cardIds.map(cardId => ({ cardId, columnId: undefined, position: 0 }))
   const removed = withMoving(state, gone)
-  return { ...removed, state: remembered(removed, board, change, `${verb} of ${what}`), text: `${past} ${what}.` }
+  return {
+    ...removed,
+    state: withEarlierPlaces(removed, board, change, `${verb} of ${what}`),
+    text: `${past} ${what}.`,
+  }
 }
 
 function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'id'>[]): Changed<T> {
@@ -165,7 +169,7 @@ function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'i
 }
 
 /** Records the earlier places of moved cards, in the order in which they are restored. */
-function remembered<T extends Changing>(
+function withEarlierPlaces<T extends Changing>(
   { state, moves }: Changed<T>,
   board: ShownBoard,
   change: Change,

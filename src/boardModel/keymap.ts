@@ -30,7 +30,7 @@ export function keymapOf<Own extends OwnCommand = never>(
     actions.map(action => {
       const taken = isChosen.has(action) ? ownKeys : [...ownKeys, ...chosenKeys]
       const keys = keysIn(shortcuts[action] ?? defaultShortcuts[action])
-      return [action, keys.filter(key => !taken.some(other => clash(key, other)))]
+      return [action, keys.filter(key => !taken.some(other => hasKeyConflict(key, other)))]
     }),
   ) as unknown as Record<ShortcutAction, string[]>
   return {
@@ -55,7 +55,8 @@ export function bindingOf<Own extends OwnCommand>(
 }
 
 /** Whether one sequence hides the other: they are equal, or one begins with the other. */
-export const clash = (a: string, b: string): boolean => a === b || a.startsWith(`${b} `) || b.startsWith(`${a} `)
+export const hasKeyConflict = (a: string, b: string): boolean =>
+  a === b || a.startsWith(`${b} `) || b.startsWith(`${a} `)
 
 /** The sequences of a shortcut: `j,down` are two. */
 export const keysIn = (keys: string): string[] => keys.split(',').map(sequenceOf).filter(Boolean)

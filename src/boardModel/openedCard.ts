@@ -65,7 +65,7 @@ export function withRead<T extends OpenedCard>(
     ...opened,
     card,
     sessions,
-    messages: merged(opened.messages, messages),
+    messages: mergeMessages(opened.messages, messages),
     older: messages.length < messagesAtOnce ? ('none' as const) : ('maybe' as const),
     early: [],
   }
@@ -89,11 +89,11 @@ function withSession<T extends OpenedCard>(opened: T, session: Session): T {
 function withMessage<T extends OpenedCard>(opened: T, message: Message): T {
   if (!opened.sessions.some(({ sessionId }) => sessionId === message.sessionId)) return opened
   const isDiffStale = opened.isDiffStale || message.tool?.status === 'completed'
-  return { ...opened, isDiffStale, messages: merged(opened.messages, [message]) }
+  return { ...opened, isDiffStale, messages: mergeMessages(opened.messages, [message]) }
 }
 
 /** Messages in order. Of two messages with the same ID, the later one counts. */
-export function merged(messages: readonly Message[], more: readonly Message[]): Message[] {
+export function mergeMessages(messages: readonly Message[], more: readonly Message[]): Message[] {
   const last = messages.at(-1)
   const only = more.length === 1 ? more[0]! : undefined
   if (only && last && Number(only.id) > Number(last.id)) return [...messages, only]

@@ -1,6 +1,6 @@
 import type { CachedColumn, Card, CardCache } from './cardCache.ts'
 import { assigneeNames, isOverdue } from './plan.ts'
-import { sorted, type Sort } from './sort.ts'
+import { sortCards, type Sort } from './sort.ts'
 import { choiceNames, planFields } from '../contract/cards/planFields.ts'
 
 /** A pending move of a card, which the server has not announced yet. Without a column, the card leaves the board. */
@@ -40,7 +40,7 @@ export const shownBoard = (
 ): ShownBoard => ({
   cards: cache.cards,
   columns: withMoves(cache.columns, moves).map(column => {
-    const found = sorted(
+    const found = sortCards(
       filter === ''
         ? column.ids
         : column.ids.filter(id =>
@@ -63,7 +63,7 @@ const isSame = (
   (found === knownFound || (found.length === knownFound.length && found.every((id, at) => id === knownFound[at])))
 
 /** The pending moves that the cache does not contain yet. */
-export const unarrived = ({ cards }: CardCache, moves: readonly Move[]): readonly Move[] => {
+export const pendingMoves = ({ cards }: CardCache, moves: readonly Move[]): readonly Move[] => {
   const left = moves.filter(({ cardId, doneVersion }) => {
     const card = cards.get(cardId)
     return doneVersion === undefined || (card !== undefined && card.version < doneVersion)

@@ -31,7 +31,7 @@ const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
 }
 
 /** A column's cards in the given order. Equal cards stay in the board's order. */
-export function sorted(ids: readonly string[], cards: ReadonlyMap<string, Card>, sort: Sort): readonly string[] {
+export function sortCards(ids: readonly string[], cards: ReadonlyMap<string, Card>, sort: Sort): readonly string[] {
   if (sort === 'board') return ids
   const order = orders[sort]
   return ids

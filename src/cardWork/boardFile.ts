@@ -24,11 +24,11 @@ export type ReadBoardFile =
 export async function readBoardFile(worktrees: Worktrees, project: ProjectFolder): Promise<ReadBoardFile | null> {
   const file = (await readProjectFile(worktrees, project, boardFileName, maxBytes)) ?? (await readOfBare(project))
   if (!file) return null
-  if (file.problem !== null) return unusable(file.problem)
+  if (file.problem !== null) return unusableFile(file.problem)
   try {
     return parse(utf8Of(file.content))
   } catch (error) {
-    return unusable((error as Error).message)
+    return unusableFile((error as Error).message)
   }
 }
 
@@ -75,12 +75,12 @@ function parse(content: string): ReadBoardFile {
   try {
     value = JSON.parse(content)
   } catch {
-    return unusable('it is not JSON')
+    return unusableFile('it is not JSON')
   }
   // Valibot accepts a list as an object without fields.
-  if (Array.isArray(value)) return unusable('it: must be an object')
+  if (Array.isArray(value)) return unusableFile('it: must be an object')
   const { success, output, issues } = v.safeParse(BoardFile, value)
-  if (!success) return unusable(`${v.getDotPath(issues[0]) ?? 'it'}: ${issueText(issues[0])}`)
+  if (!success) return unusableFile(`${v.getDotPath(issues[0]) ?? 'it'}: ${issueText(issues[0])}`)
   const { $schema: _, ...settings } = output
   return { problem: null, settings, version: versionOf(settings) }
 }
@@ -94,4 +94,4 @@ const versionOf = (settings: EffectiveWorktree): string =>
     .update(JSON.stringify(Object.entries(settings).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex')
 
-const unusable = (problem: string): ReadBoardFile => ({ problem, settings: null, version: null })
+const unusableFile = (problem: string): ReadBoardFile => ({ problem, settings: null, version: null })

@@ -51,7 +51,7 @@ export async function push(
   const commit = place
     ? await commitWorktree(worktrees, place, { title: inOneLine(card.title), isWhole: true })
     : await commitOf(checkout.repository.commonDir, `refs/heads/${branch}`)
-  if (commit === undefined) throw gone(branch)
+  if (commit === undefined) throw missingBranch(branch)
   await requirePushedSubmodules(worktrees, checkout.repository, place, { from: card.baseCommit, to: commit })
   const result = await pushBranch(checkout.repository, { remote, branch, commit, force, expected }, reach)
   if (result.state === 'rejected')
@@ -108,11 +108,11 @@ export async function update(
   const base: Base = known ?? (await findCardBase({ worktrees, db, checkout, reach, repository: name }, based))
   const onto = base.commit
   if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commits.")
-  const landed = place && (await worktrees.run('findLanded', { worktree: place, branch, base: onto }))
-  if (landed) {
+  const commitInBase = place && (await worktrees.run('findLanded', { worktree: place, branch, base: onto }))
+  if (commitInBase) {
     const where = { base: known?.name ?? nameOfBase(based, checkout), repository: name }
     await noteLanded(db, card, where)
-    return { branch, commit: landed, baseCommit: onto, updated: false, remark: landedWords(where) }
+    return { branch, commit: commitInBase, baseCommit: onto, updated: false, remark: landedWords(where) }
   }
   const title = inOneLine(card.title)
   const message = `Merge: the newest of its base into "${title}"`
@@ -163,4 +163,4 @@ function branchOf(card: CardRow, place: Repository | undefined): string {
   return branch
 }
 
-const gone = (branch: string) => new Problem('CONFLICT', `The branch ${branch} no longer exists.`)
+const missingBranch = (branch: string) => new Problem('CONFLICT', `The branch ${branch} no longer exists.`)

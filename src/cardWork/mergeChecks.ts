@@ -60,7 +60,7 @@ export function createMergeChecks(db: Database, cached: Reader): MergeChecks {
       await inTime(check())
     },
     ofAll: async () => {
-      for (const projectId of await listMergeProjects(db, db.host)) await quietly(checkProject(projectId, true))
+      for (const projectId of await listMergeProjects(db, db.host)) await ignoreFailure(checkProject(projectId, true))
     },
     ofCard: async card => {
       if (card.mergedAt !== null) await inTime(checkCard(db, card))
@@ -75,10 +75,10 @@ async function readMerges(db: Reader, projectId: number): Promise<string | undef
 }
 
 const inTime = (check: Promise<void>): Promise<void> =>
-  Promise.race([quietly(check), delay(maxWaitMs, undefined, { ref: false })])
+  Promise.race([ignoreFailure(check), delay(maxWaitMs, undefined, { ref: false })])
 
 /** A repository that cannot be read proves nothing, so that the card stays merged. */
-async function quietly(check: Promise<void>): Promise<void> {
+async function ignoreFailure(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {
     if (!(error instanceof GitFailed || error instanceof Problem)) throw error
   })
@@ -87,7 +87,7 @@ async function quietly(check: Promise<void>): Promise<void> {
 async function checkTargets(db: Database, projectId: number): Promise<void> {
   const targets = await listMergeTargets(db, projectId)
   const project = targets.length === 0 ? undefined : await findHere(db, projectId)
-  if (project) for (const target of targets) await quietly(checkTarget(db, project, target))
+  if (project) for (const target of targets) await ignoreFailure(checkTarget(db, project, target))
 }
 
 /** A project whose folder is on this machine. */
@@ -157,8 +157,8 @@ async function checkCard(db: Database, { id, projectId }: Pick<CardRow, 'id' | '
 /** Checks a card whose current files in a repository were compared with its base. */
 export async function checkFiles(db: Database, card: CardRow, repository: string, compared: Comparison): Promise<void> {
   if (card.mergedAt === null) return
-  await quietly(checkCard(db, card))
-  await quietly(checkUncommitted(db, card, repository, compared))
+  await ignoreFailure(checkCard(db, card))
+  await ignoreFailure(checkUncommitted(db, card, repository, compared))
 }
 
 /** Uncommitted changes are new work, unless they are the merged changes. */

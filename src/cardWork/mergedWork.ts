@@ -49,7 +49,7 @@ export async function noteMerged(
 
 /** Resets a card that is not merged any more, because of these merges. */
 export async function clearMerged(tx: Transaction, card: CardRow, lost: readonly RepositoryMerge[]): Promise<void> {
-  await changeCard(tx, card, { ...unmerged, merges: without(card, lost) })
+  await changeCard(tx, card, { ...unmerged, merges: withoutMerges(card, lost) })
 }
 
 /** Does the same for a card that can be in the trash. */
@@ -58,12 +58,12 @@ export async function clearMergedIfThere(
   card: MergedCard,
   lost: readonly RepositoryMerge[],
 ): Promise<void> {
-  await changeCardIfThere(tx, card, { ...unmerged, merges: without(card, lost) })
+  await changeCardIfThere(tx, card, { ...unmerged, merges: withoutMerges(card, lost) })
 }
 
 const unmerged = { mergedAt: null, mergedCommit: null, mergedInto: null }
 
-const without = (card: MergedCard, lost: readonly RepositoryMerge[]): string =>
+const withoutMerges = (card: MergedCard, lost: readonly RepositoryMerge[]): string =>
   JSON.stringify(mergesOf(card).filter(merge => !lost.some(each => isSame(each, merge))))
 
 const isSame = (one: RepositoryMerge, other: RepositoryMerge): boolean =>

@@ -9,7 +9,7 @@ import { cleanUp, type RunCleanup } from './cleanup.ts'
 import { findRepositories, removeOtherWorktrees, requireNoUnsavedWork } from './repositoryWorktrees.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { forgetLanded } from './workInBase.ts'
-import { keep, requireNothingLost } from './worktrees.ts'
+import { saveCardChange, requireNothingLost } from './worktrees.ts'
 import { findWorktreeSettings } from './worktreeSettings.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
@@ -90,7 +90,7 @@ async function removeOwn(
   const repositories = await findRepositories(db, card, project)
   await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
   const hasBranch = await dropWorktree(worktrees, project, path, branch)
-  await keep(db, card, {
+  await saveCardChange(db, card, {
     worktreePath: null,
     ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }),
   })

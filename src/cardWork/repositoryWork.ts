@@ -16,7 +16,7 @@ import type { Database, Reader } from '../store/engine/database.ts'
 import { forgeOf, repositoriesOf, type ProjectRow } from '../store/projects/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { compareWork } from './changes.ts'
-import { keep } from './worktrees.ts'
+import { saveCardChange } from './worktrees.ts'
 
 /** The fields of a project that are needed to find its repositories. */
 export type ProjectPlaces = Pick<
@@ -221,7 +221,7 @@ export async function keepBase(
   { repository, card }: Pick<RepositoryWork, 'repository' | 'card'>,
   baseCommit: string,
 ): Promise<void> {
-  if (repository === home) return keep(db, card, { baseCommit })
+  if (repository === home) return saveCardChange(db, card, { baseCommit })
   await db.transaction(async tx => {
     const row = await readCardRepository(tx, card.id, repository)
     if (row) await putCardRepository(tx, { ...row, baseCommit })

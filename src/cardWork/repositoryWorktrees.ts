@@ -67,7 +67,7 @@ export async function ensureRepositories(
     }
     const site = { name, path, checkout, place: join(folder, name) }
     const { plan, remark } = await planFor(worktrees, db, card, row, site, branch, reach)
-    await keep(db, card, { name, path }, plan)
+    await saveWorktree(db, card, { name, path }, plan)
     const made = await makeWorktree(
       worktrees,
       path,
@@ -76,7 +76,7 @@ export async function ensureRepositories(
       copiedOf(project, places),
       row?.worktreePath ?? null,
     )
-    if (made.baseCommit !== plan.baseCommit) await keep(db, card, { name, path }, made)
+    if (made.baseCommit !== plan.baseCommit) await saveWorktree(db, card, { name, path }, made)
     prepared.repositories.push({ name, path, worktreePath: made.path, branch: made.branch })
     if (remark) prepared.remarks.push(`${name}: ${remark}`)
     branch ??= made.branch
@@ -108,7 +108,7 @@ async function planFor(
   return { plan, remark }
 }
 
-async function keep(
+async function saveWorktree(
   db: Database,
   { id }: CardRow,
   { name, path }: { name: string; path: string },

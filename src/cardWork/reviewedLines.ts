@@ -15,7 +15,7 @@ export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMa
   if (comments.length === 0) return []
   const names = new Set(comments.map(({ repository }) => repository))
   const files = new Map([...names].map(name => [name, shownLines(diffs.get(name)?.diff ?? '')]))
-  const placed = comments.map(comment => place(comment, files.get(comment.repository)!))
+  const placed = comments.map(comment => placeComment(comment, files.get(comment.repository)!))
   const details = placed.flatMap((result, at) =>
     typeof result === 'string' ? [{ path: `comments.${at}`, message: result }] : [],
   )
@@ -37,7 +37,7 @@ export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMa
 }
 
 /** The comment with its text, or why its lines are invalid. */
-function place({ startLine, ...comment }: NewComment, files: ShownFiles): PlacedComment | string {
+function placeComment({ startLine, ...comment }: NewComment, files: ShownFiles): PlacedComment | string {
   const { repository, path, side, line } = comment
   const first = startLine ?? line
   if (first > line) return `begins at line ${first}, behind its last line ${line}`
@@ -52,12 +52,12 @@ function place({ startLine, ...comment }: NewComment, files: ShownFiles): Placed
     if (text === undefined) return notShown(path, side, first, line)
     texts.push(text)
   }
-  return { ...comment, startLine: first, text: kept(texts.join('\n')) }
+  return { ...comment, startLine: first, text: storableText(texts.join('\n')) }
 }
 
 const notShown = (path: string, side: 'old' | 'new', first: number, line: number): string =>
   `names ${first === line ? `line ${line}` : `lines ${first} to ${line}`} of ${JSON.stringify(path)}, which the diff does not show${side === 'old' ? ' on the side old' : ''}`
 
 /** The store cuts text at NUL, and lone surrogates have no UTF-8. */
-const kept = (text: string): string =>
+const storableText = (text: string): string =>
   text.slice(0, reviewLimits.maxTextLength).replaceAll('\0', '\uFFFD').toWellFormed()

@@ -1,7 +1,7 @@
 import { Problem, refuse } from '../contract/errors.ts'
 import { home } from '../contract/forges/repositories.ts'
 import { reviewLimits, type NewComment, type Verdict } from '../contract/forges/reviews.ts'
-import { append } from '../events/outbox.ts'
+import { appendEvent } from '../events/outbox.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { keepSnapshot } from '../git/snapshotRefs.ts'
@@ -181,7 +181,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
     await insertReviewRepository(tx, { reviewId, name, path, baseCommit, headCommit, snapshot })
   }
   const review = await findReview(tx, card.id, reviewId)
-  await append(tx, 'review.submitted', ref.projectId, reviewView(review))
+  await appendEvent(tx, 'review.submitted', ref.projectId, reviewView(review))
   recordActivity(tx, card.id, 'review.submitted', [{ field: 'verdict', from: null, to: verdict }])
   await changeCard(tx, card, stateAfter(card, verdict))
   return review
@@ -243,7 +243,7 @@ export async function answer(
     resolvedAt: resolved ? (comment.resolvedAt ?? tx.now) : null,
   })
   const answered = (await readReviewComment(tx, id, commentId))!
-  await append(tx, 'review.answered', ref.projectId, answeredComment(answered))
+  await appendEvent(tx, 'review.answered', ref.projectId, answeredComment(answered))
   return answered
 }
 

@@ -6,7 +6,7 @@ import {
   type ProjectWorktree,
   type WorktreeSettings,
 } from '../contract/projects/worktree.ts'
-import { append } from '../events/outbox.ts'
+import { appendEvent } from '../events/outbox.ts'
 import {
   deleteAgreements,
   insertAgreement,
@@ -82,14 +82,19 @@ export async function requireVersion(worktrees: Worktrees, project: ProjectFolde
 }
 
 /** The caller has checked the version. */
-export async function agree(tx: Transaction, caller: Caller, project: ProjectRow, version: string): Promise<void> {
+export async function agreeToBoardFile(
+  tx: Transaction,
+  caller: Caller,
+  project: ProjectRow,
+  version: string,
+): Promise<void> {
   await insertAgreement(tx, project.id, { version, agreedBy: caller.displayName })
-  await append(tx, 'project.updated', project.id, projectEvent(project))
+  await appendEvent(tx, 'project.updated', project.id, projectEvent(project))
 }
 
-export async function withdraw(tx: Transaction, project: ProjectRow): Promise<void> {
+export async function withdrawAgreement(tx: Transaction, project: ProjectRow): Promise<void> {
   await deleteAgreements(tx, project.id)
-  await append(tx, 'project.updated', project.id, projectEvent(project))
+  await appendEvent(tx, 'project.updated', project.id, projectEvent(project))
 }
 
 /** Why board.json is not used, for the transcript of a session. Undefined if it is used, or if there is none. */

@@ -70,7 +70,7 @@ export async function ensureWorktree(
   const checkout = await readCheckoutState(project)
   requireFiles(card, checkout)
   if (!checkout || card.useWorktree === 0)
-    return settle(db, card, {
+    return saveWorkplace(db, card, {
       cwd: project.path,
       worktreePath: null,
       isManaged: false,
@@ -78,7 +78,7 @@ export async function ensureWorktree(
       baseCommit: card.baseCommit ?? checkout?.commit ?? null,
     })
   if (card.worktreePath !== null && card.worktreeManaged === 0)
-    return settle(db, card, await attachedPlace(card, project, checkout))
+    return saveWorkplace(db, card, await attachedPlace(card, project, checkout))
   const path = await folderFor(card, project, places)
   const { plan, remark } = await planFor(worktrees, db, card, project, checkout, path, reach)
   await keepPlan(db, card, plan)
@@ -198,8 +198,8 @@ export async function findForkPoint(
   return head === undefined || commit === null ? (head ?? null) : ((await mergeBase(commonDir, head, commit)) ?? head)
 }
 
-async function settle(db: Database, card: CardRow, place: Workplace): Promise<Workplace> {
-  await keep(db, card, {
+async function saveWorkplace(db: Database, card: CardRow, place: Workplace): Promise<Workplace> {
+  await saveCardChange(db, card, {
     baseCommit: place.baseCommit,
     ...(place.worktreePath !== null && { gitBranch: place.branch }),
   })
@@ -207,10 +207,10 @@ async function settle(db: Database, card: CardRow, place: Workplace): Promise<Wo
 }
 
 const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) =>
-  keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
+  saveCardChange(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
 
 /** Stores the changes of a card that still exists. */
-export async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
+export async function saveCardChange(db: Database, card: CardRow, change: CardChange): Promise<void> {
   const isChanged = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
   if (isChanged) await db.transaction(tx => changeCardIfThere(tx, card, change))
 }

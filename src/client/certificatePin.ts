@@ -30,5 +30,5 @@ export function agentOf(certificate: string): Agent {
 /** Sends requests by HTTPS, and accepts only this certificate if one is given. */
 export const requestPinned =
   (certificate: string | undefined) =>
-  (url: URL, options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest =>
-    request(url, { ...options, agent: certificate === undefined ? undefined : agentOf(certificate) }, answered)
+  (url: URL, options: RequestOptions, onAnswer: (answer: IncomingMessage) => void): ClientRequest =>
+    request(url, { ...options, agent: certificate === undefined ? undefined : agentOf(certificate) }, onAnswer)

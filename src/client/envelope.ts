@@ -20,7 +20,8 @@ const fromProxy: ReadonlySet<number> = new Set([408, 413, 429, 502, 503, 504])
  * @throws ApiFailure if the board refuses, Unreachable if the response is not from a board
  */
 export function dataOf(url: string, { status, headers, body, asked }: Answered): unknown {
-  if (status >= 300 && status < 400 && headers.location !== undefined) throw redirected(url, String(headers.location))
+  if (status >= 300 && status < 400 && headers.location !== undefined)
+    throw redirectFailure(url, String(headers.location))
   const envelope = typeof body === 'object' && body !== null ? (body as { data?: unknown; error?: unknown }) : {}
   if (status >= 400) {
     if (!isError(envelope.error) && !fromProxy.has(status)) throw noBoard(url, status, headers)
@@ -40,7 +41,7 @@ const isError = (error: unknown): boolean => typeof (error as { code?: unknown }
 const pageOf = (url: string, status: number, { path }: Asked): string =>
   `${url.replace(/\/$/, '')}${path} returned a page with status ${status} that is not from a board. Check the proxy between here and the board.`
 
-function redirected(url: string, location: string): Unreachable {
+function redirectFailure(url: string, location: string): Unreachable {
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined
   const moved = target && target.pathname.includes('/api/') ? target.href.split('/api/')[0] : target?.origin
   return new Unreachable(url, new Error('redirected'), {

@@ -54,9 +54,9 @@ async function sendOnce(
     timeoutMs: connection.timeoutMs ?? options.patienceMs ?? 30_000,
   }
   const { onRequest } = connection
-  if (!onRequest) return reach(url, request)
+  if (!onRequest) return exchangeOrFail(url, request)
   const startedAt = performance.now()
-  const answer = await reach(url, request)
+  const answer = await exchangeOrFail(url, request)
   onRequest({
     method,
     path,
@@ -67,16 +67,16 @@ async function sendOnce(
   return answer
 }
 
-async function reach(url: URL, request: Exchange): Promise<Answer> {
+async function exchangeOrFail(url: URL, request: Exchange): Promise<Answer> {
   try {
     return await exchange(url, request)
   } catch (error) {
-    throw unreachable(url, request.signal, error)
+    throw toUnreachable(url, request.signal, error)
   }
 }
 
 /** Why there was no response: the caller's own abort or mistake, or the server. */
-export function unreachable(url: URL, signal: AbortSignal | undefined, error: unknown): unknown {
+export function toUnreachable(url: URL, signal: AbortSignal | undefined, error: unknown): unknown {
   if (signal?.aborted) return signal.reason
   return (error as { code?: string }).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
 }

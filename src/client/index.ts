@@ -50,7 +50,7 @@ async function call(
   input: Record<string, unknown>,
   options?: CallOptions,
 ): Promise<unknown> {
-  const { path, rest } = fill(route, input)
+  const { path, rest } = distributeInput(route, input)
   const { transfer } = route
   const body = route.input !== undefined && route.body === 'json' ? rest : undefined
   if (transfer === undefined)
@@ -68,7 +68,10 @@ async function call(
 }
 
 /** Distributes the input's fields: path, then query or body. The body of an upload is only the file. */
-function fill(route: Route, input: Record<string, unknown>): { path: string; rest: Record<string, unknown> } {
+function distributeInput(
+  route: Route,
+  input: Record<string, unknown>,
+): { path: string; rest: Record<string, unknown> } {
   const rest = { ...input }
   let path: string = route.path
   for (const name of paramsOf(route.path)) {

@@ -96,10 +96,10 @@ export class Live {
     }
     socket.addEventListener(
       'open',
-      current(() => this.#opened()),
+      current(() => this.#onOpen()),
     )
     socket.addEventListener('message', event => {
-      if (this.#socket === socket) this.#received(event.data)
+      if (this.#socket === socket) this.#onMessage(event.data)
     })
     socket.addEventListener('error', event => {
       if (this.#socket === socket && !this.#wasOpen)
@@ -108,25 +108,25 @@ export class Live {
     socket.addEventListener('close', event => {
       if (this.#socket !== socket) return
       if (event.code === tokenEnded) void this.#refuseToken({ url, token, certificate })
-      else this.#broken(event.code)
+      else this.#onBroken(event.code)
     })
-    this.#watch(socket, this.#connection.timeoutMs || 30_000)
+    this.#abandonSilent(socket, this.#connection.timeoutMs || 30_000)
   }
 
-  #opened(): void {
+  #onOpen(): void {
     this.#wasOpen = true
     this.#options.onState?.({ name: 'open' })
     for (const [projectId, since] of this.#subscriptions)
       this.#send({ type: 'subscribe', payload: { projectId, since } })
-    this.#listen()
+    this.#restartSilenceTimer()
   }
 
-  #received(data: unknown): void {
+  #onMessage(data: unknown): void {
     const message = parse(data)
-    this.#listen()
+    this.#restartSilenceTimer()
     if (!message || message.type === 'pong') return
-    if (message.type === 'subscribed') return this.#subscribed(message.data)
-    if (message.type === 'error') return this.#refused(message.data)
+    if (message.type === 'subscribed') return this.#onSubscribed(message.data)
+    if (message.type === 'error') return this.#onRefused(message.data)
     if (message.projectId !== null) {
       const last = this.#subscriptions.get(message.projectId)
       if (message.type !== 'resync' && last !== undefined && message.seq <= last) return
@@ -135,20 +135,20 @@ export class Live {
     this.#options.onEvent(message)
   }
 
-  #subscribed({ projectId, seq }: { projectId: string; seq: number }): void {
+  #onSubscribed({ projectId, seq }: { projectId: string; seq: number }): void {
     this.#failures = 0
     if (!this.#subscriptions.has(projectId)) return
     this.#subscriptions.set(projectId, Math.max(seq, this.#subscriptions.get(projectId) ?? 0))
     this.#options.onSubscribed?.(projectId)
   }
 
-  #refused(error: { code: string; message: string }): void {
+  #onRefused(error: { code: string; message: string }): void {
     const status = Object.hasOwn(errors, error.code) ? errors[error.code as ErrorCode][0] : 400
     if (status === 429 || status === 503) return this.#socket?.close()
     this.#end(new ApiFailure(status, { error }, {}))
   }
 
-  #broken(code: number): void {
+  #onBroken(code: number): void {
     clearTimeout(this.#timer)
     if (!this.#wasOpen)
       return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
@@ -177,21 +177,21 @@ export class Live {
   }
 
   /** Restarts the silence timer: after `pingAfterMs` it sends a ping, and without a pong it opens a new connection. */
-  #listen(): void {
+  #restartSilenceTimer(): void {
     const socket = this.#socket
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#send({ type: 'ping' })
-      if (socket) this.#watch(socket, this.#options.pongWithinMs ?? 10_000)
+      if (socket) this.#abandonSilent(socket, this.#options.pongWithinMs ?? 10_000)
     }, this.#options.pingAfterMs ?? 20_000)
   }
 
   /** Abandons a silent socket. A dead peer never closes, so this does not wait for its close. */
-  #watch(socket: Socket, withinMs: number): void {
+  #abandonSilent(socket: Socket, withinMs: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       if (this.#socket !== socket) return
-      this.#broken(1006)
+      this.#onBroken(1006)
       socket.close()
     }, withinMs)
   }
@@ -224,9 +224,9 @@ function parse(data: unknown): Incoming | undefined {
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
-  let settle: { resolve: () => void; reject: (error: Error) => void } | undefined
+  let settleOnce: { resolve: () => void; reject: (error: Error) => void } | undefined
   const promise = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject }
+    settleOnce = { resolve, reject }
   })
-  return { promise, ...settle! }
+  return { promise, ...settleOnce! }
 }

@@ -1,7 +1,7 @@
 import { dataOf } from './envelope.ts'
 import { openExchange } from './exchange.ts'
 import { fileOf, responseMarkers, type FileHead } from './fileHeaders.ts'
-import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
+import { headersOf, parseJson, toUnreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
 /** A file from the server. */
@@ -36,7 +36,7 @@ export async function download(
       signal: options?.signal,
       timeoutMs: 0,
     }).catch((error: unknown) => {
-      throw unreachable(url, options?.signal, error)
+      throw toUnreachable(url, options?.signal, error)
     }),
   )
   if (status >= 300 || headers[responseMarkers[transfer]] === undefined)
@@ -75,8 +75,8 @@ function post(
     request.addEventListener('load', () =>
       resolve({ status: request.status, headers: headersIn(request), body: parseJson(request.responseText) }),
     )
-    request.addEventListener('error', () => reject(unreachable(url, signal, new Error('the upload broke off'))))
-    request.addEventListener('abort', () => reject(unreachable(url, signal, new Error('aborted'))))
+    request.addEventListener('error', () => reject(toUnreachable(url, signal, new Error('the upload broke off'))))
+    request.addEventListener('abort', () => reject(toUnreachable(url, signal, new Error('aborted'))))
     signal?.addEventListener('abort', () => request.abort())
     request.send(form)
   })

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { dataOf } from './envelope.ts'
 import { fileOf, responseMarkers, type FileHead } from './fileHeaders.ts'
 import { openExchange, type Exchange } from './exchange.ts'
-import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
+import { headersOf, parseJson, toUnreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
 /** A file that is being received from the server. */
@@ -108,7 +108,7 @@ function ask(
       const body = await openExchange(url, request)
       return { status: body.statusCode!, headers: body.headers, body }
     } catch (error) {
-      throw unreachable(url, request.signal, error)
+      throw toUnreachable(url, request.signal, error)
     }
   })
 }
@@ -121,7 +121,7 @@ async function jsonOf(
   options?: CallOptions,
 ): Promise<unknown> {
   const chunks = await body.toArray().catch((error: unknown) => {
-    throw unreachable(new URL(connection.url), options?.signal, error)
+    throw toUnreachable(new URL(connection.url), options?.signal, error)
   })
   const text = Buffer.concat(chunks).toString()
   return dataOf(connection.url, { status, headers, body: parseJson(text), asked: { path } })

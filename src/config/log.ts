@@ -8,7 +8,7 @@ import type { LogLevel } from '../contract/server/logs.ts'
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
 
 /** The log of one part of the server. */
-export const from =
+export const logFor =
   (log: Log, source: string): Log =>
   (level, message, fields) =>
     log(level, message, { source, ...fields })

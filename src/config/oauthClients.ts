@@ -12,11 +12,11 @@ export type OauthClients = Partial<Record<CredentialProvider, OauthClient>>
 export const oauthClients = (env: NodeJS.ProcessEnv): OauthClients =>
   Object.fromEntries(
     CredentialProvider.options.flatMap(provider => {
-      const named = (what: string) => env[`${clientVariable(provider)}_${what}`] || undefined
-      const clientId = named('CLIENT_ID')
+      const setting = (what: string) => env[`${clientVariable(provider)}_${what}`] || undefined
+      const clientId = setting('CLIENT_ID')
       return clientId === undefined
         ? []
-        : [[provider, { clientId, clientSecret: named('CLIENT_SECRET'), scope: named('SCOPE') }]]
+        : [[provider, { clientId, clientSecret: setting('CLIENT_SECRET'), scope: setting('SCOPE') }]]
     }),
   )
 

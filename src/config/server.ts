@@ -151,7 +151,7 @@ export const serverDefaults = {
 } satisfies Partial<ServerConfig>
 
 /** The address at which clients on this machine reach a server that listens on this host. */
-export const reachable = (host: string): string =>
+export const reachableAddress = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
 /** The scheme of the server itself. */

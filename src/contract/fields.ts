@@ -113,13 +113,13 @@ const nameText = (max: number) =>
 export const Name = nameText(200)
 export const Title = nameText(500)
 /** A name or title in an imported file, which can come from a program without this rule. An invisible name becomes "Untitled". */
-const named = (max: number) =>
+const importedName = (max: number) =>
   v.pipe(
     text(1, max),
     v.transform(value => (isVisible(value) ? value : 'Untitled')),
   )
-export const ImportedName = named(200)
-export const ImportedTitle = named(500)
+export const ImportedName = importedName(200)
+export const ImportedTitle = importedName(500)
 /** The length in UTF-8. */
 export const maxPromptBytes = 65_536
 export const Prompt = v.pipe(
@@ -189,7 +189,7 @@ export const JsonObject = v.pipe(
 
 function depth(value: unknown, level = 0): number {
   if (level > 64 || value === null || typeof value !== 'object') return level
-  let deepest = level + 1
-  for (const child of Object.values(value)) deepest = Math.max(deepest, depth(child, level + 1))
-  return deepest
+  let maxLevel = level + 1
+  for (const child of Object.values(value)) maxLevel = Math.max(maxLevel, depth(child, level + 1))
+  return maxLevel
 }

@@ -27,7 +27,7 @@ export function parseNetworkHost(text: string): NetworkHost | undefined {
   if (!named) return undefined
   const { host, port } = named
   if (isBelow && (isAddress(host) || !host.includes('.'))) return undefined
-  return { text: `${isBelow ? '*.' : ''}${authority(host, port)}`, host, isBelow, port }
+  return { text: `${isBelow ? '*.' : ''}${authorityOf(host, port)}`, host, isBelow, port }
 }
 
 export const isNetworkHost = (text: string): boolean => parseNetworkHost(text) !== undefined
@@ -46,7 +46,7 @@ export function parseAuthority(text: string): { host: string; port: number | und
 }
 
 /** A host, and its port if given, in the form of a URL. */
-export const authority = (host: string, port?: number): string =>
+export const authorityOf = (host: string, port?: number): string =>
   `${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`
 
 /** The form in URLs, where `0x7f.1` is 127.0.0.1, so that the compared host is the one that is connected to. */

@@ -42,7 +42,7 @@ export function createTimer(
   const duties = new Set<Duty>()
   let timer: NodeJS.Timeout | undefined
   let unsubscribe: (() => void) | undefined
-  const taken = () => works.filter(({ duty }) => duties.has(duty))
+  const startedWorks = () => works.filter(({ duty }) => duties.has(duty))
   // An earlier server might have had another time.
   const unchecked = new Set(works)
   const checkClock = createClockJumpCheck(config, async () => {
@@ -51,12 +51,12 @@ export function createTimer(
   const reconciler = createReconciler('The due work', async () => {
     clearTimeout(timer)
     await checkClock()
-    for (const work of taken()) {
+    for (const work of startedWorks()) {
       if (unchecked.has(work)) await work.onClockSet?.()
       unchecked.delete(work)
       await work.runDue()
     }
-    const next = (await Promise.all(taken().map(work => work.nextAt()))).filter(at => at !== null).sort()[0]
+    const next = (await Promise.all(startedWorks().map(work => work.nextAt()))).filter(at => at !== null).sort()[0]
     const waitMs = next === undefined ? maxWaitMs : Date.parse(next) - config.clock().getTime()
     clearTimeout(timer)
     if (!reconciler.isOver) timer = setTimeout(reconciler.wake, Math.min(Math.max(waitMs, 0), maxWaitMs)).unref()

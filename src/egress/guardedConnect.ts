@@ -27,11 +27,13 @@ export function createGuardedConnect(
   return async ({ host, port }, mayBePrivate = false) => {
     const isRefused = mayBePrivate ? () => false : (address: string) => !isPublicAddress(address) || isOwn(address)
     if (!mayBePrivate && (isPlatformName(host) || (isIP(host) && isRefused(host)))) throw new EgressRefused()
-    return connected(dial({ host, port, lookup: guardLookup(lookup, isRefused), allowHalfOpen: true, noDelay: true }))
+    return untilConnected(
+      dial({ host, port, lookup: guardLookup(lookup, isRefused), allowHalfOpen: true, noDelay: true }),
+    )
   }
 }
 
-function connected(socket: Socket): Promise<Socket> {
+function untilConnected(socket: Socket): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(
       () => socket.destroy(Object.assign(new Error('The connection took too long.'), { code: 'ETIMEDOUT' })),

@@ -54,7 +54,7 @@ export async function sendOutbound(
     signal: AbortSignal.any(ends),
     ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
   })
-  return { status: answer.statusCode, headers: plain(answer.headers), ...(await readBody(answer.body, limits)) }
+  return { status: answer.statusCode, headers: plainHeaders(answer.headers), ...(await readBody(answer.body, limits)) }
 }
 
 /** Leaving the loop before the end of the body closes the connection. */
@@ -87,7 +87,7 @@ async function readBody(
   return { text: keepsEnd ? tail.text() : Buffer.concat(kept).subarray(0, maxKept).toString('utf8'), unfinished }
 }
 
-const plain = (headers: Record<string, string | string[] | undefined>) =>
+const plainHeaders = (headers: Record<string, string | string[] | undefined>) =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],

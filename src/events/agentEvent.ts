@@ -1,7 +1,7 @@
 import type { EventData, EventType } from '../contract/server/events.ts'
 import { readCardTitle } from '../store/cards/cardTitles.ts'
 import type { Transaction } from '../store/engine/database.ts'
-import { append } from './outbox.ts'
+import { appendEvent } from './outbox.ts'
 
 type AgentEvent = Extract<EventType, `agent.${string}`>
 
@@ -13,5 +13,5 @@ export async function appendAgentEvent<T extends AgentEvent>(
   data: Omit<EventData<T>, 'cardId' | 'cardTitle'>,
 ): Promise<void> {
   const cardTitle = await readCardTitle(tx, cardId)
-  await append(tx, type, projectId, { ...data, cardId: String(cardId), cardTitle } as unknown as EventData<T>)
+  await appendEvent(tx, type, projectId, { ...data, cardId: String(cardId), cardTitle } as unknown as EventData<T>)
 }

@@ -51,7 +51,7 @@ export interface Outbox {
 }
 
 /** Appends an event in the transaction of its change. It is published after the commit. */
-export async function append<T extends EventType>(
+export async function appendEvent<T extends EventType>(
   tx: Transaction,
   type: T,
   projectId: number | null,

@@ -11,7 +11,17 @@ import type { Output } from '../contract/route.ts'
 import type { Reader } from '../store/engine/database.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { contentTypeOf, sniffedBytes } from './contentTypes.ts'
-import { hiddenIn, isHidden, locate, nameOf, parentOf, rootsOf, type Hidden, type Place, type Root } from './roots.ts'
+import {
+  hiddenIn,
+  isHidden,
+  resolveInRoots,
+  nameOf,
+  parentOf,
+  rootsOf,
+  type Hidden,
+  type Place,
+  type Root,
+} from './roots.ts'
 
 type Entry = InferOutput<typeof EntrySchema>
 type Listing = Output<typeof filesystem.browse>
@@ -30,17 +40,17 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
  * Lists a folder below the caller's roots, folders first; without a path, the roots. Does not follow links.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
-export async function browse({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
+export async function listFolder({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
   const [roots, hidden] = await Promise.all([rootsOf(config, db, caller), hiddenIn(config)])
   if (path === undefined) return { path: null, parent: null, ...(await listRoots(roots, hidden)) }
-  const place = await locate(roots, hidden, path)
+  const place = await resolveInRoots(roots, hidden, path)
   if (!place.stats.isDirectory()) throw invalid('path', 'must be a folder')
   const handle = await openExactly(roots, place, O_DIRECTORY)
   try {
     return {
       path: place.path,
       parent: parentOf(roots, place.path),
-      ...(await listFolder(await folderOf(handle, place), place.path, hidden)),
+      ...(await listEntries(await folderOf(handle, place), place.path, hidden)),
     }
   } finally {
     await handle.close()
@@ -52,9 +62,9 @@ export async function browse({ config, db }: Server, caller: Caller, path: strin
  * a character, so the next offset is this one plus the text's bytes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
-export async function read({ config, db }: Server, caller: Caller, path: string, offset: number): Promise<Read> {
+export async function readPart({ config, db }: Server, caller: Caller, path: string, offset: number): Promise<Read> {
   const [roots, hidden] = await Promise.all([rootsOf(config, db, caller), hiddenIn(config)])
-  const place = await locate(roots, hidden, path)
+  const place = await resolveInRoots(roots, hidden, path)
   if (!place.stats.isFile()) throw invalid('path', 'must be a file')
   const handle = await openExactly(roots, place, O_NONBLOCK)
   try {
@@ -102,7 +112,7 @@ async function listRoots(roots: readonly Root[], hidden: Hidden): Promise<Pick<L
   }
 }
 
-async function listFolder(
+async function listEntries(
   folder: string,
   path: string,
   hidden: Hidden,

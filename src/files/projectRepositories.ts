@@ -23,7 +23,7 @@ export async function requireRepositories(
   const found: Repository[] = []
   for (const [at, { name, path }] of given.entries()) {
     const folder = await requireFolder(config, caller, path).catch((error: unknown) => {
-      throw error instanceof Problem ? naming(at, name, error) : error
+      throw error instanceof Problem ? withRepositoryName(at, name, error) : error
     })
     found.push({ name, path: folder })
   }
@@ -66,7 +66,7 @@ export async function requireApart(
   }
 }
 
-const naming = (at: number, name: string, { code, message }: Problem): Problem =>
+const withRepositoryName = (at: number, name: string, { code, message }: Problem): Problem =>
   new Problem(code, `The repository ${name}: ${message}`, { details: [{ path: `repositories.${at}.path`, message }] })
 
 const realOf = (path: string): Promise<string> => realpath(path).catch(() => path)

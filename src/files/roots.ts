@@ -52,7 +52,7 @@ export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'
  * before it is followed, so that it reveals nothing about other files.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND
  */
-export async function locate(roots: readonly Root[], hidden: Hidden, path: string): Promise<Place> {
+export async function resolveInRoots(roots: readonly Root[], hidden: Hidden, path: string): Promise<Place> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const asked = resolve(path)
   let { real, names } = enter(roots, asked)

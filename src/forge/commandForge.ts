@@ -34,7 +34,7 @@ export interface CommandForgeOptions {
 export function createCommandForge(options: CommandForgeOptions): Forge {
   const ask = <T>(action: string, schema: Schema<T>, request: object = {}) =>
     askCommand(options, { action, ...request }, schema)
-  const need = async <T>(action: string, schema: Schema<T>, request: object = {}): Promise<T> => {
+  const requireAnswer = async <T>(action: string, schema: Schema<T>, request: object = {}): Promise<T> => {
     const answer = await ask(action, schema, request)
     if (answer === unsupported) throw new ForgeFailed('invalid', `The forge's command does not support "${action}".`)
     return answer
@@ -49,19 +49,19 @@ export function createCommandForge(options: CommandForgeOptions): Forge {
     return answer === unsupported ? empty : answer
   }
   const { Pull, TakenPull, Nothing, Comment, Issue } = answers
-  const taken = async (action: string, request: object) => {
-    const { notTaken, ...pull } = await need(action, TakenPull, request)
+  const pullAnswer = async (action: string, request: object) => {
+    const { notTaken, ...pull } = await requireAnswer(action, TakenPull, request)
     return { pull, notTaken }
   }
   return {
     account: () => read('account', answers.Account, ''),
-    repository: () => need('repository', answers.Repository),
-    findPull: async branch => (await need('find', v.nullable(Pull), { branch })) ?? undefined,
-    createPull: request => taken('create', request),
-    readPull: number => need('read', Pull, { number }),
-    updatePull: (number, change) => taken('update', { number, ...change }),
-    closePull: number => need('close', Nothing, { number }),
-    mergePull: async (number, merge) => (await need('merge', answers.Merged, { number, ...merge })).commit,
+    repository: () => requireAnswer('repository', answers.Repository),
+    findPull: async branch => (await requireAnswer('find', v.nullable(Pull), { branch })) ?? undefined,
+    createPull: request => pullAnswer('create', request),
+    readPull: number => requireAnswer('read', Pull, { number }),
+    updatePull: (number, change) => pullAnswer('update', { number, ...change }),
+    closePull: number => requireAnswer('close', Nothing, { number }),
+    mergePull: async (number, merge) => (await requireAnswer('merge', answers.Merged, { number, ...merge })).commit,
     listChecks: ({ number, headCommit }) => read('checks', answers.Checks, [], { number, headCommit }),
     readCheckLog: async (check, maxBytes) => {
       const log = await read('log', answers.Log, undefined, { check })
@@ -69,15 +69,15 @@ export function createCommandForge(options: CommandForgeOptions): Forge {
     },
     listReviews: number => read('reviews', answers.Reviews, [], { number }),
     listPullComments: number => read('comments', answers.Comments, [], { number }),
-    commentOnPull: (number, body, to) => need('comment', Comment, { number, body, to }),
+    commentOnPull: (number, body, to) => requireAnswer('comment', Comment, { number, body, to }),
     listIssues: query => read('issues', answers.Issues, [], query),
-    readIssue: number => need('issue', Issue, { number }),
-    closeIssue: number => need('closeIssue', Nothing, { number }),
-    reopenIssue: number => need('reopenIssue', Nothing, { number }),
+    readIssue: number => requireAnswer('issue', Issue, { number }),
+    closeIssue: number => requireAnswer('closeIssue', Nothing, { number }),
+    reopenIssue: number => requireAnswer('reopenIssue', Nothing, { number }),
     listIssueComments: (number, since) => read('issueComments', answers.Comments, [], { number, since }),
-    commentOnIssue: (number, body) => need('commentIssue', Comment, { number, body }),
-    editIssueComment: (number, id, body) => need('editIssueComment', Nothing, { number, id, body }),
-    deleteIssueComment: (number, id) => need('deleteIssueComment', Nothing, { number, id }),
+    commentOnIssue: (number, body) => requireAnswer('commentIssue', Comment, { number, body }),
+    editIssueComment: (number, id, body) => requireAnswer('editIssueComment', Nothing, { number, id, body }),
+    deleteIssueComment: (number, id) => requireAnswer('deleteIssueComment', Nothing, { number, id }),
   }
 }
 
@@ -100,10 +100,10 @@ async function askCommand<T>(
   const { success, output, issues } = v.safeParse(schema, said)
   if (success) return output
   const at = v.getDotPath(issues[0]) ?? 'the answer'
-  throw odd(request.action, `${at.slice(0, 100)}: ${cleanLine(issues[0].message, 200)}`)
+  throw unexpectedAnswer(request.action, `${at.slice(0, 100)}: ${cleanLine(issues[0].message, 200)}`)
 }
 
-const odd = (action: string, why: string) =>
+const unexpectedAnswer = (action: string, why: string) =>
   new ForgeFailed('odd', `The answer of the forge's command to "${action}" is not as documented: ${why}.`)
 
 /** Runs the command once. @returns its parsed response */
@@ -132,12 +132,12 @@ async function run(options: CommandForgeOptions, request: string): Promise<unkno
   const answer = await output()
   const { action } = JSON.parse(request) as { action: string }
   if (exit === 'late') throw new ForgeFailed('unreachable', `The forge's command did not answer "${action}" in time.`)
-  if (answer === undefined) throw odd(action, 'it is too long')
+  if (answer === undefined) throw unexpectedAnswer(action, 'it is too long')
   try {
     return JSON.parse(answer) as unknown
   } catch {
     const code = exitCodeOf(exit)
-    if (code === 0) throw odd(action, 'it is not JSON')
+    if (code === 0) throw unexpectedAnswer(action, 'it is not JSON')
     const last = cleanLine(words.text().trimEnd().split('\n').at(-1) ?? '', maxSaidLength)
     throw new ForgeFailed('unreachable', `The forge's command ended with code ${code}${last && `: ${last}`}`)
   }

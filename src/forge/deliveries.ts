@@ -22,42 +22,46 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 type About = Omit<ForgeDelivery, 'id' | 'repository'>
 
 /** Ignores a part of a body that differs from the documentation. */
-const known = <T>(schema: v.GenericSchema<unknown, T>) => v.optional(v.fallback(v.optional(schema), undefined))
-const part = <T extends v.ObjectEntries>(entries: T) =>
-  known(v.object(entries) as v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<T, undefined>>>)
+const lenient = <T>(schema: v.GenericSchema<unknown, T>) => v.optional(v.fallback(v.optional(schema), undefined))
+const lenientObject = <T extends v.ObjectEntries>(entries: T) =>
+  lenient(v.object(entries) as v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<T, undefined>>>)
 
-const Side = { ref: known(Branch), sha: known(Sha) }
+const Side = { ref: lenient(Branch), sha: lenient(Sha) }
 const Run = {
-  head_sha: known(Sha),
-  head_branch: known(Branch),
-  pull_requests: known(v.array(v.object({ number: Count }))),
+  head_sha: lenient(Sha),
+  head_branch: lenient(Branch),
+  pull_requests: lenient(v.array(v.object({ number: Count }))),
 }
-const Numbered = { iid: known(Count), source_branch: known(Branch), last_commit: part({ id: known(Sha) }) }
+const Numbered = {
+  iid: lenient(Count),
+  source_branch: lenient(Branch),
+  last_commit: lenientObject({ id: lenient(Sha) }),
+}
 /** The fields of all three: each forge has some of them. */
 const Body = v.object({
-  object_kind: known(v.string()),
-  ref: known(v.string()),
-  sha: known(Sha),
-  after: known(Sha),
-  is_pull: known(v.boolean()),
-  action: known(v.string()),
-  repository: part({ full_name: known(v.string()) }),
-  project: part({ path_with_namespace: known(v.string()) }),
-  pull_request: part({ number: known(Count), head: part(Side) }),
-  issue: part({ number: known(Count), iid: known(Count), pull_request: known(v.nullable(v.unknown())) }),
-  check_run: part({ ...Run, check_suite: part(Run) }),
-  check_suite: part(Run),
-  workflow_run: part(Run),
-  workflow_job: part(Run),
-  branches: known(v.array(v.object({ name: Branch }))),
-  object_attributes: part({
+  object_kind: lenient(v.string()),
+  ref: lenient(v.string()),
+  sha: lenient(Sha),
+  after: lenient(Sha),
+  is_pull: lenient(v.boolean()),
+  action: lenient(v.string()),
+  repository: lenientObject({ full_name: lenient(v.string()) }),
+  project: lenientObject({ path_with_namespace: lenient(v.string()) }),
+  pull_request: lenientObject({ number: lenient(Count), head: lenientObject(Side) }),
+  issue: lenientObject({ number: lenient(Count), iid: lenient(Count), pull_request: lenient(v.nullable(v.unknown())) }),
+  check_run: lenientObject({ ...Run, check_suite: lenientObject(Run) }),
+  check_suite: lenientObject(Run),
+  workflow_run: lenientObject(Run),
+  workflow_job: lenientObject(Run),
+  branches: lenient(v.array(v.object({ name: Branch }))),
+  object_attributes: lenientObject({
     ...Numbered,
-    noteable_type: known(v.string()),
-    action: known(v.string()),
-    ref: known(Branch),
-    sha: known(Sha),
+    noteable_type: lenient(v.string()),
+    action: lenient(v.string()),
+    ref: lenient(Branch),
+    sha: lenient(Sha),
   }),
-  merge_request: part(Numbered),
+  merge_request: lenientObject(Numbered),
 })
 type Body = v.InferOutput<typeof Body>
 
@@ -148,16 +152,16 @@ function ofGitHub(event: string, said: Body): About {
 
 function ofGitLab(said: Body): About {
   const { object_attributes: it, merge_request: on } = said
-  const of = (request: typeof on) => ({
+  const requestFields = (request: typeof on) => ({
     number: request?.iid,
     branch: request?.source_branch,
     commit: request?.last_commit?.id,
   })
   switch (said.object_kind) {
     case 'merge_request':
-      return { kind: /approv/.test(it?.action ?? '') ? 'review' : 'pull', ...of(it) }
+      return { kind: /approv/.test(it?.action ?? '') ? 'review' : 'pull', ...requestFields(it) }
     case 'note':
-      if (it?.noteable_type === 'MergeRequest') return { kind: 'comment', ...of(on) }
+      if (it?.noteable_type === 'MergeRequest') return { kind: 'comment', ...requestFields(on) }
       return it?.noteable_type === 'Issue' ? { kind: 'comment', issue: said.issue?.iid } : { kind: 'other' }
     case 'issue':
     case 'work_item':

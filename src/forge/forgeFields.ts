@@ -11,7 +11,7 @@ const hidden = /[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206
 
 /** A text of a forge in several lines, without control characters, limited in length. */
 export const cleanText = (text: string, maxLength = maxTextLength): string =>
-  cut(
+  truncate(
     text
       .slice(0, 4 * maxLength)
       .replaceAll('\r\n', '\n')
@@ -21,7 +21,7 @@ export const cleanText = (text: string, maxLength = maxTextLength): string =>
 
 /** Like `cleanText`, in one line. */
 export const cleanLine = (text: string, maxLength = maxTitleLength): string =>
-  cut(
+  truncate(
     cleanText(text, 2 * maxLength)
       .replace(/\s+/g, ' ')
       .trim(),
@@ -37,7 +37,7 @@ export function pageUrl(text: string | null | undefined): string | null {
 }
 
 /** Does not cut within a surrogate pair. */
-const cut = (text: string, maxLength: number): string =>
+const truncate = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
 
 /** The fields of responses. Each makes the forge's content safe to store and show. */

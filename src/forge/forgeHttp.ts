@@ -45,7 +45,7 @@ export interface ForgeHttp {
 export function createForgeHttp(access: ForgeAccess, options: ForgeOptions): ForgeHttp {
   const ask = (url: string, request: OutboundRequest, isLog = false) => answerOf(access, options, url, request, isLog)
   const read = (path: string, { query = {}, etag, isLog }: { query?: Query; etag?: string; isLog?: boolean } = {}) =>
-    retry(() => follow(access, ask, urlOf(access, path, query), etag, isLog), {
+    retry(() => followRedirects(access, ask, urlOf(access, path, query), etag, isLog), {
       delayMs: (error, failures) =>
         failures < attempts && error instanceof ForgeFailed && error.reason === 'unreachable'
           ? backoffMs(failures, pauses)
@@ -113,7 +113,7 @@ async function answerOf(
 }
 
 /** Reads, and follows redirects. Only logs can be on another host. */
-async function follow(
+async function followRedirects(
   { apiUrl }: ForgeAccess,
   ask: (url: string, request: OutboundRequest, isLog?: boolean) => Promise<OutboundAnswer>,
   start: string,

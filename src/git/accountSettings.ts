@@ -73,13 +73,13 @@ export async function isFiltered(place: WorkingTree, commit: string, filter?: st
 export function accountFiles(configuration: readonly ConfigurationEntry[]): Settings {
   const home = process.env.HOME ?? homedir()
   const own = ofAccount(configuration)
-  const named = (setting: string): string | undefined =>
+  const settingOf = (setting: string): string | undefined =>
     own.findLast(entry => entry.name === setting)?.value.replace(/^~(?=\/)/, home)
   const byDefault = (name: string) => join(process.env.XDG_CONFIG_HOME || join(home, '.config'), 'git', name)
-  const template = named('commit.template')
+  const template = settingOf('commit.template')
   return [
-    ['core.excludesfile', named('core.excludesfile') ?? byDefault('ignore')],
-    ['core.attributesfile', named('core.attributesfile') ?? byDefault('attributes')],
+    ['core.excludesfile', settingOf('core.excludesfile') ?? byDefault('ignore')],
+    ['core.attributesfile', settingOf('core.attributesfile') ?? byDefault('attributes')],
     ...(template ? [['commit.template', template] satisfies Settings[number]] : []),
   ]
 }

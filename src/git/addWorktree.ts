@@ -12,7 +12,7 @@ const maxNames = 1000
 export const unfinishedPath = (path: string): string => `${path}.unfinished`
 
 /** Moves a prepared worktree to its place, and unlocks its record. */
-export async function finish({ topLevel, gitDir }: WorkingTree): Promise<void> {
+export async function finishWorktree({ topLevel, gitDir }: WorkingTree): Promise<void> {
   await rename(unfinishedPath(topLevel), topLevel)
   await unlink(join(gitDir, 'locked'))
 }
@@ -57,7 +57,7 @@ export async function addWorktree(
     await prepared
     for (const each of made) if (each.status === 'rejected') throw each.reason
     if (notPrepared !== undefined) throw notPrepared
-    await finish(place)
+    await finishWorktree(place)
     return place
   } catch (error) {
     await removeFolder(unfinished)

@@ -36,11 +36,12 @@ export async function configurationOf(place: Place): Promise<readonly Configurat
     return own.isWhole ? own.entries : entries
   }
   // If a file changed in the meantime, its stamp differs the next time.
-  if (before !== undefined && isWhole && !entries.some(isFurther)) keep(place.commonDir, { stamps: before, entries })
+  if (before !== undefined && isWhole && !entries.some(isFurther))
+    cacheEntries(place.commonDir, { stamps: before, entries })
   return entries
 }
 
-function keep(commonDir: string, value: { stamps: string; entries: readonly ConfigurationEntry[] }): void {
+function cacheEntries(commonDir: string, value: { stamps: string; entries: readonly ConfigurationEntry[] }): void {
   const [oldest] = kept.keys()
   if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest)
   kept.set(commonDir, value)

@@ -141,7 +141,7 @@ function start({ execa }: typeof import('execa'), cwd: string, args: readonly st
   try {
     return execa('git', ['--no-pager', ...harmless, ...args], {
       cwd,
-      env: environment(options.env),
+      env: gitEnvironment(options.env),
       extendEnv: false,
       reject: false,
       encoding: 'buffer',
@@ -189,7 +189,7 @@ const accountConfiguration: ReadonlySet<string> = new Set([
 ])
 
 /** The environment of a Git process: without the server's secrets, and without prompts. */
-export function environment(extra: Record<string, string> = {}): Record<string, string> {
+export function gitEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && (!/^(GIT|BOARD)_/i.test(name) || accountConfiguration.has(name)),
   ) as Array<[string, string]>

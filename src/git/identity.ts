@@ -54,7 +54,7 @@ const isTrue = (settings: ReadonlyMap<string, string | undefined>, name: string)
 function variablesOf(settings: ReadonlyMap<string, string | undefined>): Record<string, string> {
   const person = (role: string) => {
     const [name, email] = ['name', 'email'].map(
-      part => named(settings.get(`${role}.${part}`)) ?? named(settings.get(`user.${part}`)),
+      part => nonEmptyName(settings.get(`${role}.${part}`)) ?? nonEmptyName(settings.get(`user.${part}`)),
     )
     return name !== undefined && email !== undefined ? [name, email] : ['board', 'board@localhost']
   }
@@ -68,7 +68,7 @@ function variablesOf(settings: ReadonlyMap<string, string | undefined>): Record<
 }
 
 /** A setting with more than the characters that Git strips from names. */
-function named(setting = ''): string | undefined {
+function nonEmptyName(setting = ''): string | undefined {
   const value = setting.replace(/[<>\s]+/g, ' ').trim()
   return /[\p{L}\p{N}]/u.test(value) ? value : undefined
 }

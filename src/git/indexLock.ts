@@ -47,14 +47,14 @@ export const lockedBy = (lock: string): string =>
 
 /** Takes a lock that names its owner. The lock of a killed server is taken over, because it would never be removed otherwise. */
 async function takeLock(lock: string): Promise<void> {
-  const take = () => writeFile(lock, ownerOf(process.pid), { flag: 'wx' })
-  await take().catch((error: unknown) =>
+  const writeLock = () => writeFile(lock, ownerOf(process.pid), { flag: 'wx' })
+  await writeLock().catch((error: unknown) =>
     takingOver(lock, async () => {
       const owner = await readPlain(lock, maxOwnerBytes).catch(() => '')
       const pid = Number(/^board (\d+) /.exec(owner)?.[1])
       if (!pid || isPresent(pid, owner)) throw error
       await rm(lock, { force: true })
-      await take()
+      await writeLock()
     }),
   )
 }

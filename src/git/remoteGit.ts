@@ -3,7 +3,7 @@ import { createSemaphore } from '../async/semaphore.ts'
 import { tailOf } from '../process/output.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import type { Repository } from './workingTrees.ts'
-import { environment, GitFailed, GitMissing, withoutPrograms } from './git.ts'
+import { gitEnvironment, GitFailed, GitMissing, withoutPrograms } from './git.ts'
 import { withCredential, type GitCredential } from './gitCredential.ts'
 
 const maxConcurrent = 4
@@ -67,7 +67,7 @@ export const remoteGit = (
       .spawn({
         command: ['git', '--no-pager', ...withoutPrograms, ...given.args, ...args],
         cwd,
-        env: environment({ ...unattended, ...given.env, ...env }),
+        env: gitEnvironment({ ...unattended, ...given.env, ...env }),
         stdin: 'ignore',
         kind: 'fetch',
       })

@@ -1,6 +1,6 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import { markSelfRegistered } from '../store/accounts/oidc.ts'
 import { deleteSignInToken, insertSignInToken, type Origin } from '../store/accounts/signInTokens.ts'
@@ -153,7 +153,7 @@ const maxFound = 20
 export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, maxFound)
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string, origin: Origin): Promise<SignedInUser> {
-  const token = mint('svc_st_')
+  const token = createToken('svc_st_')
   const isStored = await insertSignInToken(tx, {
     hash: hashToken(token),
     userId: user.id,

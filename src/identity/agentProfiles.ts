@@ -71,7 +71,7 @@ export async function update(
   if (credentialId !== before.credentialId) await requireOwnCredential(tx, caller, credentialId)
   await requireOffered(tx, before.agent, credentialId === undefined ? before.credentialId : credentialId, how)
   updateProfile(tx, id, {
-    ...given(how),
+    ...definedFields(how),
     ...(command !== undefined && { command: command && JSON.stringify(command) }),
     ...(args && { args: JSON.stringify(args) }),
     ...(credentialId !== undefined && { credentialId }),
@@ -117,7 +117,7 @@ function mergeEnvironment(before: Environment, change: Readonly<Record<string, s
   return after
 }
 
-const given = <T extends object>(change: T) =>
+const definedFields = <T extends object>(change: T) =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
 
 const requireOffered = (

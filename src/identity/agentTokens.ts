@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import * as cards from '../domain/cards/cards.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import { deleteAgentTokens, insertAgentToken } from '../store/agents/agentTokens.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import type { Revocations } from './revocations.ts'
@@ -23,7 +23,7 @@ export async function mintAgentToken(
   tx: Transaction,
   of: { cardId: number; sessionId?: number; userId?: number; ttlSecs: number },
 ): Promise<MintedAgentToken> {
-  const token = mint('svc_at_')
+  const token = createToken('svc_at_')
   const expiresAt = new Date(Date.parse(tx.now) + Math.min(of.ttlSecs, maxTokenSecs) * 1000).toISOString()
   await insertAgentToken(tx, {
     hash: hashToken(token),

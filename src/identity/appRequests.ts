@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/accounts/oauth.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import {
   findOauthClient,
@@ -60,10 +60,10 @@ export async function beginRequest({ config, db, seal }: Place, asked: Asked, is
   const client = await findOauthClient(db, asked.client_id)
   if (!client) throw new Problem('APP_UNKNOWN')
   const redirectUri = redirectUriOf(client, asked.redirect_uri)
-  if (asked.response_type !== 'code') throw refused('response_type must be code')
-  if (asked.code_challenge_method !== 'S256') throw refused('code_challenge_method must be S256')
+  if (asked.response_type !== 'code') throw invalidRequest('response_type must be code')
+  if (asked.code_challenge_method !== 'S256') throw invalidRequest('code_challenge_method must be S256')
   if (!/^[\w-]{43}$/.test(asked.code_challenge ?? ''))
-    throw refused('code_challenge must be the SHA-256 of a verifier in base64url')
+    throw invalidRequest('code_challenge must be the SHA-256 of a verifier in base64url')
   const pending: Pending = {
     id: randomBytes(16).toString('base64url'),
     clientId: asked.client_id,
@@ -77,12 +77,13 @@ export async function beginRequest({ config, db, seal }: Place, asked: Asked, is
   return seal.seal(sealPlace, JSON.stringify(pending))
 }
 
-const refused = (message: string) => new Problem('APP_REQUEST_INVALID', `The app's request is not valid: ${message}.`)
+const invalidRequest = (message: string) =>
+  new Problem('APP_REQUEST_INVALID', `The app's request is not valid: ${message}.`)
 
 function redirectUriOf({ redirectUris }: OauthClient, asked: string | undefined): string {
   const registered = JSON.parse(redirectUris) as string[]
   const wanted = asked ?? (registered.length === 1 ? registered[0]! : '')
-  if (!isRegistered(registered, wanted)) throw refused('redirect_uri is none that the app has registered')
+  if (!isRegistered(registered, wanted)) throw invalidRequest('redirect_uri is none that the app has registered')
   return wanted
 }
 
@@ -138,10 +139,10 @@ export async function approveRequest(
   caller: Caller,
   { request, access, projectId }: { request: string; access: AppAccess; projectId?: number },
 ): Promise<Approved> {
-  const { pending, client } = await decide(place, tx, request)
+  const { pending, client } = await openForDecision(place, tx, request)
   if (!pending.access.includes(access))
     throw new Problem('VALIDATION_FAILED', 'access must be one of the requested levels.')
-  const code = mint('svc_oc_')
+  const code = createToken('svc_oc_')
   const expiresAt = new Date(Date.parse(tx.now) + codeMs).toISOString()
   const row = await grantKey(tx, caller, {
     name: client.name,
@@ -170,12 +171,12 @@ export async function refuseRequest(
   tx: Transaction,
   request: string,
 ): Promise<{ redirectTo: string }> {
-  const { redirectUri, state, issuer } = (await decide(place, tx, request)).pending
+  const { redirectUri, state, issuer } = (await openForDecision(place, tx, request)).pending
   return { redirectTo: withAnswer(redirectUri, { error: 'access_denied', state, iss: issuer, code: undefined }) }
 }
 
 /** A request can be decided only once. */
-async function decide(place: Pick<Place, 'config' | 'seal'>, tx: Transaction, request: string) {
+async function openForDecision(place: Pick<Place, 'config' | 'seal'>, tx: Transaction, request: string) {
   const opened = await openRequest(place, tx, request)
   const mark = { kind: 'oauth-request', key: hashToken(opened.pending.id), value: '', lifeMs: pendingMs }
   if (!(await markTicket(tx, mark, maxDecided))) throw new Problem('APP_REQUEST_ENDED')

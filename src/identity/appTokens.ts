@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/accounts/oauth.ts'
 import { Problem } from '../contract/errors.ts'
-import { check, hashToken, mint, type TokenPrefix } from '../domain/accounts/token.ts'
+import { hasValidChecksum, hashToken, createToken, type TokenPrefix } from '../domain/accounts/token.ts'
 import { insertAuditRow } from '../store/server/audit.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { setKeyExpiry } from '../store/accounts/keys.ts'
@@ -48,7 +48,7 @@ type Outcome = AppTokens | 'refused'
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
 export const tradeCode = (auth: AuthContext, trade: Trade, address: string): Promise<AppTokens> =>
-  transact(auth, async tx => {
+  exchangeInTransaction(auth, async tx => {
     const app = await requireApp(tx, trade.client_id)
     const found = await findOfKind(tx, 'svc_oc_', trade.code)
     if (!found) return 'refused'
@@ -64,7 +64,7 @@ export const tradeCode = (auth: AuthContext, trade: Trade, address: string): Pro
     }
     await setOauthTokenUsed(tx, found.hash)
     for (const keyId of await deleteOtherOauthGrants(tx, found)) await auth.identity.announce(tx, { keyId })
-    return issue(tx, found)
+    return issueTokens(tx, found)
   })
 
 /**
@@ -73,7 +73,7 @@ export const tradeCode = (auth: AuthContext, trade: Trade, address: string): Pro
  * @throws Problem INVALID_CLIENT, INVALID_GRANT
  */
 export const refreshTokens = (auth: AuthContext, trade: Trade, address: string): Promise<AppTokens> =>
-  transact(auth, async tx => {
+  exchangeInTransaction(auth, async tx => {
     const app = await requireApp(tx, trade.client_id)
     const found = await findOfKind(tx, 'svc_or_', trade.refresh_token)
     if (found?.oauthClientId !== app.id) return 'refused'
@@ -83,7 +83,7 @@ export const refreshTokens = (auth: AuthContext, trade: Trade, address: string):
     }
     if (found.expiresAt <= tx.now) return 'refused'
     await setOauthTokenUsed(tx, found.hash)
-    return issue(tx, found)
+    return issueTokens(tx, found)
   })
 
 /**
@@ -106,18 +106,21 @@ export async function revokeToken(
   })
 }
 
-async function transact({ db }: AuthContext, work: (tx: Transaction) => Promise<Outcome>): Promise<AppTokens> {
+async function exchangeInTransaction(
+  { db }: AuthContext,
+  work: (tx: Transaction) => Promise<Outcome>,
+): Promise<AppTokens> {
   const outcome = await db.transaction(work)
   if (outcome === 'refused') throw new Problem('INVALID_GRANT')
   return outcome
 }
 
 async function findOfKind(tx: Transaction, prefix: TokenPrefix, token = ''): Promise<OauthToken | undefined> {
-  return check(token) === prefix ? findOauthToken(tx, hashToken(token)) : undefined
+  return hasValidChecksum(token) === prefix ? findOauthToken(tx, hashToken(token)) : undefined
 }
 
-async function issue(tx: Transaction, { keyId, permissions }: OauthToken): Promise<AppTokens> {
-  const [access, refresh] = [mint('svc_ot_'), mint('svc_or_')]
+async function issueTokens(tx: Transaction, { keyId, permissions }: OauthToken): Promise<AppTokens> {
+  const [access, refresh] = [createToken('svc_ot_'), createToken('svc_or_')]
   const after = (ms: number) => new Date(Date.parse(tx.now) + ms).toISOString()
   const endsAt = after(refreshMs)
   await insertOauthToken(tx, { kind: 'access', hash: hashToken(access), keyId, expiresAt: after(accessSecs * 1000) })

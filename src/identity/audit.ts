@@ -27,7 +27,7 @@ export interface Audit {
   /** Writes an entry about a completed action. */
   add(entry: NewAuditRow): Promise<void>
   /** Records a failure; failures of one address within a minute share an entry with a count. Never throws. */
-  failed(failure: FailedSignIn): Promise<void>
+  recordFailure(failure: FailedSignIn): Promise<void>
   /** Flushes pending counts. */
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
 
   return {
     add: entry => db.transaction(async tx => insertAuditRow(tx, entry)),
-    failed: async failure => {
+    recordFailure: async failure => {
       const now = Math.floor(clock().getTime() / minuteMs)
       if (now !== minute) {
         await flush()

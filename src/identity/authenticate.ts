@@ -1,7 +1,7 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
-import { check, hashToken } from '../domain/accounts/token.ts'
+import { hasValidChecksum, hashToken } from '../domain/accounts/token.ts'
 import { findAgentToken } from '../store/agents/agentTokens.ts'
 import type { Reader } from '../store/engine/database.ts'
 import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/accounts/keys.ts'
@@ -60,7 +60,7 @@ export function authenticate(
   if (authorization === undefined) return callerWithoutToken(auth, peer)
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
-  switch (check(token)) {
+  switch (hasValidChecksum(token)) {
     case 'svc_st_':
       return signedIn(auth, hashToken(token), projectId)
     case 'svc_ak_':
@@ -68,9 +68,9 @@ export function authenticate(
     case 'svc_ot_':
       return keyHolder(auth, hashToken(token), projectId, findKeyHolderByAccessToken)
     case 'svc_at_':
-      return agent(auth, hashToken(token))
+      return authenticateAgent(auth, hashToken(token))
     case 'svc_lt_':
-      return local(auth, hashToken(token))
+      return authenticateLocal(auth, hashToken(token))
     default:
       return refuse('The token is not valid.')
   }
@@ -170,7 +170,7 @@ const ownerBeforeUsers = (userId: number, hasUsers: number) =>
   userId === localOperator && !hasUsers ? operatorAccount : undefined
 
 /** A token that a user requested is valid only while the user has access to the project. */
-async function agent(
+async function authenticateAgent(
   { config, identity: { holders }, catalogue }: AuthContext & AgentNames,
   tokenHash: string,
 ): Promise<Caller> {
@@ -193,7 +193,7 @@ async function agent(
   return role && role !== 'viewer' ? caller : refuse('The agent token is not valid.')
 }
 
-async function local(auth: AuthContext, tokenHash: string): Promise<Caller> {
+async function authenticateLocal(auth: AuthContext, tokenHash: string): Promise<Caller> {
   if (tokenHash !== auth.identity.localTokenHash)
     return refuse('The local token is not valid; the server that it belonged to has stopped.')
   return localOperatorCaller(auth, tokenHash)

@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import type { Database } from '../store/engine/database.ts'
 import { insertSignInOf, type Origin } from '../store/accounts/signInTokens.ts'
 import { hasUsers, localOperator, readAccount } from '../store/accounts/users.ts'
@@ -32,7 +32,7 @@ export async function issueTicket(
   { userId, kind, tokenHash }: Caller,
   now: Date,
 ): Promise<{ ticket: string; expiresAt: string }> {
-  const ticket = mint('svc_bt_')
+  const ticket = createToken('svc_bt_')
   await tickets.keep(ticket, { userId, asker: kind === 'user' ? tokenHash : null })
   return { ticket, expiresAt: new Date(now.getTime() + ticketMs).toISOString() }
 }
@@ -54,7 +54,7 @@ export async function redeemTicket(
       'The link was already used, or is more than a minute old. Create another one.',
     )
   return db.transaction(async tx => {
-    const token = mint('svc_st_')
+    const token = createToken('svc_st_')
     if (granted.userId === localOperator) {
       if (await hasUsers(tx)) throw new Problem('INVALID_CREDENTIALS', 'The server now has accounts. Sign in with one.')
       await keepOperatorSignIn(tx, hashToken(token), signInMs)

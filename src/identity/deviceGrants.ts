@@ -23,7 +23,7 @@ import {
   type DeviceRequest,
   type DeviceStatus,
 } from './deviceAuthorization.ts'
-import { isOld, renew, tokensOf } from './deviceTokens.ts'
+import { isOld, renewTokens, tokensOf } from './deviceTokens.ts'
 import { pollDeviceCode, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens } from './oauth.ts'
 import type { Secret } from './providers.ts'
 import { acquireLease, type Lease } from './lease.ts'
@@ -68,20 +68,20 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
   // One listener per poll.
   setMaxListeners(0, closing.signal)
 
-  const follow = (id: number, deviceCode: string) => {
+  const followGrant = (id: number, deviceCode: string) => {
     // A failed poll is retried with the next request for the status.
     if (!polls.has(id) && !closing.signal.aborted)
       polls.set(
         id,
-        poll(parts, id, deviceCode, closing.signal)
+        pollGrant(parts, id, deviceCode, closing.signal)
           .catch(() => undefined)
           .finally(() => polls.delete(id)),
       )
   }
   return {
     start: async (caller, request) => {
-      const { id, deviceCode, ...started } = await begin(parts, caller, request)
-      follow(id, deviceCode)
+      const { id, deviceCode, ...started } = await beginGrant(parts, caller, request)
+      followGrant(id, deviceCode)
       return { id, ...started }
     },
     status: async (caller, id) => {
@@ -90,8 +90,8 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
         throw new Problem('CONFLICT', 'The credential is an API key, not an OAuth authorization.')
       const { status, deviceCode, expiresAt } = authorizationOf(credential)
       if (status !== 'pending') return status
-      if (expiresAt <= config.clock().toISOString()) return settle(parts, id, 'expired')
-      follow(id, seal.open(codePlace(id), deviceCode!))
+      if (expiresAt <= config.clock().toISOString()) return storeOutcome(parts, id, 'expired')
+      followGrant(id, seal.open(codePlace(id), deviceCode!))
       return status
     },
     secretOf: async credential => {
@@ -107,7 +107,7 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
       if (!refreshes.has(credential.id))
         refreshes.set(
           credential.id,
-          renew(parts, credential.id).finally(() => refreshes.delete(credential.id)),
+          renewTokens(parts, credential.id).finally(() => refreshes.delete(credential.id)),
         )
       return { kind: 'oauth', token: (await refreshes.get(credential.id)!).accessToken }
     },
@@ -118,7 +118,7 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
   }
 }
 
-async function begin(
+async function beginGrant(
   { config, db, seal, outboundDispatcher }: DeviceGrantDependencies,
   caller: Caller,
   request: DeviceRequest,
@@ -161,7 +161,7 @@ async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise
 }
 
 /** Polls until there is an outcome, the code has expired, or the credential was deleted. */
-async function poll(
+async function pollGrant(
   parts: DeviceGrantDependencies,
   id: number,
   deviceCode: string,
@@ -195,7 +195,7 @@ async function poll(
           dispatcher: await outboundDispatcher(credential.row.userId),
         })
     if (signal.aborted && typeof result === 'string') return
-    if (result !== 'pending') await settle(parts, id, result, lease)
+    if (result !== 'pending') await storeOutcome(parts, id, result, lease)
   }
 }
 
@@ -212,7 +212,7 @@ async function readPending(
  * Stores an outcome, or the provider's polling interval, unless there already is an outcome. @returns the authorization's state.
  * A daemon whose lease has expired stores only tokens, because its failure can mean that another daemon has used the code.
  */
-const settle = (
+const storeOutcome = (
   { db, seal }: DeviceGrantDependencies,
   id: number,
   result: Exclude<PollResult, 'pending'>,

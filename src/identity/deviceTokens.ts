@@ -10,7 +10,7 @@ import {
   type DeviceGrantDependencies,
 } from './deviceAuthorization.ts'
 import { acquireLease } from './lease.ts'
-import { refresh, type Tokens } from './oauth.ts'
+import { exchangeRefreshToken, type Tokens } from './oauth.ts'
 import type { Seal } from './seal.ts'
 
 const refreshBeforeMs = 60_000
@@ -25,11 +25,11 @@ export const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
  * Refreshes tokens by one daemon at a time: many providers accept a refresh token once, and revoke all tokens when it
  * is reused.
  */
-export async function renew(parts: DeviceGrantDependencies, id: number): Promise<Tokens> {
+export async function renewTokens(parts: DeviceGrantDependencies, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
     const lease = await acquireLease(parts.db, parts.daemonId, exchangeLease(id), leaseMs)
     if (lease)
-      return exchange(parts, id).finally(() =>
+      return exchangeTokens(parts, id).finally(() =>
         parts.db
           .transaction(tx => lease.release(tx))
           .catch(() => {
@@ -45,7 +45,7 @@ export async function renew(parts: DeviceGrantDependencies, id: number): Promise
 }
 
 /** Exchanges expiring tokens and stores the new ones; without new ones the old ones stay. */
-async function exchange(
+async function exchangeTokens(
   { config, db, seal, outboundDispatcher }: DeviceGrantDependencies,
   id: number,
 ): Promise<Tokens> {
@@ -54,7 +54,7 @@ async function exchange(
   const old = tokensOf(seal, credential)
   if (!isOld(old, config.clock())) return old
   const authorization = authorizationOf(credential)
-  const tokens = await refresh(
+  const tokens = await exchangeRefreshToken(
     authorization.source,
     clientSecretFor(config, credential, authorization),
     old.refreshToken!,

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isLocalOnly, knowsItsPeers, type ServerConfig } from '../config/server.ts'
 import type { Peer } from './peer.ts'
 import { hasSocketTables } from '../system/socketOwner.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import type { Database, Reader } from '../store/engine/database.ts'
 import { retryWhileBusy } from '../store/engine/retry.ts'
 import { cachedReader, versionOfRequests } from '../store/engine/cachedReader.ts'
@@ -48,7 +48,7 @@ export async function createIdentity(
   config: ServerConfig,
   db: Database,
   seal: Seal,
-  localToken: string = mint('svc_lt_'),
+  localToken: string = createToken('svc_lt_'),
 ): Promise<Identity> {
   const lastUsed = createLastUsedWriter(db)
   const revocations = createRevocations(db)

@@ -2,7 +2,7 @@ import { invalid, Problem } from '../contract/errors.ts'
 import { isAboutServer } from '../contract/accounts/keys.ts'
 import type { Permission } from '../contract/route.ts'
 import { projectRole } from '../domain/accounts/access.ts'
-import { hashToken, lastFour, mint } from '../domain/accounts/token.ts'
+import { hashToken, lastFour, createToken } from '../domain/accounts/token.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import {
   deleteKey,
@@ -81,7 +81,7 @@ export async function grantKey(
     scope,
     projectId: projectId ?? null,
     permissions: JSON.stringify(permissions),
-    hash: hashToken(mint('svc_ak_')),
+    hash: hashToken(createToken('svc_ak_')),
     lastFour: '',
   })
 }
@@ -165,6 +165,6 @@ function expiryOf({ expiresAt, expiresInDays = usualDays }: KeyRequest, nowMs: n
 }
 
 async function mintKey(tx: Transaction, key: Omit<NewKeyRow, 'hash' | 'lastFour'>): Promise<MintedKey> {
-  const token = mint('svc_ak_')
+  const token = createToken('svc_ak_')
   return { token, row: await insertKey(tx, { ...key, hash: hashToken(token), lastFour: lastFour(token) }) }
 }

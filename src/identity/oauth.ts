@@ -123,7 +123,7 @@ const isPassing = (code: string | undefined) =>
   code === undefined || code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT' || code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 
 /** Exchanges a refresh token. Undefined if the provider refuses. */
-export async function refresh(
+export async function exchangeRefreshToken(
   source: TokenSource,
   clientSecret: string | undefined,
   refreshToken: string,
@@ -173,10 +173,14 @@ async function endpointsOf(
       scope: 'openid email',
     }
   }
-  return discover(baseUrl, clientId, dispatcher)
+  return discoverEndpoints(baseUrl, clientId, dispatcher)
 }
 
-async function discover(baseUrl: string | undefined, clientId: string, dispatcher?: Dispatcher): Promise<Endpoints> {
+async function discoverEndpoints(
+  baseUrl: string | undefined,
+  clientId: string,
+  dispatcher?: Dispatcher,
+): Promise<Endpoints> {
   if (baseUrl === undefined) throw invalid('baseUrl', 'is required for the provider custom')
   const client = await load()
   const options = {

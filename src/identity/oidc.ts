@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Runners } from '../domain/accounts/accountWork.ts'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 import { findUserByOidc, insertOidcSignInToken, type OidcIdentity } from '../store/accounts/oidc.ts'
 import type { Origin } from '../store/accounts/signInTokens.ts'
 import type { UserRow } from '../store/accounts/users.ts'
@@ -11,7 +11,7 @@ import { signInMs } from './authenticate.ts'
 import type { AuthContext } from './identity.ts'
 import { accountOf } from './oidcAccounts.ts'
 import type { Binding, Claims } from './oidcProvider.ts'
-import { fingerprint, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
+import { fingerprintOf, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
 import { createMarks, createTickets, type Marks, type Tickets } from './tickets.ts'
@@ -85,7 +85,7 @@ export async function begin(
     binding: { state, nonce, verifier },
   } = await provider.request(redirectUri)
   const endsAtMs = config.clock().getTime() + pendingMs
-  const pending: Pending = { settings: fingerprint(settings), redirectUri, nonce, verifier, listener, endsAtMs }
+  const pending: Pending = { settings: fingerprintOf(settings), redirectUri, nonce, verifier, listener, endsAtMs }
   return { url, pending: seal.seal(placeOf(state), JSON.stringify(pending)) }
 }
 
@@ -160,7 +160,7 @@ export async function exchange(
       'The code is not valid. It was already used, or is more than a minute old.',
     )
   return db.transaction(async tx => {
-    const token = mint('svc_st_')
+    const token = createToken('svc_st_')
     const user = await findUserByOidc(tx, granted)
     const isStored = await insertOidcSignInToken(tx, {
       ...granted,
@@ -199,7 +199,7 @@ async function claimsOf(
   answer: URLSearchParams,
 ): Promise<{ claims: Claims; settings: OidcSettings }> {
   const settings = await requireOidcSettings(db)
-  if (fingerprint(settings) !== begunWith)
+  if (fingerprintOf(settings) !== begunWith)
     throw new Problem('OIDC_REFUSED', 'The single sign-on settings changed during the sign-in. Start again.')
   const provider = await providers.of(settings)
   const claims = await provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {

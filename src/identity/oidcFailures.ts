@@ -17,12 +17,12 @@ export function whyNoProvider(error: unknown, issuerUrl: string): Problem {
   const issuer = cause?.body?.issuer
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' && typeof issuer === 'string')
     return otherIssuer(issuer, issuerUrl)
-  return networkProblem(error) ?? refused(`There is no identity provider at ${issuerUrl}: check the issuer URL.`)
+  return networkProblem(error) ?? refusedSignIn(`There is no identity provider at ${issuerUrl}: check the issuer URL.`)
 }
 
 /** The issuer is compared as text (OpenID Connect Discovery 1.0, 4.3), so even a trailing slash must match. */
 export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
-  refused(
+  refusedSignIn(
     `The identity provider at ${issuerUrl} reports the issuer ${JSON.stringify(issuer.slice(0, 200))}. The issuer URL must be equal to it.`,
   )
 
@@ -30,21 +30,22 @@ export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
 export function whyNoSignIn(error: unknown): Problem {
   const { name, error: refusal } = error as Thrown
   if (name === 'AuthorizationResponseError')
-    return refused(
+    return refusedSignIn(
       refusal === 'access_denied'
         ? 'The sign-in was cancelled, or the identity provider refused it.'
         : 'The identity provider could not sign you in. Start again.',
     )
   if (refusal === 'invalid_client' || refusal === 'unauthorized_client')
-    return refused(
+    return refusedSignIn(
       'The identity provider rejects the client ID and secret of this server. A super_admin must set them again.',
     )
   if (typeof refusal === 'string')
-    return refused(
+    return refusedSignIn(
       `The identity provider rejected the sign-in${/^[a-z_]{1,40}$/.test(refusal) ? ` (${refusal})` : ''}. Start again.`,
     )
   return (
-    networkProblem(error) ?? refused("The identity provider's answer does not belong to this sign-in. Start again.")
+    networkProblem(error) ??
+    refusedSignIn("The identity provider's answer does not belong to this sign-in. Start again.")
   )
 }
 
@@ -57,6 +58,6 @@ function networkProblem(error: unknown): Problem | undefined {
   return name === 'ClientError' && code !== undefined ? undefined : unavailable(whyUnreachable(cause ?? error))
 }
 
-const refused = (message: string) => new Problem('OIDC_REFUSED', message)
+const refusedSignIn = (message: string) => new Problem('OIDC_REFUSED', message)
 const unavailable = (why: string) =>
   new Problem('PROVIDER_UNAVAILABLE', `The identity provider cannot be reached: ${why}.`)

@@ -50,7 +50,7 @@ const load = () => import('openid-client')
  * Reads a provider's metadata (OpenID Connect Discovery 1.0) within 10 seconds.
  * @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE
  */
-export async function discover(
+export async function discoverProvider(
   { issuerUrl, clientId, groupsClaim, allowedGroups }: OidcSettings,
   clientSecret: string,
 ): Promise<Provider> {

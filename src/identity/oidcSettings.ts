@@ -94,7 +94,7 @@ const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | '
   `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
 /** Changes with the settings; also when the same secret is set again, because sealing is randomized. */
-export const fingerprint = ({ issuerUrl, clientId, sealedSecret, ...bounds }: OidcSettings): string =>
+export const fingerprintOf = ({ issuerUrl, clientId, sealedSecret, ...bounds }: OidcSettings): string =>
   hash(
     'sha256',
     JSON.stringify([

@@ -1,5 +1,5 @@
-import { discover, type Provider } from './oidcProvider.ts'
-import { fingerprint, openClientSecret, type OidcSettings } from './oidcSettings.ts'
+import { discoverProvider, type Provider } from './oidcProvider.ts'
+import { fingerprintOf, openClientSecret, type OidcSettings } from './oidcSettings.ts'
 import type { Seal } from './seal.ts'
 
 const lifeMs = 3_600_000
@@ -19,9 +19,9 @@ export function createProviderCache(seal: Seal, clock: () => Date): ProviderCach
   return {
     of: settings => {
       const nowMs = clock().getTime()
-      if (known && known.settings === fingerprint(settings) && known.endsAt > nowMs) return known.provider
-      const provider = discover(settings, openClientSecret(seal, settings))
-      const mine = (known = { settings: fingerprint(settings), provider, endsAt: nowMs + lifeMs })
+      if (known && known.settings === fingerprintOf(settings) && known.endsAt > nowMs) return known.provider
+      const provider = discoverProvider(settings, openClientSecret(seal, settings))
+      const mine = (known = { settings: fingerprintOf(settings), provider, endsAt: nowMs + lifeMs })
       provider.catch(() => {
         if (known === mine) known = undefined
       })

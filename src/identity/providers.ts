@@ -54,7 +54,7 @@ export function baseUrlOf({ provider, baseUrl }: Pick<CredentialRow, 'provider' 
 }
 
 /** Checks a secret with its provider. An unreachable provider is also a result. */
-export async function verify(
+export async function verifySecret(
   credential: Pick<CredentialRow, 'provider' | 'baseUrl'>,
   { kind, token }: Secret,
   extra: Readonly<Record<string, string>>,
@@ -73,16 +73,16 @@ export async function verify(
     if (status >= 200 && status < 300)
       return /^application\/([\w.-]+\+)?json\b/i.test(type)
         ? { valid: true, detail: null }
-        : wrong('The answer is not that of an API; check the base URL.')
+        : invalidSecret('The answer is not that of an API; check the base URL.')
     if (status === 401 || status === 403 || refusals.includes(status))
-      return wrong(`The provider refuses the key (status ${status}).`)
+      return invalidSecret(`The provider refuses the key (status ${status}).`)
     if (status >= 300 && status < 400)
-      return wrong(
+      return invalidSecret(
         `The provider answered with a redirect (status ${status}), which is not followed. Check the base URL.`,
       )
-    return wrong(`The provider answered with status ${status}, so whether the key is good is not known.`)
+    return invalidSecret(`The provider answered with status ${status}, so whether the key is good is not known.`)
   } catch (error) {
-    return wrong(`The provider could not be reached: ${whyUnreachable(error)}.`)
+    return invalidSecret(`The provider could not be reached: ${whyUnreachable(error)}.`)
   }
 }
 
@@ -92,4 +92,4 @@ function addressOf(baseUrl: string, path: string): string {
   return version !== '' && baseUrl.endsWith(version) ? baseUrl.slice(0, -version.length) + path : baseUrl + path
 }
 
-const wrong = (detail: string): Verdict => ({ valid: false, detail })
+const invalidSecret = (detail: string): Verdict => ({ valid: false, detail })

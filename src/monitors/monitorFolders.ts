@@ -6,7 +6,7 @@ import { readCheckoutState } from '../git/checkoutState.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Reader } from '../store/engine/database.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
-import { wrong } from '../domain/automation/monitorFields.ts'
+import { invalidField } from '../domain/automation/monitorFields.ts'
 import { otherWorktrees } from '../cardWork/repositoryWorktrees.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
@@ -31,13 +31,14 @@ export async function requireCardFolder(
   project: Project & Pick<ProjectRow, 'repositories'>,
 ): Promise<string> {
   const real = isAbsolute(cwd) ? await realpath(cwd).catch(() => undefined) : undefined
-  if (real === undefined || !(await isFolder(real))) throw wrong('MONITOR_CWD_INVALID', 'cwd')
+  if (real === undefined || !(await isFolder(real))) throw invalidField('MONITOR_CWD_INVALID', 'cwd')
   const roots = await Promise.all([
     realpath(project.path).catch(() => undefined),
     ...(worktreePath === null ? [] : [placeOf(worktreePath)]),
     ...(await otherWorktrees(db, id, project)).map(placeOf),
   ])
-  if (!roots.some(root => root !== undefined && isWithin(root, real))) throw wrong('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
+  if (!roots.some(root => root !== undefined && isWithin(root, real)))
+    throw invalidField('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
   return real
 }
 

@@ -1,6 +1,6 @@
 import type { NotificationKind } from '../contract/automation/notifications.ts'
 import { recipientsOf } from '../domain/automation/notifications.ts'
-import { append } from '../events/outbox.ts'
+import { appendEvent } from '../events/outbox.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import type { Watching } from '../views/cards.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -32,7 +32,7 @@ export async function deliver(
       desktop,
       sound,
     }
-    await append(tx, 'notification', null, data)
+    await appendEvent(tx, 'notification', null, data)
     await webhooks.queueUserDelivery(tx, userId, 'notification', data)
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { hashToken, mint } from '../domain/accounts/token.ts'
+import { hashToken, createToken } from '../domain/accounts/token.ts'
 
 const ticketMs = 120_000
 /** Of more the oldest are dropped. */
@@ -45,7 +45,7 @@ export class PreviewGate {
 
   /** The address that opens the preview once, within two minutes of `now`. */
   issue(canOpen: CanOpen, now: Date): { url: string; expiresAt: string } {
-    const ticket = mint('svc_bt_')
+    const ticket = createToken('svc_bt_')
     const expiresMs = now.getTime() + ticketMs
     keep(this.#tickets, hashToken(ticket), { canOpen, expiresMs })
     const url = `${this.#originOf(this.#options.ports[0]!)}/?${ticketParameter}=${ticket}`
@@ -92,7 +92,7 @@ export class PreviewGate {
     const found = this.#tickets.get(key)
     this.#tickets.delete(key)
     if (!found || found.expiresMs <= now.getTime() || !(await found.canOpen())) return undefined
-    const value = mint('svc_bt_')
+    const value = createToken('svc_bt_')
     const uid = await this.#options.uidOf(socket)
     keep(this.#sessions, hashToken(value), { canOpen: found.canOpen, uid, open: new Set() })
     // Not Strict: the redirect that follows a click on a board of another site would come without it.

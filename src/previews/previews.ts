@@ -7,7 +7,7 @@ import { Problem } from '../contract/errors.ts'
 import { maxPreviews, type Preview, type PreviewState } from '../contract/automation/previews.ts'
 import type { CardRef } from '../domain/cards/cards.ts'
 import { planPreview, type PreviewPlan } from './planPreview.ts'
-import { append, type Outbox } from '../events/outbox.ts'
+import { appendEvent, type Outbox } from '../events/outbox.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard } from '../store/cards/cards.ts'
@@ -154,7 +154,8 @@ class CardPreviews implements Previews {
   #tell({ card, project }: PreviewPlan): void {
     const state = stateOf(card.id, this.#runs.get(card.id))
     const { db } = this.#dependencies
-    const write = () => retryWhileBusy(() => db.transaction(tx => append(tx, 'preview.updated', project.id, state)))
+    const write = () =>
+      retryWhileBusy(() => db.transaction(tx => appendEvent(tx, 'preview.updated', project.id, state)))
     if (this.#reconciler.isOver) return
     this.#told = this.#told.then(write).catch((error: unknown) => {
       const { at } = this.#reconciler

@@ -3,7 +3,7 @@ import { commitOf, isAncestor } from '../git/commits.ts'
 import { Problem } from '../contract/errors.ts'
 import { inOneLine } from '../cardWork/changes.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
-import { resume } from '../domain/forges/pullRequestPhases.ts'
+import { resumedPhase } from '../domain/forges/pullRequestPhases.ts'
 import { workIn } from '../cardWork/repositoryWork.ts'
 import { fetchUpstream, type Fetched } from '../git/fetchUpstream.ts'
 import { findRemote } from '../git/remotes.ts'
@@ -127,7 +127,7 @@ async function accept({ db }: LoopDependencies, { row: { id } }: PullRequestCont
     const present = (await readContext(tx, id))?.row
     if (!present) return
     const isByUser = present.phase === 'watching' || present.phase === 'handedOver'
-    await pulls.change(tx, present, { ...(isByUser && resume(present)), pushedCommit: head })
+    await pulls.change(tx, present, { ...(isByUser && resumedPhase(present)), pushedCommit: head })
   })
   return true
 }

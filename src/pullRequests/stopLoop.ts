@@ -3,7 +3,7 @@ import { makerFor } from '../domain/accounts/makers.ts'
 import { requireMayStart } from '../domain/cards/startPermission.ts'
 import { changeCardIfThere } from '../domain/cards/cardChanges.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
-import { handOver, hasEnded, isHeld, resume } from '../domain/forges/pullRequestPhases.ts'
+import { handOver, hasEnded, isHeld, resumedPhase } from '../domain/forges/pullRequestPhases.ts'
 import { deliver } from '../notifications/deliver.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/forges/pullRequests.ts'
@@ -48,13 +48,13 @@ export async function resumeLoop(tx: Transaction, row: PullRequestRow, caller: C
   const maker = await makerFor(tx, caller)
   // A forge with an exhausted rate limit is not queried before its time.
   const soon = isHeld(row, tx.now) ? {} : { nextReadAt: tx.now, failures: 0 }
-  return pulls.change(tx, row, { ...maker, ...resume(row), reported: '[]', ...soon })
+  return pulls.change(tx, row, { ...maker, ...resumedPhase(row), reported: '[]', ...soon })
 }
 
 /** A user's message to a card's agent resumes a pull request that was handed to a person, so that the result is pushed. */
 export async function resumeAfterMessage(tx: Transaction, cardId: number): Promise<void> {
   for (const { id } of await listOpenOfCard(tx, cardId)) {
     const row = (await readPullRequestById(tx, id))!
-    if (row.phase === 'handedOver') await pulls.change(tx, row, resume(row, 'working'))
+    if (row.phase === 'handedOver') await pulls.change(tx, row, resumedPhase(row, 'working'))
   }
 }

@@ -1,7 +1,7 @@
 import type { ApprovalPolicy } from '../contract/agents/approvalPolicy.ts'
 import type { ColumnType } from '../contract/fields.ts'
 import { announceCard } from '../domain/cards/cardChanges.ts'
-import { append } from '../events/outbox.ts'
+import { appendEvent } from '../events/outbox.ts'
 import { insertBoard, readBoard } from '../store/boards/boards.ts'
 import { activeStatuses } from '../store/cards/cardFields.ts'
 import { insertCard } from '../store/cards/cards.ts'
@@ -88,7 +88,7 @@ export const boards = part({
     const boardId = await insertBoard(tx, { projectId, name, position: firstBoard + position, createdAt })
     made.rows.boards.set(id, { id: boardId, projectId })
     tell(made, async tx =>
-      append(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)),
+      appendEvent(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)),
     )
   },
 })
@@ -126,7 +126,7 @@ export const columns = part({
     if (mergedColumnId !== null || closedColumnId !== null)
       made.afterRequests.set(columnId, { mergedColumnId, closedColumnId })
     tell(made, async tx =>
-      append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
+      appendEvent(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
     )
   },
   finish: function* ({ afterRequests, rows }) {

@@ -7,7 +7,7 @@ import type { AttachmentFiles } from '../files/attachmentFiles.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import * as organizations from '../domain/accounts/organizations.ts'
 import { requireOrganization } from '../domain/projects/projects.ts'
-import { append } from '../events/outbox.ts'
+import { appendEvent } from '../events/outbox.ts'
 import { listBoards } from '../store/boards/boards.ts'
 import { findKnownSources } from '../store/cards/cardSources.ts'
 import { listColumns } from '../store/boards/columns.ts'
@@ -253,8 +253,8 @@ async function showProjects(
     const { id } = made.rows.projects.get(idInFile)!
     if (tokens && tokens.sessions > 0) await raiseProjectTokens(tx, id, tokens)
     await revealProject(tx, id, wanted ?? ownOrganization)
-    await append(tx, 'project.created', id, projectEvent((await readProject(tx, id))!))
-    for (const board of await listBoards(tx, id)) await append(tx, 'board.created', id, boardView(board))
+    await appendEvent(tx, 'project.created', id, projectEvent((await readProject(tx, id))!))
+    for (const board of await listBoards(tx, id)) await appendEvent(tx, 'board.created', id, boardView(board))
   }
   return ownOrganization
 }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { addWorktree, finish, unfinishedPath } from '../git/addWorktree.ts'
+import { addWorktree, finishWorktree, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { requireNotInUse } from '../git/branchInUse.ts'
 import { kindOf } from '../git/kindOf.ts'
@@ -186,7 +186,7 @@ async function checkOut(
     const unfinished = unfinishedPath(place.topLevel)
     await rename(place.topLevel, unfinished)
     await prepare({ ...place, topLevel: unfinished }, tip ?? baseCommit, baseCommit)
-    await finish(place)
+    await finishWorktree(place)
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))

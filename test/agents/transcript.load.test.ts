@@ -44,7 +44,7 @@ describe('a flood', () => {
       await full
       peak = Math.max(peak, process.memoryUsage().rss)
     }
-    await transcript.settle()
+    await transcript.finishMessages()
     const rate = Math.round((count / (performance.now() - startedAt)) * 1000)
     console.log(`${name}: ${rate} updates a second, at most ${Math.round((peak - start) / 1e6)} MB more than before`)
     const { messages, toolCalls } = (await readSession(board.server.app.db, session.id))!
@@ -105,7 +105,7 @@ describe('when nothing can be written', () => {
     const transcript = openTranscript(board.server.app.db, session)
     await board.server.app.db.transaction(tx => tx.run('DELETE FROM agent_sessions WHERE id = ?', [session.id]))
     await transcript.add(say('Anybody?'))
-    await expect(transcript.settle()).rejects.toThrow(/FOREIGN KEY/)
+    await expect(transcript.finishMessages()).rejects.toThrow(/FOREIGN KEY/)
     await expect(transcript.add(say('Hello?'))).rejects.toThrow(/FOREIGN KEY/)
   })
 })

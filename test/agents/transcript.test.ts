@@ -36,7 +36,7 @@ async function open(): Promise<{
     transcript,
     tell: async (...updates) => {
       for (const update of updates) await transcript.add(update)
-      await transcript.settle()
+      await transcript.finishMessages()
       return messages(session)
     },
   }
@@ -67,7 +67,7 @@ describe("an agent's message", () => {
     } finally {
       vi.useRealTimers()
     }
-    await transcript.settle()
+    await transcript.finishMessages()
   })
 
   it('is one entry for each run of chunks of one role', async () => {
@@ -254,14 +254,14 @@ describe('another update of an agent', () => {
       size: 200_000,
       cost: { amount: 0.25, currency: 'USD' },
     })
-    await transcript.settle()
+    await transcript.finishMessages()
     await transcript.add({
       sessionUpdate: 'usage_update',
       used: Number.NaN,
       size: -1,
       cost: { amount: 'much', currency: 'USD' },
     })
-    await transcript.settle()
+    await transcript.finishMessages()
     const { data } = await live.message('agent.usage', ({ data: { sessionId } }) => sessionId === String(session.id))
     expect(data.usage).toEqual({
       inputTokens: 0,
@@ -399,7 +399,7 @@ describe('reading', () => {
     const db = board.server.app.db
     for (const text of ['1', '2', '3', '4', '5']) {
       await transcript.add(say(text))
-      await transcript.settle()
+      await transcript.finishMessages()
     }
     const all = await messages(session)
     const read = async (query: object) =>

@@ -29,7 +29,7 @@ it('an archive that grows in small steps, each of which expands considerably, is
     const growth = {
       bytes: 0,
       isWhole: false,
-      more: async () => {
+      untilMore: async () => {
         growth.bytes = Math.min(growth.bytes + 500, archive.length)
         growth.isWhole = growth.bytes === archive.length
       },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide, type AskedAction } from '../../src/domain/agents/approvalPolicy.ts'
+import { decideByPolicy, type AskedAction } from '../../src/domain/agents/approvalPolicy.ts'
 
 const policy = {
   default: 'ask' as const,
@@ -32,7 +32,7 @@ describe('a command', () => {
     ['', 'ask'],
     ['   ', 'ask'],
   ])('%j: %s', (text, verdict) => {
-    expect(decide(policy, command(text))).toBe(verdict)
+    expect(decideByPolicy(policy, command(text))).toBe(verdict)
   })
   test.each([
     'git status; date',
@@ -60,7 +60,7 @@ describe('a command', () => {
     'git log \u0000 x',
     '!git log',
   ])('with more than one command or dynamic words requires a question: %j', text => {
-    expect(decide(policy, command(text))).toBe('ask')
+    expect(decideByPolicy(policy, command(text))).toBe('ask')
   })
   test.each([
     'git push',
@@ -75,19 +75,19 @@ describe('a command', () => {
     'git pu\\sh',
     'rm -rf /',
   ])('is checked for refusal before permission: %j', text => {
-    expect(decide(policy, command(text))).toBe('refuse')
+    expect(decideByPolicy(policy, command(text))).toBe('refuse')
   })
   test.each(['git p*', 'git pus?', 'git [p]ush', 'git ~'])(
     'that a pattern could expand into a refused one requires a question: %j',
     text => {
-      expect(decide(policy, command(text))).toBe('ask')
+      expect(decideByPolicy(policy, command(text))).toBe('ask')
     },
   )
   test('that is unknown requires a question', () => {
-    expect(decide(policy, { about: 'command', command: null, isInsideFolder: true })).toBe('ask')
+    expect(decideByPolicy(policy, { about: 'command', command: null, isInsideFolder: true })).toBe('ask')
   })
   test('is not a command if it is the input of another tool', () => {
-    expect(decide(policy, { about: 'other', command: 'git status', isInsideFolder: true })).toBe('ask')
+    expect(decideByPolicy(policy, { about: 'other', command: 'git status', isInsideFolder: true })).toBe('ask')
   })
 })
 
@@ -108,6 +108,6 @@ describe('the default', () => {
     ['refuse', { about: 'plan', command: null, isInsideFolder: true }, 'ask'],
     ['allow_in_worktree', { about: 'plan', command: null, isInsideFolder: true }, 'ask'],
   ] as const)('%s: %j: %s', (by, asked, verdict) => {
-    expect(decide({ ...policy, default: by }, asked)).toBe(verdict)
+    expect(decideByPolicy({ ...policy, default: by }, asked)).toBe(verdict)
   })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { EventType } from '../../src/contract/server/events.ts'
-import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
+import { appendEvent, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
 import { startConsumer, type ConsumerHandle, type EventConsumer } from '../../src/events/consumer.ts'
 import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
@@ -61,8 +61,8 @@ const start = (consumer: Partial<EventConsumer> = {}) => {
   readers.push(reader)
   return reader
 }
-const view = (tx: Transaction, id: number) => append(tx, 'card.viewed', 1, { id: String(id) })
-const remove = (tx: Transaction, id: number) => append(tx, 'card.deleted', 1, { id: String(id), columnId: '1' })
+const view = (tx: Transaction, id: number) => appendEvent(tx, 'card.viewed', 1, { id: String(id) })
+const remove = (tx: Transaction, id: number) => appendEvent(tx, 'card.deleted', 1, { id: String(id), columnId: '1' })
 const taken = async () => (await db.all<{ seq: number }>('SELECT seq FROM taken ORDER BY rowid')).map(({ seq }) => seq)
 const cursor = () => readCursor(db, 'test')
 const begun = async (reader = start()) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
+import { appendEvent, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
 import type { Database, Transaction } from '../../src/store/engine/database.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 
 const view = (tx: Transaction, projectId: number, id: number) =>
-  append(tx, 'card.viewed', projectId, { id: String(id) })
+  appendEvent(tx, 'card.viewed', projectId, { id: String(id) })
 const seqs = (events: StoredEvent[]) => events.map(event => event.seq)
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mint, tokenPrefixes } from '../../src/domain/accounts/token.ts'
+import { createToken, tokenPrefixes } from '../../src/domain/accounts/token.ts'
 import { toEntry } from '../../src/logs/entry.ts'
 import { redact } from '../../src/logs/redact.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
@@ -9,7 +9,7 @@ const secret = 'Tr0ub4dor-canary'
 
 describe('redaction removes from a text', () => {
   test.each<[string, string]>([
-    ...tokenPrefixes.map((prefix): [string, string] => [`a token of the board, ${prefix}`, mint(prefix)]),
+    ...tokenPrefixes.map((prefix): [string, string] => [`a token of the board, ${prefix}`, createToken(prefix)]),
     ["a webhook's secret", 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     ["a provider's key", 'sk-ant-api03-abcdefghij'],
     ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'],

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { EventData } from '../../src/contract/server/events.ts'
 import type { Client } from '../../src/client/index.ts'
 import { markRunning, markWaiting } from '../../src/domain/agents/sessions.ts'
-import { append } from '../../src/events/outbox.ts'
+import { appendEvent } from '../../src/events/outbox.ts'
 import { endedSession } from '../support/agents/agentRows.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { createStderrLog } from '../../daemon/process/stderrLog.ts'
@@ -290,7 +290,7 @@ test('a user who loses access to the project is not notified', async () => {
     at: new Date().toISOString(),
   }
   const tell = (userId: string) =>
-    board.server.app.db.transaction(tx => append(tx, 'notification', null, { ...data, userId }))
+    board.server.app.db.transaction(tx => appendEvent(tx, 'notification', null, { ...data, userId }))
   await tell(member.id)
   await untilTold(member.socket, id, 'agentCompleted')
   await owner.client.members.remove({ projectId: board.projectId, userId: member.id })
@@ -321,7 +321,7 @@ test('a client that does not read gets a limited number of messages', async () =
   const many = 1000
   for (let count = 50; count <= many; count += 50) {
     await board.server.app.db.transaction(async tx => {
-      for (let each = 0; each < 50; each++) await append(tx, 'notification', null, data)
+      for (let each = 0; each < 50; each++) await appendEvent(tx, 'notification', null, data)
     })
     await eventually(
       'the other socket to have all',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PullRequestPhase, PullRequestRow } from '../../src/store/forges/pullRequests.ts'
-import { followState, handOver, isHeld, resume } from '../../src/domain/forges/pullRequestPhases.ts'
+import { followState, handOver, isHeld, resumedPhase } from '../../src/domain/forges/pullRequestPhases.ts'
 import {
   canResume,
   decideAction,
@@ -62,10 +62,10 @@ describe('the phase after a new state on the forge', () => {
 
 test('only a pull request that was handed over changes its phase when its agent resumes', () => {
   expect(handOver('it conflicts')).toEqual({ phase: 'handedOver', stopped: 'it conflicts' })
-  expect(resume({ state: 'open', phase: 'handedOver' })).toEqual({ phase: 'watching', stopped: null, rounds: 0 })
-  expect(resume({ state: 'open', phase: 'handedOver' }, 'working')).toMatchObject({ phase: 'working' })
+  expect(resumedPhase({ state: 'open', phase: 'handedOver' })).toEqual({ phase: 'watching', stopped: null, rounds: 0 })
+  expect(resumedPhase({ state: 'open', phase: 'handedOver' }, 'working')).toMatchObject({ phase: 'working' })
   for (const phase of phases.filter(each => each !== 'handedOver'))
-    expect(resume({ state: 'open', phase })).toEqual({ stopped: null, rounds: 0 })
+    expect(resumedPhase({ state: 'open', phase })).toEqual({ stopped: null, rounds: 0 })
 })
 
 test.each<[string | null, boolean]>([

@@ -299,7 +299,7 @@ describe('failed sign-ins', () => {
     try {
       await proxied.as().auth.setup({ email: 'root@example.org', password })
       for (let number = 0; number < 120; number++)
-        await proxied.server.app.audit.failed({
+        await proxied.server.app.audit.recordFailure({
           action: 'auth.login',
           address: `203.0.113.${number}`,
           userId: null,

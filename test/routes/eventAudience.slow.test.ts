@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { events, eventSpec, type EventType } from '../../src/contract/server/events.ts'
 import { projectPermissions, type Permission } from '../../src/contract/route.ts'
-import { append } from '../../src/events/outbox.ts'
+import { appendEvent } from '../../src/events/outbox.ts'
 import { insertMonitor } from '../../src/store/automation/monitors.ts'
 import { insertSession } from '../../src/store/agents/sessions.ts'
 import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
@@ -163,7 +163,7 @@ async function tellEverything(at: Seed): Promise<void> {
         id: ids[kind] ?? '1',
         ...(kind === 'monitor' && { cardId: at.archivedCardId }),
       }
-      await append(tx, type, Number(at.projectId), (type.endsWith('reordered') ? [data] : data) as never)
+      await appendEvent(tx, type, Number(at.projectId), (type.endsWith('reordered') ? [data] : data) as never)
     }
   })
 }
@@ -232,7 +232,7 @@ test('a notification of a monitor, which names its command, is sent only to keys
   const { id: userId } = await board.client.auth.me()
   const tell = (kind: 'agentCompleted' | 'monitorFailing') =>
     board.server.app.db.transaction(tx =>
-      append(tx, 'notification', null, {
+      appendEvent(tx, 'notification', null, {
         userId: userId!,
         kind,
         projectId,
@@ -267,7 +267,7 @@ test('a subscriber with few rights gets past the events it cannot see, without a
   // First more than a page of events that the subscriber cannot see, then one that it can.
   await db.transaction(async tx => {
     for (let index = 0; index < 200; index++)
-      await append(tx, 'script.started', Number(projectId), { scriptId: String(index + 1) } as never)
+      await appendEvent(tx, 'script.started', Number(projectId), { scriptId: String(index + 1) } as never)
   })
   await board.client.cards.create({ projectId, title: 'first' })
   const live = await listen(await newKey(['cards.read'], projectId), projectId, since)
@@ -306,7 +306,7 @@ test('events of deleted objects are not replayed, except their deletion', async 
       tool: null,
       at: tx.now,
     }
-    await append(tx, 'agent.message', Number(projectId), message as never)
+    await appendEvent(tx, 'agent.message', Number(projectId), message as never)
     const monitorId = await insertMonitor(tx, {
       projectId: Number(projectId),
       cardId: Number(goes!.id),
@@ -316,7 +316,7 @@ test('events of deleted objects are not replayed, except their deletion', async 
       cwd: '/',
       byAgent: false,
     } as never)
-    await append(tx, 'monitor.created', Number(projectId), {
+    await appendEvent(tx, 'monitor.created', Number(projectId), {
       id: String(monitorId),
       cardId: goes!.id,
       command: 'echo gone secret',
@@ -377,7 +377,7 @@ test('a key creates webhooks only for events it can read, cannot redirect existi
   expect(await change({ url: 'http://127.0.0.1:10/' })).toBe('INSUFFICIENT_PERMISSIONS')
   expect(await change({ events: ['agent.tool'] })).toBe('INSUFFICIENT_PERMISSIONS')
   await board.server.app.db.transaction(tx =>
-    append(tx, 'agent.message', Number(projectId), {
+    appendEvent(tx, 'agent.message', Number(projectId), {
       id: '1',
       sessionId: place.sessionId,
       cardId: place.cardId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { mint } from '../../src/domain/accounts/token.ts'
+import { createToken } from '../../src/domain/accounts/token.ts'
 import { atOnce } from '../support/servers/atOnce.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
@@ -119,7 +119,7 @@ describe('an invitation', () => {
     const { token } = await inviteTo(id, email)
     const guest = await register(addressOf('other'), token)
     expect(await seen(id, guest)).toEqual(['member'])
-    for (const invitation of [token, mint('svc_in_'), mint('svc_st_'), 'svc_in_nonsense', `${token}x`])
+    for (const invitation of [token, createToken('svc_in_'), createToken('svc_st_'), 'svc_in_nonsense', `${token}x`])
       expect(
         codeOf(await request('POST', '/api/auth/register', { token: null }, { email, password, invitation })),
       ).toEqual(unknown)

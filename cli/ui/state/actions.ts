@@ -3,7 +3,7 @@ import {
   costsOfRedo,
   costsOfUndo,
   lastDone,
-  named,
+  cardsText,
   questionBefore,
   withChange,
   withMovesForced,
@@ -18,7 +18,7 @@ import { boardOf, currentCard } from './board.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { cardOfCmd, withNotice, updated, type Action, type Cmd, type Model, type Update } from './model.ts'
 
-export { named }
+export { cardsText as named }
 
 /** Performs an action, after a confirmation if it ends or starts agents unexpectedly. */
 export function ask(model: Model, action: Action, costs: Costs): Update {

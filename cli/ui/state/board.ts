@@ -2,7 +2,7 @@ import { cardHeight, layoutOf, textWidth, topOf, type Layout } from './layout.ts
 import type { Model } from './model.ts'
 import {
   shownBoard,
-  unarrived,
+  pendingMoves,
   type BoardDependencies,
   type ShownBoard,
   type ShownColumn,
@@ -81,7 +81,7 @@ export const withCursor = (view: Model['view'], column: ShownColumn, at: number)
 
 /** Normalizes the model after a change: drops finished moves, puts the cursor on a card, and scrolls to it. */
 export function settle(model: Model): Model {
-  const moves = unarrived(model.cache, model.moves)
+  const moves = pendingMoves(model.cache, model.moves)
   const settled = moves === model.moves ? model : { ...model, moves }
   const board = boardOf(settled)
   const view = withoutGone(settleView(settled, board), settled.cache)

@@ -14,7 +14,7 @@ import { onMouse } from './mouse.ts'
 import { searchWhenDue } from './pickKeys.ts'
 import { followCursor, onPreviewed } from './preview.ts'
 import { withNotice, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
-import { merged, messagesAtOnce, withLiveEvents, withRead } from '../../../src/boardModel/openedCard.ts'
+import { mergeMessages, messagesAtOnce, withLiveEvents, withRead } from '../../../src/boardModel/openedCard.ts'
 import { readSettings, settingsPollMs, minSettingsAgeOnReturnMs, withSettings } from './settings.ts'
 import { onSlashCommands } from './slashCommands.ts'
 import { textIn } from './textField.ts'
@@ -249,7 +249,7 @@ function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' |
   if (msg.type === 'commented') return updated({ ...model, opened: { ...opened, comments: msg.comments } })
   const more = {
     ...opened,
-    messages: merged(opened.messages, msg.messages),
+    messages: mergeMessages(opened.messages, msg.messages),
     older: msg.messages.length < messagesAtOnce ? ('none' as const) : ('maybe' as const),
   }
   // Keeps the visible lines in place.

@@ -2,7 +2,7 @@ import type { App } from '../../../src/app.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import * as credentials from '../../../src/domain/accounts/credentials.ts'
 import { create, headersOf, update } from '../../../src/identity/credentials.ts'
-import { verify } from '../../../src/identity/providers.ts'
+import { verifySecret } from '../../../src/identity/providers.ts'
 import { chosen, credential, maskedCredential } from '../../../src/views/credentials.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
@@ -35,7 +35,7 @@ export const credentialsRoutes = ({
   delete: ({ id }, { caller, write }) => write(tx => credentials.remove(tx, caller, id)),
   verify: async ({ id }, { caller }) => {
     const found = await credentials.find(db, caller, id)
-    return verify(
+    return verifySecret(
       found,
       await deviceGrants.secretOf(found),
       headersOf(seal, found),

@@ -8,7 +8,12 @@ import { makeFolder, requireFolder } from '../../../src/files/projectFolders.ts'
 import { requireApart, requireRepositories } from '../../../src/files/projectRepositories.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
 import { projectIn } from '../../../src/cardWork/repositoryWork.ts'
-import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../../src/cardWork/worktreeSettings.ts'
+import {
+  agreeToBoardFile,
+  findWorktreeSettings,
+  requireVersion,
+  withdrawAgreement,
+} from '../../../src/cardWork/worktreeSettings.ts'
 import { Problem } from '../../../src/contract/errors.ts'
 import type { Repository } from '../../../src/contract/forges/repositories.ts'
 import { recordFolders, type FolderRecords } from '../../../src/git/folderRecord.ts'
@@ -74,10 +79,10 @@ export const projectsRoutes = (
   getWorktree: async ({ id }) => findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id)),
   agreeToBoardFile: async ({ id, version }, call) => {
     await requireVersion(app.worktrees, await projects.find(app.db, id), version)
-    await call.write(async tx => agree(tx, call.caller, await projects.find(tx, id), version))
+    await call.write(async tx => agreeToBoardFile(tx, call.caller, await projects.find(tx, id), version))
     return findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id))
   },
-  withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id))),
+  withdrawAgreement: ({ id }, call) => call.write(async tx => withdrawAgreement(tx, await projects.find(tx, id))),
   files: async ({ projectId, repository }) =>
     trackedFiles(projectIn(await projects.find(app.db, projectId), repository)),
 })

@@ -5,7 +5,7 @@ import { Problem } from '../../../src/contract/errors.ts'
 import { contract, type Contract } from '../../../src/contract/index.ts'
 import { removeFile, saveFile } from '../../../src/files/attachmentFiles.ts'
 import type { SavedFile } from '../../../src/store/cards/attachments.ts'
-import { administered } from '../../../src/domain/accounts/organizations.ts'
+import { findAdministered } from '../../../src/domain/accounts/organizations.ts'
 import { find as findProject } from '../../../src/domain/projects/projects.ts'
 import { cleanFilename } from '../../../src/files/filenames.ts'
 import { makeExport, type Export } from '../../../src/transfers/export.ts'
@@ -32,7 +32,7 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
     exportProject: async ({ id }, call) =>
       send(app, exports, { projectId: id, exporterId: call.caller.userId }, (await findProject(app.db, id)).name, call),
     exportOrganization: async ({ organizationId }, call) => {
-      const organization = await administered(app.db, call.caller, organizationId)
+      const organization = await findAdministered(app.db, call.caller, organizationId)
       return send(
         app,
         exports,

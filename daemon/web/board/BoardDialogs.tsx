@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { countStarts, named, placesAtTop } from '../../../src/boardModel/changes.ts'
+import { countStarts, cardsText, placesAtTop } from '../../../src/boardModel/changes.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { useLoad } from '../app/load.ts'
@@ -46,7 +46,7 @@ interface CardsProps {
 function MoveTo({ session, cards }: CardsProps) {
   const { columns } = session.currentBoard()
   return (
-    <Dialog title={`Move ${named(cards)} to`} onClose={close}>
+    <Dialog title={`Move ${cardsText(cards)} to`} onClose={close}>
       <div className="choices">
         {columns.map(column => {
           const isHere = cards.every(({ id }) => column.ids.includes(id))
@@ -94,7 +94,7 @@ function LabelsOf({ session, cards }: CardsProps) {
     close()
   }
   return (
-    <FormDialog title={`Labels of ${named(cards)}`} onClose={close} submit="Save" onSubmit={save}>
+    <FormDialog title={`Labels of ${cardsText(cards)}`} onClose={close} submit="Save" onSubmit={save}>
       {[...all].sort().map(name => (
         <label key={name} className="check-row">
           <input
@@ -132,11 +132,11 @@ function AgentOf({ session, cards }: CardsProps) {
   const save = async () => {
     const chosen = { agent: agent || null, profile: profile ?? null, model: model || null }
     for (const { id } of cards) await client.cards.update({ projectId: session.projectId, cardId: id, ...chosen })
-    showMessage(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works on the next start.`)
+    showMessage(`${cardsText(cards)}: ${agent === '' ? "the project's agent" : agent} works on the next start.`)
     close()
   }
   return (
-    <Dialog title={`Agent of ${named(cards)}`} onClose={close}>
+    <Dialog title={`Agent of ${cardsText(cards)}`} onClose={close}>
       <Await of={read}>
         {({ agents, profiles }) => (
           <Form submit="Save" onSubmit={save} onCancel={close}>

@@ -10,7 +10,7 @@ import {
 } from '../../../src/boardModel/boardFeed.ts'
 import { emptyCache, type Card, type Column } from '../../../src/boardModel/cardCache.ts'
 import type { Changing } from '../../../src/boardModel/changes.ts'
-import { shownBoard, unarrived, type ShownBoard, type ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import { shownBoard, pendingMoves, type ShownBoard, type ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { createSerialQueue } from '../../../src/async/serialQueue.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
@@ -109,7 +109,7 @@ export class BoardSession {
   /** Changes the state. Removes completed moves, deselects deleted cards, and loads missing data. */
   set(change: (state: BoardState) => BoardState): void {
     const next = change(this.state.get())
-    const moves = unarrived(next.cache, next.moves)
+    const moves = pendingMoves(next.cache, next.moves)
     const selected = [...next.selected].filter(id => next.cache.cards.has(id))
     const settled = {
       ...next,

@@ -4,7 +4,7 @@ import {
   costsOfUndo,
   lastDone,
   countStarts,
-  named,
+  cardsText,
   placesAtTop,
   placesBefore,
   questionBefore,
@@ -58,7 +58,7 @@ function moveCards(session: BoardSession, cards: readonly Card[], places: readon
 /** Moves cards to the top of another column. */
 export function moveToColumn(session: BoardSession, cards: readonly Card[], target: ShownColumn): void {
   const moving = cards.filter(({ id }) => !target.ids.includes(id))
-  moveCards(session, moving, placesAtTop(moving, target), `${named(moving)} to ${target.name}`)
+  moveCards(session, moving, placesAtTop(moving, target), `${cardsText(moving)} to ${target.name}`)
 }
 
 /** Moves cards before a card of a column, or to its end. */
@@ -71,7 +71,7 @@ export function moveBefore(
   const places = placesBefore(cards, target, anchor)
   const isHere = cards.every(({ id }) => target.ids.includes(id))
   if (isHere && cards.length === 1 && target.ids[places[0]!.position] === cards[0]!.id) return
-  moveCards(session, cards, places, `${named(cards)} ${isHere ? 'within' : 'to'} ${target.name}`)
+  moveCards(session, cards, places, `${cardsText(cards)} ${isHere ? 'within' : 'to'} ${target.name}`)
 }
 
 /** The ID of the message about the last change. Another change, or a refusal, replaces or closes it with its undo. */
@@ -91,9 +91,9 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
     if (text !== undefined) showDone(session, text)
   }
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent).length
-  if (type === 'archive') return confirmCosts({ what: `archive ${named(cards)}`, leaving: cards }, run)
+  if (type === 'archive') return confirmCosts({ what: `archive ${cardsText(cards)}`, leaving: cards }, run)
   confirm({
-    title: `Delete ${named(cards)}?`,
+    title: `Delete ${cardsText(cards)}?`,
     text:
       `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and the comments and messages of ` +
       `${cards.length === 1 ? 'the card' : 'the cards'} can be restored for 30 days.` +
@@ -189,7 +189,7 @@ function offerForce(session: BoardSession, move: Move, reason: string): void {
         for (const [at, { status }] of results.entries())
           if (status === 'rejected') session.set(state => withMoveRefused(state, moves[at]!.id))
         await Promise.all(sent)
-        showDone(session, `Moved ${named(moves.map(({ cardId: id }) => ({ id })))}.`)
+        showDone(session, `Moved ${cardsText(moves.map(({ cardId: id }) => ({ id })))}.`)
       },
     })
   }, gatherMs)

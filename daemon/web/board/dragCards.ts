@@ -1,7 +1,7 @@
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { setCustomNativeDragPreview } from '@atlaskit/pragmatic-drag-and-drop/element/set-custom-native-drag-preview'
-import { named } from '../../../src/boardModel/changes.ts'
+import { cardsText } from '../../../src/boardModel/changes.ts'
 import { announce } from '../app/messages.ts'
 import { canChange, chosenCards } from './actions.ts'
 import { moveBefore } from './changeCards.ts'
@@ -63,7 +63,7 @@ const idsFrom = (session: BoardSession, cardId: string): string[] =>
 function beginDrag(session: BoardSession, cardId: string): void {
   const cardIds = idsFrom(session, cardId)
   drag.set({ session, cardIds })
-  announce(`Dragging ${named(cardIds.map(id => ({ id })))}`)
+  announce(`Dragging ${cardsText(cardIds.map(id => ({ id })))}`)
   requestAnimationFrame(scrollAtEdges)
 }
 

@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useMemo } from 'react'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import {
-  merged,
+  mergeMessages,
   messagesAtOnce,
   unreadCard,
   withLiveEvents,
@@ -119,7 +119,7 @@ export class OpenedCardStore {
       const more = await client.agents.messages({ ...this.#place(), before: Number(before), limit: messagesAtOnce })
       this.state.update(now => ({
         ...now,
-        messages: merged(more, now.messages),
+        messages: mergeMessages(more, now.messages),
         older: more.length < messagesAtOnce ? 'none' : 'maybe',
       }))
     } catch (error) {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'react'
-import { merged, type Message, type Session } from '../../../src/boardModel/openedCard.ts'
+import { mergeMessages, type Message, type Session } from '../../../src/boardModel/openedCard.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
@@ -40,7 +40,7 @@ class PreSessionStore {
 
   async send(content: string, attachmentIds: string[]): Promise<void> {
     const message = await client.preSessions.send({ ...this.#place(), content, attachmentIds })
-    this.state.update(now => ({ ...now, messages: merged(now.messages, [message]) }))
+    this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, [message]) }))
   }
 
   async accept(): Promise<Output<Contract['preSessions']['accept']>> {
@@ -76,7 +76,7 @@ class PreSessionStore {
       client.preSessions.get(this.#place()),
       client.preSessions.messages(this.#place()),
     ])
-    this.state.update(now => ({ ...now, messages: merged(now.messages, messages) }))
+    this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
     this.#replaceSession(session)
   }
 
@@ -87,7 +87,7 @@ class PreSessionStore {
     const messages = mine
       .filter(({ type }) => /^agent\.(message|tool|plan)$/.test(type))
       .map(({ data }) => data as Message)
-    if (messages.length > 0) this.state.update(now => ({ ...now, messages: merged(now.messages, messages) }))
+    if (messages.length > 0) this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
     const status = mine.findLast(({ type }) => type === 'agent.status')?.data as Session | undefined
     const begins = events.some(
       ({ type, data }) => id === undefined && type === 'agent.status' && (data as Session).cardId === this.cardId,

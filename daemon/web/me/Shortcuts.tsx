@@ -1,6 +1,6 @@
 import { useState, type KeyboardEvent } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
-import { clash, keysIn } from '../../../src/boardModel/keymap.ts'
+import { hasKeyConflict, keysIn } from '../../../src/boardModel/keymap.ts'
 import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
 import { announce, showMessage } from '../app/messages.ts'
@@ -73,7 +73,7 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
   const [pressed, setPressed] = useState<string[]>([])
   const sequence = pressed.join(' ')
   const others = actions.filter(
-    other => other !== action && sequence !== '' && keysIn(keys[other]).some(each => clash(each, sequence)),
+    other => other !== action && sequence !== '' && keysIn(keys[other]).some(each => hasKeyConflict(each, sequence)),
   )
   const onKeyDown = (event: KeyboardEvent) => {
     if (notTaken.has(event.key) || event.metaKey || browserKeys.has(keyName(event))) return
@@ -88,14 +88,14 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
     const taken = others.map(other => [
       other,
       keysIn(keys[other])
-        .filter(each => !clash(each, sequence))
+        .filter(each => !hasKeyConflict(each, sequence))
         .join(',') || keys[other],
     ])
     await changeShortcuts({ ...Object.fromEntries(taken), [action]: list.join(',') })
     showMessage(`${said[action]}: ${shownKeys(sequence)}`)
     onClose()
   }
-  const bare = others.filter(other => keysIn(keys[other]).every(each => clash(each, sequence)))
+  const bare = others.filter(other => keysIn(keys[other]).every(each => hasKeyConflict(each, sequence)))
   return (
     <Dialog title={`Keys: ${said[action]}`} onClose={onClose}>
       <div className="form">

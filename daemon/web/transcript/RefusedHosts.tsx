@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'react'
 import type { Session } from '../../../src/boardModel/openedCard.ts'
-import { allowsHost, authority, parseNetworkHost } from '../../../src/contract/networkHosts.ts'
+import { allowsHost, authorityOf, parseNetworkHost } from '../../../src/contract/networkHosts.ts'
 import { showMessage } from '../app/messages.ts'
 import { loadProjects, useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
@@ -12,7 +12,7 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
   const allowed = (project?.sandbox.hosts ?? []).flatMap(entry => parseNetworkHost(entry) ?? [])
   const refused = (session.sandbox?.asked ?? [])
     .filter(({ allowed: wasAllowed, host, port }) => !wasAllowed && !allowed.some(each => allowsHost(each, host, port)))
-    .map(({ host, port }) => (port === 80 || port === 443 ? host : authority(host, port)))
+    .map(({ host, port }) => (port === 80 || port === 443 ? host : authorityOf(host, port)))
     .filter((entry, at, all) => all.indexOf(entry) === at)
   const list = useRef<HTMLUListElement>(null)
   const hasAllowed = useRef(false)

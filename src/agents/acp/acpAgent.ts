@@ -91,7 +91,7 @@ function createLink(
       }
     },
     stderrTail: tail.text,
-    stderrWritten: tail.written,
+    stderrWritten: tail.byteCount,
     receiveLate: async (limitMs, signal) => {
       const time = delay(limitMs, undefined, { ref: false, signal }).catch(() => {})
       await Promise.race([connection.outputEnded, time])

@@ -29,7 +29,7 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
   let unparsedLines = 0
   const { stream, reader } = createJsonRpcStream(child.stdin, child.stdout, {
     ...conversation.rawListener,
-    unparsed: line => {
+    onInvalidLine: line => {
       unparsedLines++
       tail.add(Buffer.concat([line, Buffer.from('\n')]))
     },

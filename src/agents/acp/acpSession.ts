@@ -39,7 +39,7 @@ export async function openSession(
     connection.conversation.setSession(resume)
     try {
       const session = await send(method, { sessionId: resume })
-      if (method === 'session/load') await connection.conversation.replayed()
+      if (method === 'session/load') await connection.conversation.untilReplayed()
       return { session, resumed: true }
     } catch (error) {
       if (typeof (error as { code?: unknown }).code !== 'number') throw error

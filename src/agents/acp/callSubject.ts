@@ -28,7 +28,7 @@ export function subjectOf(call: Json, naming: ToolNaming | undefined): CallSubje
   const input = inputOf(call, naming)
   const isCommand = call.kind === 'execute' && naming === 'call_id' && call.rawInput === undefined
   return {
-    command: commandOf(input) ?? (isCommand && typeof call.title === 'string' ? shown(call.title) : null),
+    command: commandOf(input) ?? (isCommand && typeof call.title === 'string' ? visibleCommand(call.title) : null),
     paths: pathsOf(call, input),
     plan: call.kind === 'switch_mode' ? planOf(call, input) : null,
   }
@@ -58,10 +58,10 @@ function inputOf({ rawInput, content }: Json, naming: ToolNaming | undefined): J
 
 function commandOf({ command, cmd }: Json): string | null {
   const given = command ?? cmd
-  if (typeof given === 'string') return given.trim() === '' ? null : shown(given)
+  if (typeof given === 'string') return given.trim() === '' ? null : visibleCommand(given)
   if (!Array.isArray(given) || given.length === 0 || !given.every(word => typeof word === 'string')) return null
   const [program, option, script] = given as string[]
-  return shown(
+  return visibleCommand(
     given.length === 3 && shells.test(program!) && /^-l?c$/.test(option!) ? script! : given.map(shellWord).join(' '),
   )
 }
@@ -90,4 +90,4 @@ function planOf({ content }: Json, { plan }: Json): string | null {
   return text.trim() === '' ? null : visibleText(text, maxPlanLength)
 }
 
-const shown = (command: string): string => visibleText(command.trim(), maxCommandLength)
+const visibleCommand = (command: string): string => visibleText(command.trim(), maxCommandLength)

@@ -36,7 +36,7 @@ export interface Turn {
 
 /** The session of a connection. Decides which updates reach the listener. */
 export interface Conversation {
-  readonly rawListener: Omit<RawListener, 'unparsed'>
+  readonly rawListener: Omit<RawListener, 'onInvalidLine'>
   readonly sessionId: string | null
   /** Whether the agent has sent any message of the protocol. */
   readonly begun: boolean
@@ -44,7 +44,7 @@ export interface Conversation {
   /** Sets the session whose updates count; null: the one that the agent will name in its response. */
   setSession(sessionId: string | null): void
   /** Resolves when an agent has replayed a loaded session's history: some still replay after their response. At most 5 s. */
-  replayed(): Promise<void>
+  untilReplayed(): Promise<void>
   /** Drops all later updates. */
   stop(): void
 }
@@ -79,7 +79,7 @@ export function createConversation(listener: AgentListener): Conversation {
       state.turn = turn
     },
     setSession: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
-    async replayed() {
+    async untilReplayed() {
       const since = (state.replayedAt = performance.now())
       while (performance.now() - state.replayedAt < replayPauseMs && performance.now() - since < maxReplayMs)
         await delay(replayPauseMs / 4)
@@ -104,12 +104,12 @@ function createRawListener(state: State, listener: AgentListener): Conversation[
   const begin = async (sessionId: unknown) => {
     if (typeof sessionId !== 'string' || sessionId === '') return
     state.sessionId = sessionId
-    for (const update of early.take(sessionId)) await deliver(update)
+    for (const update of early.takeEarly(sessionId)) await deliver(update)
   }
   return {
     update(sessionId, update, bytes) {
       state.begun = true
-      if (state.sessionId === null) return early.keep(sessionId, update, bytes)
+      if (state.sessionId === null) return early.holdEarly(sessionId, update, bytes)
       return sessionId === state.sessionId ? deliver(update) : undefined
     },
     request(method, params) {
@@ -134,13 +134,13 @@ function createEarlyUpdates() {
   let kept: { sessionId: string; update: RawUpdate }[] = []
   let keptBytes = 0
   return {
-    keep(sessionId: string, update: RawUpdate, bytes: number): void {
+    holdEarly(sessionId: string, update: RawUpdate, bytes: number): void {
       kept.push({ sessionId, update })
       keptBytes += bytes
       if (kept.length > maxEarlyUpdates || keptBytes > maxEarlyBytes)
         throw new AgentFailure('protocol_violation', 'The agent sent too many updates before its session was open.')
     },
-    take(sessionId: string): RawUpdate[] {
+    takeEarly(sessionId: string): RawUpdate[] {
       const mine = kept.filter(each => each.sessionId === sessionId).map(({ update }) => update)
       kept = []
       return mine

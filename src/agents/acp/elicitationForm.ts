@@ -60,9 +60,9 @@ function fieldsOf({ mode, message, toolCallId, requestedSchema }: Json): Field[]
   for (const name of names) {
     const schema = record(record(properties)[name])
     const about = [
-      words(message),
-      ...(names.length > 1 ? [words(schema.title) || name] : []),
-      words(schema.description),
+      textOf(message),
+      ...(names.length > 1 ? [textOf(schema.title) || name] : []),
+      textOf(schema.description),
     ]
     const texts = about.filter((text, at) => text !== '' && about.indexOf(text) === at)
     const form = formOf(schema)
@@ -136,7 +136,7 @@ function listForm(choices: readonly Choice[], { minItems, maxItems }: Json): For
   if (choices.length === 0) return undefined
   const min = typeof minItems === 'number' ? minItems : 0
   const max = typeof maxItems === 'number' ? maxItems : Infinity
-  const named = (word: string) => choices.find(({ name, value }) => name === word || value === word)
+  const findChoice = (word: string) => choices.find(({ name, value }) => name === word || value === word)
   return {
     choices,
     takesText: true,
@@ -144,7 +144,9 @@ function listForm(choices: readonly Choice[], { minItems, maxItems }: Json): For
       const found =
         'optionId' in answer
           ? [choices[Number(answer.optionId) - 1]]
-          : (named(answer.text.trim()) ? [answer.text] : answer.text.split(',')).map(word => named(word.trim()))
+          : (findChoice(answer.text.trim()) ? [answer.text] : answer.text.split(',')).map(word =>
+              findChoice(word.trim()),
+            )
       const values = [...new Set(found.map(choice => choice?.value))]
       if (values.includes(undefined)) return { rule: 'name options, with commas between them' }
       if (values.length < min || values.length > max)
@@ -178,9 +180,9 @@ function choicesOf({ enum: values, oneOf, anyOf }: Json): Choice[] {
     : (Array.isArray(values) ? values : []).map((value): Json => ({ const: value }))
   return all.slice(0, maxOptions).flatMap(({ const: value, title }) => {
     if (typeof value !== 'string') return []
-    return [{ value, name: toPlainLine(words(title) || value) || value }]
+    return [{ value, name: toPlainLine(textOf(title) || value) || value }]
   })
 }
 
-const words = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '')
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '')
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})

@@ -17,7 +17,7 @@ export interface RawListener {
   /** The response to a request of the board, before the protocol's package gets it. */
   response(method: string, result: unknown): void | Promise<void>
   /** A line that is not a JSON-RPC message. */
-  unparsed(line: Buffer): void
+  onInvalidLine(line: Buffer): void
 }
 
 type Json = Record<string, unknown>
@@ -63,7 +63,7 @@ async function* messages(
         await handleChunk(reader, dispatch(listener, kind, message, sentRequests, line.length))
         if (kind !== 'update') yield message as AnyMessage
       } else {
-        listener.unparsed(line)
+        listener.onInvalidLine(line)
         if (++unparsedLines > maxUnparsedLines)
           throw new AgentFailure(
             'protocol_violation',

@@ -13,7 +13,7 @@ export interface KnownCalls {
   record(update: RawUpdate): void
   find(id: string): KnownCall
   /** Resolves to the call once its tool is named, or to the current state of the call when the timeout expires. */
-  named(id: string, timeoutMs: number): Promise<KnownCall>
+  untilNamed(id: string, timeoutMs: number): Promise<KnownCall>
 }
 
 const unknownCall: KnownCall = {
@@ -39,17 +39,17 @@ export function createKnownCalls(naming: ToolNaming | undefined): KnownCalls {
       if (calls.size > maxCalls) calls.delete(calls.keys().next().value!)
       for (const look of waiting) look()
     },
-    named: (id, timeoutMs) =>
+    untilNamed: (id, timeoutMs) =>
       new Promise(resolve => {
         const done = () => {
           clearTimeout(timer)
-          waiting.delete(look)
+          waiting.delete(checkNamed)
           resolve(find(id))
         }
-        const look = () => find(id).names.length > 0 && done()
+        const checkNamed = () => find(id).names.length > 0 && done()
         const timer = setTimeout(done, timeoutMs)
-        waiting.add(look)
-        look()
+        waiting.add(checkNamed)
+        checkNamed()
       }),
   }
 }

@@ -42,37 +42,37 @@ export function parseUpdate(update: RawUpdate): ParsedUpdate {
   if (kind === 'tool_call' || kind === 'tool_call_update')
     return {
       kind: 'tool',
-      callId: plain(update.toolCallId, 200) || 'unnamed',
+      callId: plainText(update.toolCallId, 200) || 'unnamed',
       begins: kind === 'tool_call',
       piece: toolPiece(update),
     }
   if (kind === 'plan')
-    return { kind: 'plan', text: cut(list(update.entries).map(planLine).join('\n'), maxMessageLength) }
+    return { kind: 'plan', text: truncate(list(update.entries).map(planLine).join('\n'), maxMessageLength) }
   if (kind === 'usage_update') return usageOf(update)
   if (kind === 'available_commands_update')
     return { kind: 'commands', commands: list(update.availableCommands).slice(0, maxCommands).flatMap(command) }
   if (kind === 'current_mode_update')
-    return { kind: 'text', role: 'system', text: `Mode: ${plain(update.currentModeId, 200)}\n` }
+    return { kind: 'text', role: 'system', text: `Mode: ${plainText(update.currentModeId, 200)}\n` }
   if (ignoredKinds.has(kind)) return nothing
-  return { kind: 'text', role: 'system', text: `${cut(bounded(update, 2000, true), 2000)}\n` }
+  return { kind: 'text', role: 'system', text: `${truncate(bounded(update, 2000, true), 2000)}\n` }
 }
 
 /** A list of steps as Markdown. */
 function planLine(entry: unknown): string {
   const { content, status } = record(entry)
-  return `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${plain(content, 2000).replaceAll('\n', ' ')}`
+  return `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${plainText(content, 2000).replaceAll('\n', ' ')}`
 }
 
 function toolPiece(update: RawUpdate): ToolPiece {
   const { kind, status, rawInput, rawOutput, content, locations } = update
-  const [name, [program]] = [plain(titleOf(update), 500), toolNames(update)]
+  const [name, [program]] = [plainText(titleOf(update), 500), toolNames(update)]
   const blocks = Array.isArray(content) ? content.map(record) : undefined
   const terminal = terminalText(update)
   const diffs = blocks?.filter(({ type }) => type === 'diff')
   return {
     ...(name && { name }),
     ...(program && { program }),
-    ...(typeof kind === 'string' && { kind: plain(kind, 50) }),
+    ...(typeof kind === 'string' && { kind: plainText(kind, 50) }),
     ...((status === 'pending' || status === 'in_progress' || status === 'completed' || status === 'failed') && {
       status,
     }),
@@ -82,7 +82,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
       ? { output: bounded(rawOutput, maxMessageLength) }
       : diffs && diffs.length > 0 && { output: bounded(diffs, maxMessageLength) }),
     ...(blocks && {
-      content: cut(
+      content: truncate(
         blocks
           .filter(({ type }) => type !== 'diff')
           .map(block => blockText(block.content ?? block))
@@ -94,7 +94,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
       locations: locations
         .slice(0, maxLocations)
         .map(record)
-        .map(({ path, line }) => ({ path: plain(path, 4096), line: count(line) })),
+        .map(({ path, line }) => ({ path: plainText(path, 4096), line: count(line) })),
     }),
   }
 }
@@ -113,11 +113,11 @@ function blockText(value: unknown): string {
   if (block.type === 'resource')
     return typeof record(block.resource).text === 'string'
       ? (record(block.resource).text as string)
-      : `[${plain(record(block.resource).uri, 2000)}]`
-  if (block.type === 'resource_link') return `[${plain(block.name, 500)}](${plain(block.uri, 2000)})`
-  if (block.type === 'terminal') return `[terminal ${plain(block.terminalId, 200)}]`
+      : `[${plainText(record(block.resource).uri, 2000)}]`
+  if (block.type === 'resource_link') return `[${plainText(block.name, 500)}](${plainText(block.uri, 2000)})`
+  if (block.type === 'terminal') return `[terminal ${plainText(block.terminalId, 200)}]`
   return typeof block.type === 'string'
-    ? `[${plain(block.type, 50)} ${plain(block.mimeType, 100)}]`.replace(' ]', ']')
+    ? `[${plainText(block.type, 50)} ${plainText(block.mimeType, 100)}]`.replace(' ]', ']')
     : ''
 }
 
@@ -133,29 +133,29 @@ function usageOf({ used, size, cost }: RawUpdate): ParsedUpdate {
 
 function command(value: unknown): Array<{ name: string; description: string }> {
   const { name, description } = record(value)
-  const title = plain(name, 100).trim()
-  return title === '' ? [] : [{ name: title, description: plain(description, 500) }]
+  const title = plainText(name, 100).trim()
+  return title === '' ? [] : [{ name: title, description: plainText(description, 500) }]
 }
 
 /** The value itself if it is short and flat enough, else the start of its JSON. */
 function bounded(value: unknown, length: number, asText: true): string
 function bounded(value: unknown, length: number): unknown
 function bounded(value: unknown, length: number, asText = false): unknown {
-  if (typeof value === 'string') return cut(value, length)
+  if (typeof value === 'string') return truncate(value, length)
   if (isDeep(value, maxDepth)) return '[nested too deeply to be kept]'
   const json = JSON.stringify(value)
-  return asText || json.length > length ? cut(json, length) : value
+  return asText || json.length > length ? truncate(json, length) : value
 }
 
 const isDeep = (value: unknown, left: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (left === 0 || Object.values(value).some(each => isDeep(each, left - 1)))
-const cut = (text: string, length: number): string =>
+const truncate = (text: string, length: number): string =>
   text.length <= length
     ? text
     : `${text.slice(0, length - 100).toWellFormed()}\n[${text.length - length + 100} more characters were left out]`
-const plain = (value: unknown, length: number): string =>
+const plainText = (value: unknown, length: number): string =>
   typeof value === 'string' ? value.slice(0, length).replaceAll('\0', '').toWellFormed() : ''
 const count = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -127,7 +127,7 @@ const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
 /** The call that a request is about. The request itself is a piece of it, and was recorded before. */
 const findCall = (toolCall: AskedCall, calls: KnownCalls): KnownCall | Promise<KnownCall> => {
   const call = calls.find(toolCall.toolCallId)
-  return awaitsName(toolCall, call) ? calls.named(toolCall.toolCallId, namingTimeoutMs) : call
+  return awaitsName(toolCall, call) ? calls.untilNamed(toolCall.toolCallId, namingTimeoutMs) : call
 }
 
 /**

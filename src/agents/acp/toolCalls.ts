@@ -61,8 +61,9 @@ function sharedName(options: readonly { name: string; kind: string }[]): string 
 function inputOf({ rawInput }: Json): string {
   const values = Object.entries(record(rawInput))
     .slice(0, maxValues)
-    .map(([name, value]) => `${name}: ${brief(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .map(([name, value]) => `${name}: ${shortenValue(typeof value === 'string' ? value : JSON.stringify(value))}`)
   return values.length > 0 ? `(${values.join(', ')})` : ''
 }
 
-const brief = (text: string): string => (text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`)
+const shortenValue = (text: string): string =>
+  text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`

@@ -115,7 +115,7 @@ export function openProcessPerTurn(
     answerPermission: () => false,
     setMode: async () => {},
     stderrTail: from => tail.text(from),
-    stderrWritten: () => tail.written(),
+    stderrWritten: () => tail.byteCount(),
     close: () => {
       turn?.child?.stdin.end()
     },

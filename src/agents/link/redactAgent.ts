@@ -69,18 +69,18 @@ function redactRequest(redactor: Redactor, { options, ...request }: PermissionRe
 /** Forwards texts, except for an end that might begin a secret. */
 function createHeldText(redactor: Redactor, listener: AgentListener) {
   let held: { update: TextUpdate; text: string } | undefined
-  const pass = (update: TextUpdate, text: string) =>
+  const passText = (update: TextUpdate, text: string) =>
     text === '' ? undefined : listener.update({ ...update, content: { ...update.content, text } })
   const flush = (): Promise<void> | undefined => {
     const { update, text } = held ?? {}
     held = undefined
-    return update && text ? Promise.resolve(pass(update, redactor.text(text))) : undefined
+    return update && text ? Promise.resolve(passText(update, redactor.text(text))) : undefined
   }
   const add = (update: TextUpdate): void | Promise<void> => {
     const all = redactor.text((held?.text ?? '') + update.content.text)
     const begun = redactor.lengthOfBegun(all)
     held = begun > 0 ? { update, text: all.slice(-begun) } : undefined
-    return pass(update, begun > 0 ? all.slice(0, -begun) : all)
+    return passText(update, begun > 0 ? all.slice(0, -begun) : all)
   }
   return {
     flush,

@@ -23,11 +23,11 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     ),
   ].sort((a, b) => b.length - a.length)
   const text = (given: string): string => forms.reduce((redacted, form) => redacted.replaceAll(form, mark), given)
-  const redacted = (given: unknown): unknown => {
+  const redactValue = (given: unknown): unknown => {
     if (typeof given === 'string') return text(given)
-    if (Array.isArray(given)) return given.map(redacted)
+    if (Array.isArray(given)) return given.map(redactValue)
     if (typeof given !== 'object' || given === null) return given
-    return Object.fromEntries(Object.entries(given).map(([name, each]) => [text(name), redacted(each)]))
+    return Object.fromEntries(Object.entries(given).map(([name, each]) => [text(name), redactValue(each)]))
   }
   const begunLength = (given: string, form: string): number => {
     for (let length = Math.min(form.length - 1, given.length); length > 0; length--)
@@ -36,7 +36,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   }
   return {
     text,
-    value: given => (forms.length === 0 ? given : (redacted(given) as typeof given)),
+    value: given => (forms.length === 0 ? given : (redactValue(given) as typeof given)),
     lengthOfBegun: given => forms.reduce((longest, form) => Math.max(longest, begunLength(given, form)), 0),
   }
 }

@@ -9,7 +9,7 @@ const maxKeptBytes = 4 * maxTailBytes
 export interface StderrTail {
   add(bytes: Buffer): void
   /** The number of bytes added so far. */
-  written(): number
+  byteCount(): number
   /** @param from the number of leading bytes to omit */
   text(from?: number): string
 }
@@ -26,7 +26,7 @@ export function createStderrTail(secrets: readonly string[]): StderrTail {
       written += bytes.length
       tail.add(bytes)
     },
-    written: () => written,
+    byteCount: () => written,
     text: (from = 0) => redactSecrets(since(from), secrets).slice(-maxTailBytes).trim(),
   }
 }

@@ -46,10 +46,10 @@ function messageOf({ round, body, authorName, comments }: ReviewWithComments): s
 function commentText({ id, repository, path, side, startLine, line, text, body }: ReviewCommentRow): string {
   const lines = startLine === line ? `line ${line}` : `lines ${startLine} to ${line}`
   const name = /[\p{C}"]/u.test(path) ? JSON.stringify(path) : path
-  return `Comment ${id} on ${name}${repository && ` in the repository ${repository}`}, ${lines}${side === 'old' ? ' in the version before your changes' : ''}:\n${quoted(text)}\n\n${body.trim()}`
+  return `Comment ${id} on ${name}${repository && ` in the repository ${repository}`}, ${lines}${side === 'old' ? ' in the version before your changes' : ''}:\n${quote(text)}\n\n${body.trim()}`
 }
 
-const quoted = (text: string): string =>
+const quote = (text: string): string =>
   text
     .split('\n')
     .map(line => `> ${line}`)

@@ -110,7 +110,7 @@ export class SessionRecord {
         effort,
         ...(model !== null && { model }),
       })
-      await this.usage.opened(tx, started)
+      await this.usage.recordOpened(tx, started)
       await saveAgentOffers(tx, session, started, link.info.version)
       const anew = !resumed && session.resumable === 1 ? newConversationRemark(started) : null
       for (const text of isFirst ? [session.detail, ...remarks] : [anew])
@@ -177,7 +177,7 @@ export class SessionRecord {
   }
 
   /** Resolves when all requested writes are done. */
-  async settle(): Promise<void> {
+  async untilWritten(): Promise<void> {
     await this.#queue(async () => {})
   }
 

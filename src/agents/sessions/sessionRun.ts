@@ -154,7 +154,7 @@ export class SessionRun {
     const { db } = this.#dependencies
     this.#context.configure(await readContextRelay(db))
     const prompt = (await this.#prepared?.promptFiles.copy({ text, attachments })) ?? { text, files: [] }
-    await this.#state.transcript?.settle()
+    await this.#state.transcript?.finishMessages()
     this.#requireNotStopped()
     const { transcript, link } = this.#ready()
     this.#lastMessage.beginTurn()
@@ -199,9 +199,7 @@ export class SessionRun {
 
   async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    return this.late.end(() =>
-      this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered()),
-    )
+    return this.late.end(() => this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.listOpen()))
   }
 
   /** Runs the project's command after the agent's work. Commits of the command belong to the work. */
@@ -256,7 +254,7 @@ export class SessionRun {
     await this.#sandbox.takeCommits()
     await this.#sandbox.note()
     // Both fail if the session was deleted or the server stops.
-    await transcript?.settle().catch(() => {})
+    await transcript?.finishMessages().catch(() => {})
     await this.#record.writeAftermath(() => this.#lastMessage.text()).catch(() => {})
   }
 

@@ -23,7 +23,7 @@ export interface Transcript {
   /** Resolves when everything is written. The last messages can still grow. Rejects like `add`. */
   flush(): Promise<void>
   /** Ends all messages, as before another turn, and resolves when everything is written. Rejects like `add`. */
-  settle(): Promise<void>
+  finishMessages(): Promise<void>
 }
 
 /** Opens the transcript of a session that is in the database. */
@@ -70,7 +70,7 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
       return pending.count >= maxUnwritten || pending.length >= maxUnwrittenLength ? writeAll() : undefined
     },
     flush: writeAll,
-    settle: () => {
+    finishMessages: () => {
       pending.endAll()
       return writeAll()
     },

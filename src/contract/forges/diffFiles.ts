@@ -98,7 +98,7 @@ function pairLines(lines: readonly DiffLine[]): void {
 /** A file for which only `diff --git a/x b/x` has been read: both names are equal unless later lines differ. */
 function startOf(line: string): DiffFile {
   const names = line.slice('diff --git '.length)
-  const path = unquoted(names.slice((names.length + 1) / 2)).slice('b/'.length)
+  const path = unquote(names.slice((names.length + 1) / 2)).slice('b/'.length)
   return {
     path,
     oldPath: path,
@@ -118,7 +118,7 @@ function readHeader(file: DiffFile, line: string): void {
     /^(--- |\+\+\+ |rename from |rename to |copy from |copy to |old mode |new mode |new file mode |deleted file mode |index |Binary files )(.*)$/s.exec(
       line,
     ) ?? []
-  const name = unquoted(rest.replace(/\t$/, ''))
+  const name = unquote(rest.replace(/\t$/, ''))
   if (head === '--- ' && name !== '/dev/null') file.oldPath = name.slice('a/'.length)
   if (head === '--- ' && file.status === 'deleted') file.path = file.oldPath
   if (head === '+++ ' && name !== '/dev/null') file.path = name.slice('b/'.length)
@@ -138,7 +138,7 @@ function readHeader(file: DiffFile, line: string): void {
 const escapes: Record<string, number> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 }
 
 /** Returns a path without Git's quoting, which follows C for quotes, backslashes and control characters. */
-function unquoted(name: string): string {
+function unquote(name: string): string {
   if (!/^".*"$/s.test(name)) return name
   const encoder = new TextEncoder()
   const bytes = [...name.slice(1, -1).matchAll(/\\([0-7]{3}|.)|[^\\]+/gs)].flatMap(([text, escaped]) =>

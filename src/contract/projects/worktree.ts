@@ -34,34 +34,34 @@ const CopiedFiles = v.pipe(
   v.maxLength(maxPatterns, `must have at most ${maxPatterns} entries`),
 )
 
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const withDescription = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.description(description))
 
 /** How a card's worktree is prepared and served. */
 const fields = {
-  setup: described(
+  setup: withDescription(
     Command,
     'Command that runs once in a new worktree, before its first agent. If it fails, the card fails with setup_failed, and the next start runs it again',
   ),
-  beforeRun: described(
+  beforeRun: withDescription(
     Command,
     'Command that runs before each session of an agent. If it fails, the card fails with setup_failed',
   ),
-  afterRun: described(
+  afterRun: withDescription(
     Command,
     'Command that runs when the agent is finished, before the card is completed. Its commits belong to the work. It does not run after a stop, and only the transcript reports its failure',
   ),
-  cleanup: described(
+  cleanup: withDescription(
     Command,
     'Command that runs before the board removes a worktree, also after the project was deleted. The log reports its failure, and the worktree is removed anyway',
   ),
-  preview: described(Command, 'Command that serves the worktree at BOARD_PORT while a person views the preview'),
-  subfolder: described(Subfolder, 'Folder of the worktree in which agents and commands work'),
-  ports: described(
+  preview: withDescription(Command, 'Command that serves the worktree at BOARD_PORT while a person views the preview'),
+  subfolder: withDescription(Subfolder, 'Folder of the worktree in which agents and commands work'),
+  ports: withDescription(
     Ports,
     'Number of ports for each card, from 0 to 10: BOARD_PORT, BOARD_PORT_2 and so on, from 20000 to 32759',
   ),
-  minutes: described(Minutes, 'Time limit of each command except preview, in minutes'),
+  minutes: withDescription(Minutes, 'Time limit of each command except preview, in minutes'),
 }
 
 type Fields = typeof fields
@@ -104,7 +104,7 @@ export const BoardFile = v.strictObject({
     [Name in keyof Fields]: v.OptionalSchema<Fields[Name], EffectiveWorktree[Name]>
   }),
   copiedFiles: v.optional(
-    described(
+    withDescription(
       CopiedFiles,
       'Patterns of ignored files to copy into each new worktree, as in .gitignore: .env, config/*.local',
     ),

@@ -24,15 +24,15 @@ export function roleBy(
   grant: Pick<Grant, 'projectRole' | 'organizationRole'> & { ownerId: number | null },
 ): ProjectRole | undefined {
   if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
-  return strongest([grant.projectRole, grant.organizationRole])
+  return highestRole([grant.projectRole, grant.organizationRole])
 }
 
 /** The highest of the roles. Undefined if there is none. */
-export const strongest = (roles: ReadonlyArray<ProjectRole | null | undefined>): ProjectRole | undefined =>
+export const highestRole = (roles: ReadonlyArray<ProjectRole | null | undefined>): ProjectRole | undefined =>
   roles.filter(role => role !== null && role !== undefined).sort((a, b) => rank[b] - rank[a])[0]
 
 /** Whether a role is at least the required one. */
-export const suffices = (role: ProjectRole, needed: ProjectRole): boolean => rank[role] >= rank[needed]
+export const isSufficient = (role: ProjectRole, needed: ProjectRole): boolean => rank[role] >= rank[needed]
 
 /**
  * Requires at least the role `needed`.
@@ -47,7 +47,7 @@ export async function requireRole(
 ): Promise<ProjectRole> {
   const role = await projectRole(db, caller, projectId)
   if (!role) throw notFound()
-  if (!suffices(role, needed)) throw new Problem('FORBIDDEN', `This requires the project role ${needed}.`)
+  if (!isSufficient(role, needed)) throw new Problem('FORBIDDEN', `This requires the project role ${needed}.`)
   return role
 }
 

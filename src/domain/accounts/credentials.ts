@@ -1,5 +1,5 @@
 import { invalid } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   deleteCredential,
   listCredentials,
@@ -62,7 +62,7 @@ export async function choose(
   await requireOwn(tx, caller, credentialId)
   await setProjectCredential(tx, projectId, credentialId)
   await requireTakenInProject(tx, agents, projectId, 'credentialId')
-  await append(tx, 'project.updated', projectId, projectEvent(await projects.find(tx, projectId)))
+  await appendEvent(tx, 'project.updated', projectId, projectEvent(await projects.find(tx, projectId)))
 }
 
 /**

@@ -37,7 +37,7 @@ export async function find(db: Reader, caller: Caller, id: number): Promise<Orga
  * An organization that the caller administers: the named one, or without a name the only one.
  * @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED without a name when there is none or more than one
  */
-export async function administered(db: Reader, caller: Caller, id?: number): Promise<OrganizationRow> {
+export async function findAdministered(db: Reader, caller: Caller, id?: number): Promise<OrganizationRow> {
   if (id === undefined) {
     const [only, ...others] = (await listOrganizations(db, caller.userId)).filter(({ role }) => role === 'admin')
     if (!only || others.length > 0)

@@ -34,7 +34,7 @@ export async function changeShortcuts(
   change: Partial<ShortcutKeys>,
 ): Promise<ShortcutKeys> {
   const shortcuts = await merge<ShortcutKeys>(tx, userId, 'shortcuts', defaultShortcuts, change)
-  const details = conflicts(shortcuts).filter(({ path, owner }) => path in change || (owner ?? path) in change)
+  const details = findConflicts(shortcuts).filter(({ path, owner }) => path in change || (owner ?? path) in change)
   if (details.length > 0)
     throw new Problem(
       'VALIDATION_FAILED',
@@ -54,7 +54,7 @@ export const readContextRelay = async (db: Reader): Promise<Relay> => ({
 })
 
 export async function changeContextRelay(tx: Transaction, change: Partial<Relay>): Promise<Relay> {
-  const relay = { ...(await readContextRelay(tx)), ...given(change) }
+  const relay = { ...(await readContextRelay(tx)), ...definedFields(change) }
   await writeServerSetting(tx, 'contextRelay', JSON.stringify(relay))
   return relay
 }
@@ -72,15 +72,15 @@ async function merge<T extends object>(
   change: Partial<T>,
 ): Promise<T> {
   const stored = JSON.parse((await readUserSetting(tx, userId, name)) ?? '{}') as Partial<T>
-  await writeUserSetting(tx, userId, name, JSON.stringify({ ...stored, ...given(change) }))
-  return { ...defaults, ...stored, ...given(change) }
+  await writeUserSetting(tx, userId, name, JSON.stringify({ ...stored, ...definedFields(change) }))
+  return { ...defaults, ...stored, ...definedFields(change) }
 }
 
-const given = <T extends object>(change: Partial<T>) =>
+const definedFields = <T extends object>(change: Partial<T>) =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** `a,b` means either key, `g g` one after the other. */
-function conflicts(shortcuts: ShortcutKeys): (Detail & { owner?: string })[] {
+function findConflicts(shortcuts: ShortcutKeys): (Detail & { owner?: string })[] {
   const owners = new Map<string, string>()
   const details: (Detail & { owner?: string })[] = []
   for (const [action, keys] of Object.entries(shortcuts)) {

@@ -26,13 +26,13 @@ const tokenLength = prefixLength + randomLength + checksumLength
 const base62 = /^[0-9A-Za-z]+$/
 
 /** Creates a token: the prefix, 160 random bits and a CRC-32 of both, in base62. Every token has 40 characters. */
-export function mint(prefix: TokenPrefix): string {
+export function createToken(prefix: TokenPrefix): string {
   const body = prefix + encode(BigInt(`0x${randomBytes(20).toString('hex')}`), randomLength)
   return body + checksumOf(body)
 }
 
 /** The kind of a well-formed token. Undefined if its form or its checksum is wrong, so that a typo costs no look-up. */
-export function check(text: string): TokenPrefix | undefined {
+export function hasValidChecksum(text: string): TokenPrefix | undefined {
   if (text.length !== tokenLength || !base62.test(text.slice(prefixLength))) return undefined
   const body = text.slice(0, -checksumLength)
   return checksumOf(body) === text.slice(-checksumLength)

@@ -76,14 +76,14 @@ export async function resolveChoice(
   const profiles = await profilesOf(db, levels)
   const agents = levels.map((_, from) => agentFrom(levels.slice(from), profiles))
   const agent = given ?? agents[0] ?? null
-  const counts = (at: number) => agents[at] === null || agents[at] === agent
+  const appliesAt = (at: number) => agents[at] === null || agents[at] === agent
   const named = levels.findIndex(
-    ({ profile }, at) => profile !== null && counts(at) && isOf(profiles.get(profile), agent),
+    ({ profile }, at) => profile !== null && appliesAt(at) && isOf(profiles.get(profile), agent),
   )
   const profile = named < 0 ? undefined : profiles.get(levels[named]!.profile!)
-  const decide = (field: 'model' | 'mode' | 'effort') => {
+  const chooseValue = (field: 'model' | 'mode' | 'effort') => {
     for (const [at, level] of levels.entries()) {
-      const value = (counts(at) ? level[field] : null) ?? (at === named ? (profile?.[field] ?? null) : null)
+      const value = (appliesAt(at) ? level[field] : null) ?? (at === named ? (profile?.[field] ?? null) : null)
       if (value !== null) return value
     }
     return null
@@ -92,9 +92,9 @@ export async function resolveChoice(
     agent,
     profile: profile ?? null,
     missingProfile: levels.find(each => each.profile !== null && !profiles.has(each.profile))?.profile ?? null,
-    model: decide('model'),
-    mode: decide('mode'),
-    effort: decide('effort'),
+    model: chooseValue('model'),
+    mode: chooseValue('mode'),
+    effort: chooseValue('effort'),
   }
 }
 
@@ -159,7 +159,7 @@ export async function requireAgent(db: Reader, agents: KnownAgents, id: string, 
   const configured = await agents.listIds()
   if (configured.includes(id)) return
   const known = [...new Set([...configured, ...(await listStoredAgents(db))])]
-  if (!known.includes(id)) throw invalid(field, `must be one of the known agents: ${listed(known)}`)
+  if (!known.includes(id)) throw invalid(field, `must be one of the known agents: ${listIds(known)}`)
 }
 
 /** @throws Problem VALIDATION_FAILED if the profile does not exist or belongs to another agent */
@@ -191,11 +191,11 @@ async function readOffers(
 function requireOffered(field: string, id: string, offered: readonly Offered[], more: readonly string[]): void {
   const ids = [...new Set([...more, ...offered.map(each => each.id)])]
   if (offered.length === 0 || ids.includes(id)) return
-  throw invalid(field, `is not one that the agent offers: ${listed(ids)}`)
+  throw invalid(field, `is not one that the agent offers: ${listIds(ids)}`)
 }
 
 /** One line of bounded length. */
-const listed = (ids: readonly string[]): string =>
+const listIds = (ids: readonly string[]): string =>
   ids.slice(0, maxNamed).join(', ') + (ids.length > maxNamed ? `, and ${ids.length - maxNamed} more` : '')
 
 async function profilesOf(db: Reader, levels: readonly AgentChoice[]): Promise<ReadonlyMap<string, ProfileRow>> {

@@ -20,7 +20,7 @@ interface Word {
  * Applies a project's policy to an agent's request. Policies never answer plans, questions and commands outside the sandbox.
  * `allow_in_worktree` covers an agent's own reading and editing of files, because the files of a shell command are unknown.
  */
-export function decide(policy: ApprovalPolicy, { about, command, isInsideFolder }: AskedAction): PolicyVerdict {
+export function decideByPolicy(policy: ApprovalPolicy, { about, command, isInsideFolder }: AskedAction): PolicyVerdict {
   if (about === 'plan' || about === 'question' || about === 'unsandboxed') return 'ask'
   if (about === 'command' && command !== null) {
     const words = simpleWords(command)
@@ -35,16 +35,16 @@ export function decide(policy: ApprovalPolicy, { about, command, isInsideFolder 
 /** A command that is not simple is refused if one of its parts is refused, as far as they can be separated. */
 function isRefused(prefixes: readonly string[], command: string, words: readonly Word[] | null): boolean {
   const parts = words ? [words] : command.split(/[;&|`<>(){}\n\r$]+/).map(part => looseWords(part))
-  return prefixes.some(prefix => parts.some(part => begins(part, prefix)))
+  return prefixes.some(prefix => parts.some(part => startsWith(part, prefix)))
 }
 
 /** A pattern can expand to a refused word. */
 function isAllowed({ allow, refuse }: ApprovalPolicy, words: readonly Word[]): boolean {
-  const mayBeRefused = refuse.some(prefix => begins(words, prefix, true))
-  return !mayBeRefused && allow.some(prefix => begins(words, prefix))
+  const mayBeRefused = refuse.some(prefix => startsWith(words, prefix, true))
+  return !mayBeRefused && allow.some(prefix => startsWith(words, prefix))
 }
 
-function begins(words: readonly Word[], prefix: string, orMay = false): boolean {
+function startsWith(words: readonly Word[], prefix: string, orMay = false): boolean {
   const wanted = prefix.split(' ')
   return (
     wanted.length <= words.length &&

@@ -1,4 +1,4 @@
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
 import {
   listBudgetsOf,
@@ -12,7 +12,14 @@ import type { Database, Reader, Transaction } from '../../store/engine/database.
 import { readSession, type OpenSession, type SessionRow } from '../../store/agents/sessions.ts'
 import type { UsageDelta } from '../../store/agents/usage.ts'
 import { reachedBudget } from '../../views/budgets.ts'
-import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
+import {
+  amountOf,
+  describeExhausted,
+  findExhausted,
+  measureBudget,
+  stateOf,
+  type MeasuredBudget,
+} from './budgetState.ts'
 import { findSessionBlockade } from './blockedSessions.ts'
 import { isPaused, waitsWithoutRun } from './sessionStates.ts'
 import { awaitAnswer, listQuestions } from './sessionWaits.ts'
@@ -31,7 +38,12 @@ export const hasBegun = ({
 })
 
 /** Makes an open session wait until a budget allows it to continue, or for the answer to its question, and ends its processes. */
-async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
+async function pauseSession(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  budget: MeasuredBudget,
+): Promise<void> {
   if (waitsWithoutRun(session) || session.purpose === 'terminal') return
   const [oldest, ...others] = listQuestions(session)
   if (oldest) return void (await awaitAnswer(tx, agents, session, [oldest, ...others], session))
@@ -54,7 +66,7 @@ async function pause(tx: Transaction, agents: Agents, session: SessionRow, budge
  * Counts an agent's usage on its budgets. A budget that reaches 80% or its end triggers one notification per period. At its end,
  * all work under the budget pauses. A limit on runs pauses nothing, because the last allowed run can finish its work.
  */
-export async function charge(
+export async function chargeUsage(
   tx: Transaction,
   agents: Agents,
   spender: Spender,
@@ -74,7 +86,7 @@ async function chargeOne(
   delta: UsageDelta,
   by: { cardId: number; projectId: number; sessionId: number },
 ): Promise<void> {
-  const before = await measure(tx, row, tx.now)
+  const before = await measureBudget(tx, row, tx.now)
   const added = amountOf[row.unit](delta)
   // A freshly measured budget already includes the report.
   const present = before.periodStart === row.periodStart
@@ -82,16 +94,16 @@ async function chargeOne(
   const unknownRuns = Math.max(0, present ? before.unknownRuns + added.unknownRuns : before.unknownRuns)
   const state = stateOf(spent, row.amount)
   const now: MeasuredBudget = { ...before, spent, unknownRuns, state }
-  const news = isMore(state, before.notifiedState)
-  noteSpent(tx, { ...now, notifiedState: news ? state : before.notifiedState })
-  if (news)
-    await append(
+  const isNewState = isMore(state, before.notifiedState)
+  noteSpent(tx, { ...now, notifiedState: isNewState ? state : before.notifiedState })
+  if (isNewState)
+    await appendEvent(
       tx,
       state === 'exhausted' ? 'budget.exhausted' : 'budget.warned',
       by.projectId,
       reachedBudget(now, by.cardId),
     )
-  if (state === 'exhausted') await pauseUnder(tx, agents, now, news ? undefined : by.sessionId)
+  if (state === 'exhausted') await pauseUnder(tx, agents, now, isNewState ? undefined : by.sessionId)
 }
 
 const order = ['ok', 'warned', 'exhausted']
@@ -108,7 +120,7 @@ export async function pauseUnder(
   for (const id of only === undefined ? await listSessionsUnder(tx, budget) : [only]) {
     const session = await readSession(tx, id)
     if (session && (session.status === 'running' || session.status === 'waiting'))
-      await pause(tx, agents, session, budget)
+      await pauseSession(tx, agents, session, budget)
   }
 }
 
@@ -121,7 +133,7 @@ export async function holdBack(
 ): Promise<boolean> {
   if (session.purpose === 'terminal') return false
   const exhausted = await findExhausted(tx, spender, tx.now, hasBegun(session))
-  if (exhausted) await pause(tx, agents, session, exhausted)
+  if (exhausted) await pauseSession(tx, agents, session, exhausted)
   return exhausted !== undefined
 }
 
@@ -141,7 +153,7 @@ export async function resumePaused(
   }
   for (let from = 0; from < changed.length; from += maxResumedPerCommit)
     await db.transaction(async tx => {
-      for (const id of changed.slice(from, from + maxResumedPerCommit)) await resume(tx, agents, id)
+      for (const id of changed.slice(from, from + maxResumedPerCommit)) await resumeSession(tx, agents, id)
     })
 }
 
@@ -163,7 +175,7 @@ async function spenderOf(db: Reader, agents: Agents, session: SessionRow, card: 
   return isSame ? { ...session, credentialId: choice.credentialId } : session
 }
 
-async function resume(tx: Transaction, agents: Agents, id: number): Promise<void> {
+async function resumeSession(tx: Transaction, agents: Agents, id: number): Promise<void> {
   const session = await readSession(tx, id)
   if (!session || !isPaused(session)) return
   const detail = await findWait(tx, agents, session, tx.now)

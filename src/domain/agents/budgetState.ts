@@ -38,7 +38,7 @@ export const measureFrom = (
   sumUsage(db, { scope: `${scope}Id` satisfies UsageScope, scopeId, unit }, start, until)
 
 /** The current state of a budget. If its stored values are of another period, they are measured again. */
-export async function measure(db: Reader, row: BudgetRow, now: string): Promise<MeasuredBudget> {
+export async function measureBudget(db: Reader, row: BudgetRow, now: string): Promise<MeasuredBudget> {
   const { resetsAt, ...period } = periodAt(row.period, now)
   const present =
     row.periodStart === period.start
@@ -58,7 +58,7 @@ export async function findExhausted(
   { hasRun = false } = {},
 ): Promise<MeasuredBudget | undefined> {
   const rows = (await listBudgetsOf(db, of)).filter(({ unit }) => !hasRun || unit !== 'runs')
-  const measured = await Promise.all(rows.map(row => measure(db, row, now)))
+  const measured = await Promise.all(rows.map(row => measureBudget(db, row, now)))
   return measured
     .filter(({ state }) => state === 'exhausted')
     .sort((a, b) => ((b.resetsAt ?? '9') < (a.resetsAt ?? '9') ? -1 : 1))[0]

@@ -8,7 +8,7 @@ import {
 } from '../../contract/agents/budgets.ts'
 import { invalid, Problem, type NotFoundCode } from '../../contract/errors.ts'
 import type { UsageGroup } from '../../contract/agents/usage.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import * as store from '../../store/agents/budgets.ts'
 import { projectOfCard } from '../../store/cards/cards.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
@@ -18,7 +18,7 @@ import { budget as budgetView } from '../../views/budgets.ts'
 import { organizationRole, requireRole } from '../accounts/access.ts'
 import { periodAt } from './budgetPeriods.ts'
 import { pauseUnder } from './budgetPauses.ts'
-import { describeSpent, measure, measureFrom, stateOf, type MeasuredBudget } from './budgetState.ts'
+import { describeSpent, measureBudget, measureFrom, stateOf, type MeasuredBudget } from './budgetState.ts'
 import { isAdmin, type Caller } from '../accounts/caller.ts'
 import * as credentials from '../accounts/credentials.ts'
 import * as organizations from '../accounts/organizations.ts'
@@ -53,17 +53,17 @@ export async function list(db: Reader, caller: Caller, about: About, now: string
     seesAll: isAdmin(caller),
     projectIds: await visibleProjects(db, caller),
   })
-  return Promise.all(rows.map(row => measure(db, row, now)))
+  return Promise.all(rows.map(row => measureBudget(db, row, now)))
 }
 
 /** The budgets that limit a project's agents. All members see them, because the budgets also stop their work. */
 export const listProject = async (db: Reader, projectId: number, now: string): Promise<MeasuredBudget[]> =>
-  Promise.all((await store.listBudgetsInProject(db, projectId)).map(row => measure(db, row, now)))
+  Promise.all((await store.listBudgetsInProject(db, projectId)).map(row => measureBudget(db, row, now)))
 
 /** The number of budgets by state. */
 export async function countByState(db: Reader, now: string): Promise<Record<BudgetState, number>> {
   const states = await Promise.all(
-    (await store.listAllBudgets(db)).map(async row => (await measure(db, row, now)).state),
+    (await store.listAllBudgets(db)).map(async row => (await measureBudget(db, row, now)).state),
   )
   const count = (state: BudgetState) => states.filter(each => each === state).length
   return { ok: count('ok'), warned: count('warned'), exhausted: count('exhausted') }
@@ -93,7 +93,7 @@ export async function create(
     ...used,
     notifiedState: stateOf(used.spent, limit),
   })
-  return changed(tx, agents, id, 'budget.created')
+  return announceChange(tx, agents, id, 'budget.created')
 }
 
 /**
@@ -121,7 +121,7 @@ export async function update(
     notifiedState: stateOf(used.spent, limit),
   })
   agents.reconcile(tx)
-  return changed(tx, agents, id, 'budget.updated')
+  return announceChange(tx, agents, id, 'budget.updated')
 }
 
 /** Deletes a budget. Sessions that wait for it continue. @throws Problem BUDGET_NOT_FOUND, FORBIDDEN */
@@ -129,7 +129,7 @@ export async function remove(tx: Transaction, agents: Agents, caller: Caller, id
   const row = await findManaged(tx, caller, id)
   const told = await projectsToTell(tx, row)
   store.deleteBudget(tx, id)
-  for (const projectId of told) await append(tx, 'budget.deleted', projectId, { id: String(id) })
+  for (const projectId of told) await appendEvent(tx, 'budget.deleted', projectId, { id: String(id) })
   agents.reconcile(tx)
 }
 
@@ -173,10 +173,10 @@ async function requireVisible(
 }
 
 async function requireCard(db: Reader, caller: Caller, cardId: number, role: 'viewer' | 'admin'): Promise<void> {
-  const missing = () => new Problem('CARD_NOT_FOUND')
+  const missingCard = () => new Problem('CARD_NOT_FOUND')
   const projectId = await projectOfCard(db, cardId)
-  if (projectId === undefined) throw missing()
-  await requireRole(db, caller, projectId, role, missing)
+  if (projectId === undefined) throw missingCard()
+  await requireRole(db, caller, projectId, role, missingCard)
 }
 
 /**
@@ -186,7 +186,7 @@ async function requireCard(db: Reader, caller: Caller, cardId: number, role: 'vi
 async function requireManager(db: Reader, caller: Caller, scope: BudgetScope, scopeId: number): Promise<void> {
   if (scope === 'card') await requireCard(db, caller, scopeId, 'admin')
   else if (scope === 'project') await requireRole(db, caller, scopeId, 'admin', () => new Problem('PROJECT_NOT_FOUND'))
-  else if (scope === 'organization') await organizations.administered(db, caller, scopeId)
+  else if (scope === 'organization') await organizations.findAdministered(db, caller, scopeId)
   else await credentials.find(db, caller, scopeId)
 }
 
@@ -206,7 +206,7 @@ async function findManaged(db: Reader, caller: Caller, id: number): Promise<stor
 async function requireOnlyOne(tx: Transaction, budget: store.BudgetKind, id?: number): Promise<void> {
   const first = await store.findBudgetOfKind(tx, budget)
   if (first === undefined || first.id === id) return
-  const now = await measure(tx, first, tx.now)
+  const now = await measureBudget(tx, first, tx.now)
   throw new Problem(
     'CONFLICT',
     `Budget ${first.id} already has this unit and period: ${describeSpent(now)}. Change that budget.`,
@@ -214,14 +214,14 @@ async function requireOnlyOne(tx: Transaction, budget: store.BudgetKind, id?: nu
 }
 
 /** Announces a new or changed budget, and pauses the running work under it if it is exhausted. */
-async function changed(
+async function announceChange(
   tx: Transaction,
   agents: Agents,
   id: number,
   type: 'budget.created' | 'budget.updated',
 ): Promise<MeasuredBudget> {
-  const budget = await measure(tx, (await store.readBudget(tx, id))!, tx.now)
-  for (const projectId of await projectsToTell(tx, budget)) await append(tx, type, projectId, budgetView(budget))
+  const budget = await measureBudget(tx, (await store.readBudget(tx, id))!, tx.now)
+  for (const projectId of await projectsToTell(tx, budget)) await appendEvent(tx, type, projectId, budgetView(budget))
   if (budget.state === 'exhausted') await pauseUnder(tx, agents, budget)
   return budget
 }

@@ -7,7 +7,7 @@ import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, ty
  * Replaces a session at its usage limit with a queued one of another agent. The session fails without a notification, because its
  * card continues. Undefined if the session has already ended.
  */
-export async function supersede(
+export async function supersedeSession(
   tx: Transaction,
   agents: Agents,
   session: SessionRow,

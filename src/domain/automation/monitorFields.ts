@@ -60,11 +60,11 @@ const isText = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
 function refuse(code: ErrorCode, path: string): never {
-  throw wrong(code, path)
+  throw invalidField(code, path)
 }
 
 /** The error for an invalid field. */
-export function wrong(code: ErrorCode, path: string): Problem {
+export function invalidField(code: ErrorCode, path: string): Problem {
   const { message } = new Problem(code)
   return new Problem(code, message, { details: [{ path, message }] })
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import { appendAgentEvent } from '../../events/agentEvent.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { readMonitor, updateMonitor, type MonitorPermission, type MonitorRow } from '../../store/automation/monitors.ts'
 import { readProject, sandboxOf } from '../../store/projects/projects.ts'
@@ -60,7 +60,7 @@ export async function answerQuestion(
       } as const)
   await updateMonitor(tx, id, answer)
   const row = (await readMonitor(tx, id))!
-  await append(tx, 'monitor.updated', row.projectId, view(row))
+  await appendEvent(tx, 'monitor.updated', row.projectId, view(row))
   await announceCard(tx, 'card.updated', { id: row.cardId, projectId: row.projectId })
   return row
 }

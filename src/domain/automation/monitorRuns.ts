@@ -1,4 +1,4 @@
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import {
   readMonitor,
@@ -84,6 +84,6 @@ const paused = { status: 'paused', outcome: null, nextRunAt: null } satisfies Mo
 async function change(tx: Transaction, id: number, to: MonitorChange): Promise<MonitorRow> {
   await updateMonitor(tx, id, to)
   const row = (await readMonitor(tx, id))!
-  await append(tx, 'monitor.updated', row.projectId, view(row))
+  await appendEvent(tx, 'monitor.updated', row.projectId, view(row))
   return row
 }

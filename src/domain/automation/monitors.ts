@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import { monitorLimits } from '../../contract/automation/monitors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
@@ -30,7 +30,7 @@ export async function create(tx: Transaction, { sessionId, ...monitor }: Checked
   const id = await insertMonitor(tx, monitor)
   if (monitor.permission === 'asked') await updateMonitor(tx, id, { nextRunAt: null })
   const row = (await readMonitor(tx, id))!
-  await append(tx, 'monitor.created', row.projectId, view(row))
+  await appendEvent(tx, 'monitor.created', row.projectId, view(row))
   if (row.permission === 'asked' && sessionId !== null) await announceQuestion(tx, row, sessionId)
   return row
 }
@@ -51,7 +51,7 @@ export async function remove(
   const row = await readVisibleMonitor(tx, projectId, monitorId)
   if (!row || (cardId !== undefined && row.cardId !== cardId)) throw new Problem('MONITOR_NOT_FOUND')
   await deleteMonitor(tx, row.id)
-  await append(tx, 'monitor.deleted', projectId, { id: String(row.id), cardId: String(row.cardId) })
+  await appendEvent(tx, 'monitor.deleted', projectId, { id: String(row.id), cardId: String(row.cardId) })
   if (row.permission === 'asked') await announceCard(tx, 'card.updated', { id: row.cardId, projectId })
 }
 

@@ -2,7 +2,7 @@ import { noChoice, changedChoice, projectLevels } from '../agents/agentChoice.ts
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import { datePlaceholder, scheduleLimits } from '../../contract/automation/schedules.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import { nextAfter, nextTimes, requireTiming, type Timing } from '../../recurrence/recurrence.ts'
 import { dayOf, localTimeZone } from '../../recurrence/wallClock.ts'
 import { listPeopleOf } from '../../store/cards/cardPeople.ts'
@@ -27,7 +27,7 @@ import { columnOfProject, create as createCard } from '../cards/cards.ts'
 import { hasRoom } from '../boards/columnLimits.ts'
 import { makerFor } from '../accounts/makers.ts'
 import type { Agents } from '../agents/sessions.ts'
-import { refusal } from '../cards/startPermission.ts'
+import { startRefusal } from '../cards/startPermission.ts'
 
 export interface ScheduleRef {
   projectId: number
@@ -153,7 +153,7 @@ export async function update(
 export async function remove(tx: Transaction, ref: ScheduleRef): Promise<void> {
   const { id } = await find(tx, ref)
   await deleteSchedule(tx, id)
-  await append(tx, 'schedule.deleted', ref.projectId, { id: String(id) })
+  await appendEvent(tx, 'schedule.deleted', ref.projectId, { id: String(id) })
 }
 
 /**
@@ -230,7 +230,7 @@ async function announce(
   ref: ScheduleRef,
 ): Promise<ScheduleRow> {
   const schedule = await find(tx, ref)
-  await append(tx, event, ref.projectId, view(schedule))
+  await appendEvent(tx, event, ref.projectId, view(schedule))
   return schedule
 }
 
@@ -239,7 +239,7 @@ const withoutOtherAgents = (template: StoredTemplate, { agent }: Partial<StoredT
   agent === undefined || agent === template.agent ? template : { ...template, ...noChoice }
 
 /** The fields with a value. */
-const named = <T extends object>(fields: T): T =>
+const definedFields = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
 function newTiming({ cron, everySecs, timeZone = localTimeZone() }: GivenTiming, now: string): Timing {
@@ -277,10 +277,10 @@ async function checkedTemplate(
   change: Partial<StoredTemplate> = {},
 ): Promise<string> {
   requireMayCreate(caller)
-  const template = { ...withoutOtherAgents(before, change), ...named(change) }
+  const template = { ...withoutOtherAgents(before, change), ...definedFields(change) }
   await assigneesFor(tx, { projectId }, change)
   const { columnId, autoMode } = template
-  const refused = autoMode ? refusal(caller, 'kanban') : undefined
+  const refused = autoMode ? startRefusal(caller, 'kanban') : undefined
   if (refused) throw refused
   const column = columnId === null ? noChoice : await columnOfProject(tx, { projectId, caller }, columnId)
   const choice: Partial<AgentChoice> = Object.fromEntries(

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import type { Caller } from '../accounts/caller.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
@@ -93,7 +93,7 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
   if ((await status(tx, ref)).status === 'running') throw new Problem('SCRIPT_ALREADY_RUNNING')
   await insertRun(tx, ref.scriptId)
   const begun = await status(tx, ref)
-  await append(tx, 'script.started', ref.projectId, scriptEvent(begun))
+  await appendEvent(tx, 'script.started', ref.projectId, scriptEvent(begun))
   runs.reconcile(tx)
   return begun
 }
@@ -120,7 +120,7 @@ export async function cancel(
 export async function finish(tx: Transaction, scriptId: number, end: RunEnd): Promise<void> {
   if (!(await endRun(tx, scriptId, end))) return
   const ended = (await readRun(tx, scriptId))!
-  await append(tx, 'script.finished', ended.projectId, scriptEvent(ended))
+  await appendEvent(tx, 'script.finished', ended.projectId, scriptEvent(ended))
 }
 
 /** Ends runs that were left open by an earlier server. */

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   deleteBoard,
   insertBoard,
@@ -70,7 +70,7 @@ export async function remove(
   await insertOrphans(tx, { projectId, boardId })
   await requireNoNewTurn(tx, caller, projectId, () => deleteBoard(tx, board))
   agents.reconcile(tx)
-  await append(tx, 'board.deleted', projectId, { id: String(boardId) })
+  await appendEvent(tx, 'board.deleted', projectId, { id: String(boardId) })
 }
 
 /** A board that is not the only one in its project. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
@@ -88,7 +88,7 @@ export async function reorder(tx: Transaction, projectId: number, ids: readonly 
   requireWholeOrder(ids, await listBoards(tx, projectId))
   for (const [position, id] of ids.entries()) await setBoardPosition(tx, id, position)
   const boards = await listBoards(tx, projectId)
-  await append(tx, 'board.reordered', projectId, boards.map(boardView))
+  await appendEvent(tx, 'board.reordered', projectId, boards.map(boardView))
   return boards
 }
 
@@ -99,6 +99,6 @@ async function announce(
   boardId: number,
 ): Promise<BoardRow> {
   const board = await find(tx, projectId, boardId)
-  await append(tx, type, projectId, boardView(board))
+  await appendEvent(tx, type, projectId, boardView(board))
   return board
 }

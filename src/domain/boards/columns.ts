@@ -1,7 +1,7 @@
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import type { ColumnType } from '../../contract/fields.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   adoptCardsOutOfOrder,
   deleteColumn,
@@ -177,7 +177,7 @@ export async function remove(tx: Transaction, caller: Caller, projectId: number,
   if (!mayStart(caller, 'kanban') && (await isPulledFrom(tx, columnId))) requireMayStart(caller, 'kanban')
   if (await hasCardsOutOfOrder(tx, columnId)) await adoptCardsOutOfOrder(tx, columnId, await otherColumn(tx, column))
   await deleteColumn(tx, column)
-  await append(tx, 'column.deleted', projectId, { id: String(columnId), boardId: String(column.boardId) })
+  await appendEvent(tx, 'column.deleted', projectId, { id: String(columnId), boardId: String(column.boardId) })
 }
 
 /**
@@ -197,7 +197,7 @@ export async function reorder(
   if (before.some(({ pull }) => pull === 1)) requireMayStart(caller, 'kanban')
   for (const [position, id] of ids.entries()) await setColumnPosition(tx, id, position)
   const columns = await listCountedColumns(tx, boardId)
-  await append(tx, 'column.reordered', projectId, columns.map(columnView))
+  await appendEvent(tx, 'column.reordered', projectId, columns.map(columnView))
   return columns
 }
 
@@ -221,6 +221,6 @@ async function announce(
   columnId: number,
 ): Promise<CountedColumn> {
   const column = await find(tx, projectId, columnId)
-  await append(tx, type, projectId, columnView(column))
+  await appendEvent(tx, type, projectId, columnView(column))
   return column
 }

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   countAttachments,
   deleteAttachment,
@@ -15,7 +15,7 @@ import { recordActivity } from './activity.ts'
 import * as cards from './cards.ts'
 import type { CardRef, StartRef } from './cards.ts'
 import type { Caller } from '../accounts/caller.ts'
-import { refusal, requireMayChangeStart } from './startPermission.ts'
+import { startRefusal, requireMayChangeStart } from './startPermission.ts'
 
 const maxPerCard = 1000
 
@@ -55,7 +55,7 @@ export async function add(tx: Transaction, ref: StartRef, file: SavedFile): Prom
 export async function announce(tx: Transaction, id: number): Promise<AttachmentRow> {
   const attachment = await find(tx, id)
   const attachmentCount = await countAttachments(tx, attachment.cardId)
-  await append(tx, 'attachment.created', attachment.projectId, { ...view(attachment), attachmentCount })
+  await appendEvent(tx, 'attachment.created', attachment.projectId, { ...view(attachment), attachmentCount })
   return attachment
 }
 
@@ -68,11 +68,11 @@ export async function remove(
   removeFile: (storedAs: string) => Promise<void>,
 ): Promise<void> {
   const attachment = await find(tx, id)
-  if (refusal(caller, 'kanban')) await requireMayChangeStart(tx, caller, await cards.find(tx, attachment))
+  if (startRefusal(caller, 'kanban')) await requireMayChangeStart(tx, caller, await cards.find(tx, attachment))
   await deleteAttachment(tx, id)
   const { cardId, projectId } = attachment
   const attachmentCount = await countAttachments(tx, cardId)
-  await append(tx, 'attachment.deleted', projectId, { id: String(id), cardId: String(cardId), attachmentCount })
+  await appendEvent(tx, 'attachment.deleted', projectId, { id: String(id), cardId: String(cardId), attachmentCount })
   recordActivity(tx, cardId, 'attachment.deleted', [{ field: 'filename', from: attachment.filename, to: null }])
   tx.afterCommit(() => void removeFile(attachment.storedAs))
 }

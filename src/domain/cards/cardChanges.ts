@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import type { EventData } from '../../contract/server/events.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import { readCard, updateCard, type CardChange, type CardRow } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { cardDetail, cardMoved } from '../../views/cards.ts'
@@ -45,7 +45,7 @@ export async function changeMerged(tx: Transaction, card: CardRow, change: CardC
 export async function changeCardIfThere(tx: Transaction, card: Changed, change: CardChange): Promise<void> {
   await updateCard(tx, card.id, change)
   const changed = await readCard(tx, card.projectId, card.id)
-  if (changed) await append(tx, 'card.updated', card.projectId, cardDetail(changed))
+  if (changed) await appendEvent(tx, 'card.updated', card.projectId, cardDetail(changed))
 }
 
 /** Moves a card, which can archive or unarchive it, and appends the event. */
@@ -54,11 +54,11 @@ export async function changePlace(tx: Transaction, before: CardRow, change: Card
   const moved = await find(tx, before)
   const from = { columnId: String(before.columnId), position: before.position }
   const to = { columnId: String(moved.columnId), position: moved.position }
-  await append(tx, 'card.moved', before.projectId, cardMoved(moved, from, to))
+  await appendEvent(tx, 'card.moved', before.projectId, cardMoved(moved, from, to))
   if (moved.columnId !== before.columnId)
     recordActivity(tx, moved.id, 'card.moved', [{ field: 'columnName', from: before.columnName, to: moved.columnName }])
   if ((before.archivedAt === null) !== (moved.archivedAt === null))
-    await append(
+    await appendEvent(
       tx,
       moved.archivedAt === null ? 'card.unarchived' : 'card.archived',
       before.projectId,
@@ -76,14 +76,14 @@ export async function announceAssigned(
 ): Promise<CardRow> {
   const assigned = await find(tx, card)
   const data = Object.assign(cardDetail(assigned), { assignedIds: assignedIds.map(String), by })
-  await append(tx, 'card.assigned', card.projectId, data)
+  await appendEvent(tx, 'card.assigned', card.projectId, data)
   return assigned
 }
 
 /** Moves a card to the trash. */
 export async function trashCard(tx: Transaction, { id, projectId, columnId }: CardRow): Promise<void> {
   await updateCard(tx, id, { deletedAt: tx.now })
-  await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
+  await appendEvent(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
   recordActivity(tx, id, 'card.deleted')
 }
 
@@ -93,12 +93,12 @@ export async function announceParent(
   { projectId, parentId }: Pick<CardRow, 'projectId' | 'parentId'>,
 ): Promise<void> {
   const parent = parentId === null ? undefined : await readCard(tx, projectId, parentId)
-  if (parent) await append(tx, 'card.updated', projectId, cardDetail(parent))
+  if (parent) await appendEvent(tx, 'card.updated', projectId, cardDetail(parent))
 }
 
 /** Appends the event of a new card. */
 export const announceNew = (tx: Transaction, card: CardRow): Promise<void> =>
-  append(tx, 'card.created', card.projectId, cardDetail(card))
+  appendEvent(tx, 'card.created', card.projectId, cardDetail(card))
 
 /** Appends an event with the card's current state. @throws Problem CARD_NOT_FOUND */
 export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
@@ -109,7 +109,7 @@ export async function announceCard(tx: Transaction, event: CardEvent, card: Chan
 
 /** Appends an event with a card that was just read. */
 export const announceRow = (tx: Transaction, event: CardEvent, card: CardRow): Promise<void> =>
-  append(tx, event, card.projectId, cardDetail(card))
+  appendEvent(tx, event, card.projectId, cardDetail(card))
 
 async function find(tx: Transaction, { id, projectId }: Changed): Promise<CardRow> {
   const found = await readCard(tx, projectId, id)

@@ -73,7 +73,7 @@ async function moveCard(
     column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')
   if (endsAgents) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
   const change = {
-    ...(await placing(tx, card, column, to.position)),
+    ...(await insertIntoOrder(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
     ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
     ...heldFields(tx, hold),
@@ -176,14 +176,19 @@ export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, f
       ? await firstOpenColumn(tx, card.boardId)
       : await columnOfProject(tx, ref, card.columnId)
   if (isOrdered(card) && !force) await requireRoom(tx, column)
-  const change = { ...(await placing(tx, card, column)), ...pullableAfter(ref, card) }
+  const change = { ...(await insertIntoOrder(tx, card, column)), ...pullableAfter(ref, card) }
   const unarchived = await changeCard(tx, card, change, 'card.unarchived')
   await announceProgress(tx, agents, card, unarchived, byOf(ref))
   return resume(tx, agents, unarchived, byOf(ref))
 }
 
 /** Inserts a card into a column's order. @returns the changes of its row, for the caller to write with its other changes */
-async function placing(tx: Transaction, card: CardRow, column: ColumnRow, position?: number): Promise<CardChange> {
+async function insertIntoOrder(
+  tx: Transaction,
+  card: CardRow,
+  column: ColumnRow,
+  position?: number,
+): Promise<CardChange> {
   const leafId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.leafId
   const standing = {
     leafId,

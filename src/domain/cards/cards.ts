@@ -3,7 +3,7 @@ import { planNames, type Plan } from '../../contract/cards/cardPlan.ts'
 import { invalid, Problem, refuse } from '../../contract/errors.ts'
 import type { CardKind } from '../../contract/fields.ts'
 import type { IssueSummary } from '../../contract/forges/issueRecords.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   insertCard,
   markRead,
@@ -29,7 +29,7 @@ import { announceCard, announceNew, announceParent, changeCard } from './cardCha
 import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
 import { requireOrder, type CardOrder } from './dependencies.ts'
 import { notStarted, type Agents } from '../agents/sessions.ts'
-import { mayStart, refusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
+import { mayStart, startRefusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 import { startFor } from './startTimes.ts'
 import { countSessionCard } from '../agents/sessionCards.ts'
@@ -96,7 +96,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   await countSessionCard(tx, card.projectId, card.caller)
   const { column, activeColumns } = await placeForNewCard(tx, card, automation)
   const { kind = 'kanban', caller } = card
-  const refused = automation ? undefined : refusal(caller, kind)
+  const refused = automation ? undefined : startRefusal(caller, kind)
   const deferred = (card.deferred ?? automation) || refused !== undefined
   requireCommand(card)
   if (refused && (kind === 'terminal' || card.autoMode || card.mustStart)) throw refused
@@ -232,13 +232,13 @@ export async function setWatching(tx: Transaction, ref: CardRef, watching: boole
 /** Marks a card as read. @throws Problem CARD_NOT_FOUND */
 export async function view(tx: Transaction, ref: CardRef): Promise<void> {
   const card = await find(tx, ref)
-  if (await markRead(tx, card.id)) await append(tx, 'card.viewed', ref.projectId, { id: String(card.id) })
+  if (await markRead(tx, card.id)) await appendEvent(tx, 'card.viewed', ref.projectId, { id: String(card.id) })
 }
 
 /** Marks up to 500 of a project's cards as read. @returns whether there might be more */
 export async function viewSome(tx: Transaction, projectId: number): Promise<boolean> {
   const ids = await markSomeRead(tx, projectId, 500)
-  for (const id of ids) await append(tx, 'card.viewed', projectId, { id: String(id) })
+  for (const id of ids) await appendEvent(tx, 'card.viewed', projectId, { id: String(id) })
   return ids.length === 500
 }
 

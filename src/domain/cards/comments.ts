@@ -1,6 +1,6 @@
 import { maxComments } from '../../contract/cards/comments.ts'
 import { Problem } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import {
   countComments,
   deleteComment,
@@ -113,7 +113,7 @@ export async function remove(tx: Transaction, ref: OwnRef, commentId: number): P
 async function removeComment(tx: Transaction, projectId: number, { id, cardId }: CommentRow): Promise<void> {
   await deleteComment(tx, id)
   recordActivity(tx, cardId, 'comment.deleted')
-  await append(tx, 'comment.deleted', projectId, {
+  await appendEvent(tx, 'comment.deleted', projectId, {
     id: String(id),
     cardId: String(cardId),
     commentCount: await countComments(tx, cardId),
@@ -138,7 +138,7 @@ async function announce(
 ): Promise<CommentRow> {
   const comment = (await readComment(tx, cardId, id))!
   recordActivity(tx, cardId, event)
-  await append(tx, event, projectId, {
+  await appendEvent(tx, event, projectId, {
     ...view(comment),
     mentioned: mentioned.map(String),
     commentCount: await countComments(tx, cardId),

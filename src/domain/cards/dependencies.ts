@@ -42,7 +42,7 @@ async function requireBlockers(db: Reader, card: Card, blockedBy: readonly numbe
   const path = await findPath(added, card.id, async ids =>
     (await dependencies.listBlockers(db, ids)).map(({ cardId, blockerId }) => [cardId, blockerId]),
   )
-  if (path) throw cycle('blockedBy', 'waits for', [card.id!, ...path])
+  if (path) throw cycleProblem('blockedBy', 'waits for', [card.id!, ...path])
 }
 
 async function requireParent(db: Reader, card: Card, parentId: number): Promise<void> {
@@ -50,7 +50,7 @@ async function requireParent(db: Reader, card: Card, parentId: number): Promise<
   const path = await findPath([parentId], card.id, async ids =>
     Promise.all(ids.map(async id => [id, await dependencies.readParent(db, id)] as const)),
   )
-  if (path) throw cycle('parentId', 'is a part of', [card.id!, ...path])
+  if (path) throw cycleProblem('parentId', 'is a part of', [card.id!, ...path])
   const isPart = card.id !== undefined && (await dependencies.readParent(db, card.id)) === parentId
   if (parent!.childrenTotal >= maxChildren && !isPart)
     throw invalid('parentId', `must not be card ${parentId}, which already has ${maxChildren} parts`)
@@ -87,7 +87,7 @@ async function findPath(
   return path
 }
 
-const cycle = (path: string, relation: string, cards: readonly number[]) => {
+const cycleProblem = (path: string, relation: string, cards: readonly number[]) => {
   const way = cards.join(` ${relation} `)
   return new Problem('DEPENDENCY_CYCLE', `The cards would block each other: ${way}.`, {
     details: [{ path, message: `must not lead back to the card: ${way}` }],
@@ -106,20 +106,20 @@ export async function findBlockade(
       : undefined
   return new Problem(
     'CARD_BLOCKED',
-    `The card is blocked by ${named(await dependencies.listOpenBlockers(db, card.id))}.`,
+    `The card is blocked by ${cardsText(await dependencies.listOpenBlockers(db, card.id))}.`,
   )
 }
 
 const maxNamed = 10
 /** `card 3`, `cards 3, 7 and 2 more` */
-const named = (ids: readonly number[]): string =>
+const cardsText = (ids: readonly number[]): string =>
   `${ids.length === 1 ? 'card' : 'cards'} ${ids.slice(0, maxNamed).join(', ')}${ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : ''}`
 
 /** @throws Problem CARD_BLOCKS_OTHERS */
 export async function requireBlocksNone(db: Reader, { id, doneAt }: Pick<CardRow, 'id' | 'doneAt'>): Promise<void> {
   const waiting = doneAt === null ? await dependencies.listDependents(db, [id]) : []
   if (waiting.length > 0)
-    throw new Problem('CARD_BLOCKS_OTHERS', `The card blocks ${named(waiting)}, which would stay blocked.`)
+    throw new Problem('CARD_BLOCKS_OTHERS', `The card blocks ${cardsText(waiting)}, which would stay blocked.`)
 }
 
 /** @throws Problem CARD_BLOCKED */

@@ -52,7 +52,7 @@ export function fitCardTexts(
   { title, sections, labels, assignees = [], comments = [] }: ForeignTexts,
   warnings: Warnings,
 ): FittedTexts {
-  const cleaned = clean(title).replace(/\s+/g, ' ').trim()
+  const cleaned = toStorableText(title).replace(/\s+/g, ' ').trim()
   const whole = isVisible(cleaned) ? cleaned : 'Untitled'
   const short =
     whole.length <= maxTitleLength
@@ -62,13 +62,13 @@ export function fitCardTexts(
           .toWellFormed()
           .replace(/\ufffd$/, '')}…`
   warnings.count('Titles of more than 500 characters, whole in the prompt', short === whole ? 0 : 1)
-  const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => clean(section).trim())]
+  const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => toStorableText(section).trim())]
     .filter(Boolean)
     .join('\n\n')
   const names = [
     ...new Set(
       labels
-        .map(label => clean(label).trim())
+        .map(label => toStorableText(label).trim())
         .filter(Boolean)
         .map(label => label.slice(0, maxLabelLength).toWellFormed()),
     ),
@@ -76,7 +76,7 @@ export function fitCardTexts(
   warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - maxLabels))
   return {
     title: short,
-    prompt: cut(prompt, 'Prompts of more than 64 KiB, cut', '[The rest did not fit into a prompt.]', warnings),
+    prompt: truncateText(prompt, 'Prompts of more than 64 KiB, cut', '[The rest did not fit into a prompt.]', warnings),
     labels: names.slice(0, maxLabels),
     assignees: fitAssignees(assignees, warnings),
     comments: fitComments(comments, warnings),
@@ -92,14 +92,14 @@ function fitAssignees(assignees: readonly unknown[], warnings: Warnings): string
 /** The newest comments, if there are too many. */
 function fitComments(comments: NonNullable<ForeignTexts['comments']>, warnings: Warnings): FittedComment[] {
   const written = comments.flatMap(({ authorName, body, createdAt }) => {
-    const text = clean(body).trim()
+    const text = toStorableText(body).trim()
     warnings.count('Comments without text, left out', isVisible(text) ? 0 : 1)
     const note = '[The rest did not fit into a comment.]'
-    const fitting = isVisible(text) ? [cut(text, 'Comments of more than 64 KiB, cut', note, warnings)] : []
+    const fitting = isVisible(text) ? [truncateText(text, 'Comments of more than 64 KiB, cut', note, warnings)] : []
     return fitting.map(body => ({
       authorName: nameOf(authorName) || 'Unknown author',
       body,
-      createdAt: time(createdAt),
+      createdAt: toStorableTime(createdAt),
     }))
   })
   warnings.count(`Comments beyond ${maxComments} on a card, left out`, Math.max(0, written.length - maxComments))
@@ -108,9 +108,9 @@ function fitComments(comments: NonNullable<ForeignTexts['comments']>, warnings: 
 
 /** A person's name, shortened to the board's limit. */
 export const nameOf = (value: unknown): string =>
-  clean(value).replace(/\s+/g, ' ').trim().slice(0, maxNameLength).toWellFormed()
+  toStorableText(value).replace(/\s+/g, ' ').trim().slice(0, maxNameLength).toWellFormed()
 
-function cut(text: string, warning: string, note: string, warnings: Warnings): string {
+function truncateText(text: string, warning: string, note: string, warnings: Warnings): string {
   if (Buffer.byteLength(text) <= maxTextBytes) return text
   warnings.count(warning)
   const bytes = Buffer.from(text).subarray(0, maxTextBytes - note.length - 6)
@@ -118,11 +118,11 @@ function cut(text: string, warning: string, note: string, warnings: Warnings): s
 }
 
 /** Text that the board can store: well-formed, without NUL. */
-export const clean = (value: unknown): string =>
+export const toStorableText = (value: unknown): string =>
   typeof value === 'string' ? value.replaceAll('\0', '').replace(/\r\n?/g, '\n').toWellFormed() : ''
 
 /** A time in the board's form. */
-export function time(value: unknown): string | undefined {
+export function toStorableTime(value: unknown): string | undefined {
   const isReal = typeof value === 'string' && (startsWithDay(value) || !/^\d{4}-/.test(value))
   const at = isReal ? Date.parse(value) : NaN
   return Number.isNaN(at) || at < 0 || at > 253_402_300_799_999 ? undefined : new Date(at).toISOString()

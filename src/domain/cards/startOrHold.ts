@@ -5,7 +5,7 @@ import { holdBack } from '../agents/budgetPauses.ts'
 import { asProblem, findExhausted } from '../agents/budgetState.ts'
 import { findBlockade } from './dependencies.ts'
 import { notStarted, start, type Agents } from '../agents/sessions.ts'
-import { refusal, type Starter } from './startPermission.ts'
+import { startRefusal, type Starter } from './startPermission.ts'
 
 /**
  * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's rights, a missing agent, or a
@@ -27,7 +27,7 @@ export async function findStartProblem(
   card: CardRow,
   by: Starter | undefined,
 ): Promise<Problem | undefined> {
-  const refused = refusal(by, card.kind)
+  const refused = startRefusal(by, card.kind)
   if (refused || card.kind === 'terminal') return refused
   const choice = await agents.choose(tx, card)
   if ('missing' in choice) return new Problem('AGENT_UNAVAILABLE', choice.missing)

@@ -5,7 +5,7 @@ import type { CardRow } from '../../store/cards/cards.ts'
 import { isPulledFrom } from '../../store/boards/columnTurns.ts'
 import type { Reader } from '../../store/engine/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
-import { isInScope, roleBy, suffices } from '../accounts/access.ts'
+import { isInScope, roleBy, isSufficient } from '../accounts/access.ts'
 import { isAdmin, type Caller } from '../accounts/caller.ts'
 import { listTurns } from './cardTurns.ts'
 
@@ -31,7 +31,7 @@ export function mayStart(starter: Starter | undefined, kind: CardKind): boolean 
 }
 
 /** Why a caller cannot start a card of this kind. Undefined if the caller can. */
-export function refusal(starter: Starter | undefined, kind: CardKind): Problem | undefined {
+export function startRefusal(starter: Starter | undefined, kind: CardKind): Problem | undefined {
   if (mayStart(starter, kind)) return undefined
   if (starter === undefined || starter === 'board' || !starter.key)
     return new Problem('FORBIDDEN', 'Only people and API keys can start agents.')
@@ -64,13 +64,13 @@ export async function requireMayChangeStart(
   starter: Starter | undefined,
   card: AutomatedCard,
 ): Promise<void> {
-  const problem = refusal(starter, card.kind)
+  const problem = startRefusal(starter, card.kind)
   if (problem && (await canStartAutomatically(db, card))) throw problem
 }
 
 /** Requires the permission to approve a card's work if the approval moves the card forward. @throws Problem as `requireMayChangeStart` */
 export async function requireMayApprove(db: Reader, starter: Starter | undefined, card: AutomatedCard): Promise<void> {
-  const problem = refusal(starter, card.kind)
+  const problem = startRefusal(starter, card.kind)
   if (problem && (await isPulled(db, card))) throw problem
 }
 
@@ -90,7 +90,7 @@ export async function requireMayCheckAgents(
   const projects = await listProjects(db, caller.userId, isAdmin(caller))
   const worksInProject = projects.some(({ id, organizationId, ...grant }) => {
     const role = isInScope(caller, id, organizationId) ? roleBy(caller, grant) : undefined
-    return role !== undefined && suffices(role, 'member')
+    return role !== undefined && isSufficient(role, 'member')
   })
   if (!worksInProject) throw new Problem('FORBIDDEN', 'Only project members and server admins can check agents.')
 }
@@ -105,7 +105,7 @@ export async function requireNoNewTurn<T>(
   projectId: number,
   change: () => Promise<T>,
 ): Promise<T> {
-  const problem = refusal(starter, 'kanban')
+  const problem = startRefusal(starter, 'kanban')
   if (!problem) return change()
   const before = await listTurns(db, projectId)
   const changed = await change()
@@ -117,6 +117,6 @@ export async function requireNoNewTurn<T>(
 
 /** @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent */
 export function requireMayStart(starter: Starter | undefined, kind: CardKind): void {
-  const problem = refusal(starter, kind)
+  const problem = startRefusal(starter, kind)
   if (problem) throw problem
 }

@@ -50,7 +50,7 @@ export const hasEnded = ({ state }: Phased): boolean => isEnd(state)
 export const handOver = (reason: string): PullRequestChange => ({ phase: 'handedOver', stopped: reason })
 
 /** The agent resumes its work, with all rounds. */
-export const resume = ({ phase }: Phased, next: 'watching' | 'working' = 'watching'): PullRequestChange => ({
+export const resumedPhase = ({ phase }: Phased, next: 'watching' | 'working' = 'watching'): PullRequestChange => ({
   ...(phase === 'handedOver' && { phase: next }),
   stopped: null,
   rounds: 0,

@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import type { PullRequestState } from '../../contract/forges/pullRequestRecords.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
   deletePullRequest,
@@ -46,7 +46,7 @@ export async function find(db: Reader, cardId: number, repository: string): Prom
 /** Stores a pull request that is about to be created on the forge. */
 export async function add(tx: Transaction, pull: NewPullRequest): Promise<PullRequestRow> {
   const id = await insertPullRequest(tx, pull)
-  return tell(tx, (await readPullRequestById(tx, id))!)
+  return announce(tx, (await readPullRequestById(tx, id))!)
 }
 
 /** Deletes a pull request that the forge did not create. */
@@ -72,7 +72,7 @@ export async function change(
   const after = (await readPullRequestById(tx, before.id))!
   if (after.state !== before.state && after.state !== 'creating')
     recordActivity(tx, after.cardId, actions[after.state], [{ field: 'pullRequest', from: null, to: nameOf(after) }])
-  return tell(tx, after)
+  return announce(tx, after)
 }
 
 const actions = { open: 'pull_request.opened', merged: 'pull_request.merged', closed: 'pull_request.closed' } as const
@@ -84,10 +84,10 @@ const isSame = (stored: string | number | null, given: string | number | boolean
 const nameOf = ({ number, repository }: PullRequestRow): string =>
   [repository, number === null ? '' : `#${number}`].filter(Boolean).join(' ')
 
-async function tell(tx: Transaction, pull: PullRequestRow): Promise<PullRequestRow> {
+async function announce(tx: Transaction, pull: PullRequestRow): Promise<PullRequestRow> {
   const projectId = await projectOfCard(tx, pull.cardId)
   if (projectId === undefined) return pull
-  await append(tx, 'pull_request.updated', projectId, pullRequestOfCard(pull))
+  await appendEvent(tx, 'pull_request.updated', projectId, pullRequestOfCard(pull))
   await showChanged(tx, pull.cardId, projectId)
   return pull
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import type { ProjectRole } from '../../contract/route.ts'
-import { check, hashToken, mint } from '../accounts/token.ts'
+import { hasValidChecksum, hashToken, createToken } from '../accounts/token.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
   deleteInvitation,
@@ -33,14 +33,14 @@ export async function invite(
   const present = await readInvitation(tx, projectId, email)
   if (present && present.expiresAt > tx.now)
     throw new Problem('CONFLICT', `${present.email} is already invited. To get a new link, renew the invitation.`)
-  return put(tx, projectId, { email: present?.email ?? email, role })
+  return saveInvitation(tx, projectId, { email: present?.email ?? email, role })
 }
 
 /** Replaces the token with a new one, valid for 14 days. @throws Problem INVITATION_NOT_FOUND */
 export async function renew(tx: Transaction, projectId: number, email: string): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (!present) throw new Problem('INVITATION_NOT_FOUND')
-  return put(tx, projectId, present)
+  return saveInvitation(tx, projectId, present)
 }
 
 /** @throws Problem INVITATION_NOT_FOUND */
@@ -71,7 +71,7 @@ export async function requireOpen(
   token: string,
   now: Date,
 ): Promise<InvitationRow & { projectId: number }> {
-  const invitation = check(token) === 'svc_in_' ? await findInvitation(db, hashToken(token)) : undefined
+  const invitation = hasValidChecksum(token) === 'svc_in_' ? await findInvitation(db, hashToken(token)) : undefined
   if (!invitation)
     throw new Problem(
       'INVITATION_NOT_FOUND',
@@ -88,12 +88,12 @@ export async function requireOpen(
 export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> =>
   giveInvited(tx, id, email)
 
-async function put(
+async function saveInvitation(
   tx: Transaction,
   projectId: number,
   { email, role }: { email: string; role: ProjectRole },
 ): Promise<NewInvitation> {
-  const token = mint('svc_in_')
+  const token = createToken('svc_in_')
   const expiresAt = new Date(Date.parse(tx.now) + lifeMs).toISOString()
   return { ...(await putInvitation(tx, projectId, { email, role, expiresAt, tokenHash: hashToken(token) })), token }
 }

@@ -11,9 +11,9 @@ import type { Repository } from '../../contract/forges/repositories.ts'
 import type { ProjectRole } from '../../contract/route.ts'
 import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../../contract/agents/sandbox.ts'
 import type { ChangedUsageLimits, UsageLimits } from '../../contract/agents/usageLimits.ts'
-import { append } from '../../events/outbox.ts'
+import { appendEvent } from '../../events/outbox.ts'
 import { changedChoice, projectLevels, requireAgent, requireProfile, type KnownAgents } from '../agents/agentChoice.ts'
-import { isInScope, roleBy, strongest } from '../accounts/access.ts'
+import { isInScope, roleBy, highestRole } from '../accounts/access.ts'
 import { isAdmin, type Caller } from '../accounts/caller.ts'
 import { readCredentialOfProject } from '../../store/accounts/credentials.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
@@ -93,7 +93,7 @@ export const list = async (db: Reader, caller: Caller, organizationId?: number):
 
 /** The highest role that the caller has in any project. Undefined if the caller can see none. */
 export const strongestRole = async (db: Reader, caller: Caller): Promise<ProjectRole | undefined> =>
-  strongest((await list(db, caller)).map(project => roleBy(caller, project)))
+  highestRole((await list(db, caller)).map(project => roleBy(caller, project)))
 
 /** Creates a project with its default board. The caller has checked the path and the repositories. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function create(
@@ -110,7 +110,7 @@ export async function create(
     ownerId,
   })
   await acceptProject(tx, ownerId, id)
-  await append(tx, 'project.created', id, projectEvent(await find(tx, id)))
+  await appendEvent(tx, 'project.created', id, projectEvent(await find(tx, id)))
   await boards.create(tx, caller, id, { name: 'Board' })
   return findVisible(tx, caller, id)
 }
@@ -165,7 +165,7 @@ export async function update(
     // Members accepted the project with its former folder.
     if (change.path !== undefined && change.path !== project.path)
       await forgetOtherAcceptances(tx, await ownerFor(tx, caller.userId), id)
-    await append(tx, 'project.updated', id, projectEvent(await find(tx, id)))
+    await appendEvent(tx, 'project.updated', id, projectEvent(await find(tx, id)))
   }
   return findVisible(tx, caller, id)
 }
@@ -179,7 +179,7 @@ export async function remove(tx: Transaction, agents: Agents, id: number): Promi
   await insertOrphans(tx, { projectId: id })
   agents.reconcile(tx)
   await deleteProject(tx, id)
-  await append(tx, 'project.deleted', id, { id: String(id) })
+  await appendEvent(tx, 'project.deleted', id, { id: String(id) })
 }
 
 /**
@@ -231,7 +231,7 @@ export async function reassign(tx: Transaction, from: number, to: number): Promi
   for (const id of await listOwnedProjects(tx, from)) {
     await setProjectOwner(tx, id, to)
     await deleteMember(tx, id, to)
-    await append(tx, 'project.updated', id, projectEvent(await find(tx, id)))
+    await appendEvent(tx, 'project.updated', id, projectEvent(await find(tx, id)))
   }
 }
 

@@ -1,4 +1,4 @@
-import { authority } from '../../contract/networkHosts.ts'
+import { authorityOf } from '../../contract/networkHosts.ts'
 import type { Target } from '../../egress/guardedConnect.ts'
 
 const maxHosts = 200
@@ -20,7 +20,7 @@ export function createAskedHosts(onFirst: (asked: AskedHost) => void): AskedHost
   const hosts = new Map<string, AskedHost>()
   return {
     note: ({ host, port }, isAllowed) => {
-      const key = `${isAllowed} ${authority(host, port)}`
+      const key = `${isAllowed} ${authorityOf(host, port)}`
       const known = hosts.get(key)
       if (known) known.count++
       else if (hosts.size < maxHosts) {

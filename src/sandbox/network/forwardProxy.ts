@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { authority, parseAuthority } from '../../contract/networkHosts.ts'
+import { authorityOf, parseAuthority } from '../../contract/networkHosts.ts'
 import type { GuardedConnect, Target } from '../../egress/guardedConnect.ts'
 import { EgressRefused } from '../../egress/guardedLookup.ts'
 import type { AskedHosts } from './askedHosts.ts'
@@ -101,7 +101,7 @@ async function open(
 ): Promise<{ upstream: Socket; target: Target }> {
   const target = targetOf()
   const verdict = rule(target)
-  const name = authority(target.host, target.port)
+  const name = authorityOf(target.host, target.port)
   if (verdict === 'refused') {
     asked.note(target, false)
     throw new Refusal(403, `This agent cannot reach ${name}. ${howToAllow(entryFor(target))}`)
@@ -124,7 +124,7 @@ async function open(
   }
 }
 
-const entryFor = ({ host, port }: Target) => authority(host, port === 80 || port === 443 ? undefined : port)
+const entryFor = ({ host, port }: Target) => authorityOf(host, port === 80 || port === 443 ? undefined : port)
 
 function requestTarget(request: IncomingMessage): Target {
   const { url = '', method } = request

@@ -1,7 +1,7 @@
 import { request as requestHttp, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
-import { authority } from '../../contract/networkHosts.ts'
+import { authorityOf } from '../../contract/networkHosts.ts'
 import type { Target } from '../../egress/guardedConnect.ts'
 
 interface Way {
@@ -46,7 +46,7 @@ export function forwardRequest(request: IncomingMessage, response: ServerRespons
     }
     pipeline(incoming, response, error => error && response.destroy())
   })
-  outgoing.on('error', () => fail(response, 502, `${authority(way.target.host, way.target.port)} gave no answer.`))
+  outgoing.on('error', () => fail(response, 502, `${authorityOf(way.target.host, way.target.port)} gave no answer.`))
   response.once('close', () => way.upstream.destroy())
   pipeline(request, outgoing, error => error && outgoing.destroy())
 }
@@ -101,7 +101,7 @@ function begin(
       createConnection: () => upstream,
       method: request.method,
       path: pathOf(request.url!),
-      headers: ['Host', authority(target.host, target.port === 80 ? undefined : target.port), ...headers, ...framing],
+      headers: ['Host', authorityOf(target.host, target.port === 80 ? undefined : target.port), ...headers, ...framing],
     })
     // A paused connection would stay paused.
     return outgoing.once('socket', socket => socket.resume())

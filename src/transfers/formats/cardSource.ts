@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CardSource } from '../../contract/cards/cardRecords.ts'
-import { clean } from '../../domain/cards/fitCardTexts.ts'
+import { toStorableText } from '../../domain/cards/fitCardTexts.ts'
 
 const maxAddressLength = 2048
 const addressOrNull = (url: string): string | null =>
@@ -18,8 +18,12 @@ export function issueSource(
   const [, host, repository, ofRepository] = /^https?:\/\/([^/]+)\/(.+)\/(?:issues|pull)\/(\d+)$/.exec(address) ?? []
   if (repository)
     return sourceOf('github', `${host === 'github.com' ? '' : `${host}/`}${repository}#${ofRepository}`, address)
-  const own = clean(node_id) || clean(id)
-  return sourceOf('github', own || `#${typeof number === 'number' ? number : ''} ${digestOf(clean(title))}`, address)
+  const own = toStorableText(node_id) || toStorableText(id)
+  return sourceOf(
+    'github',
+    own || `#${typeof number === 'number' ? number : ''} ${digestOf(toStorableText(title))}`,
+    address,
+  )
 }
 
 /** Tasks have no ID: a task is the same if the name of its file and its title are. Equal titles are counted. */

@@ -1,5 +1,5 @@
 import type { Placed } from '../jsonFile.ts'
-import { clean, fitCardTexts, nameOf, time, Warnings } from '../../domain/cards/fitCardTexts.ts'
+import { toStorableText, fitCardTexts, nameOf, toStorableTime, Warnings } from '../../domain/cards/fitCardTexts.ts'
 import { issueSource } from './cardSource.ts'
 import { list, record, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'
@@ -65,22 +65,22 @@ class IssueReader {
   }
 
   #cardOf(issue: Entry): DraftCard {
-    const state = clean(issue.state)
-    const mergedAt = time(issue.mergedAt ?? issue.merged_at ?? record(issue.pull_request).merged_at)
+    const state = toStorableText(issue.state)
+    const mergedAt = toStorableTime(issue.mergedAt ?? issue.merged_at ?? record(issue.pull_request).merged_at)
     const isClosed =
       /^(?:closed|merged)$/i.test(state) || issue.closed === true || issue.merged === true || mergedAt !== undefined
     return {
       column: isClosed ? closed : open,
       source: issueSource(addressOf(issue), issue),
       isArchived: false,
-      createdAt: time(issue.createdAt ?? issue.created_at),
-      updatedAt: time(issue.updatedAt ?? issue.updated_at),
-      doneAt: time(issue.closedAt ?? issue.closed_at) ?? mergedAt,
+      createdAt: toStorableTime(issue.createdAt ?? issue.created_at),
+      updatedAt: toStorableTime(issue.updatedAt ?? issue.updated_at),
+      doneAt: toStorableTime(issue.closedAt ?? issue.closed_at) ?? mergedAt,
       creatorName: nameOf(record(issue.author ?? issue.user).login) || undefined,
       ...fitCardTexts(
         {
           title: issue.title,
-          sections: [clean(issue.body ?? issue.bodyText), factsOf(issue)],
+          sections: [toStorableText(issue.body ?? issue.bodyText), factsOf(issue)],
           labels: this.#nodes(issue.labels, 'Labels').map(label =>
             typeof label === 'string' ? label : record(label).name,
           ),
@@ -123,10 +123,10 @@ class IssueReader {
 
 function factsOf(issue: Entry): string {
   const address = addressOf(issue)
-  const reason = clean(issue.stateReason ?? issue.state_reason)
+  const reason = toStorableText(issue.stateReason ?? issue.state_reason)
     .toLowerCase()
     .replaceAll('_', ' ')
-  const milestone = clean(record(issue.milestone).title)
+  const milestone = toStorableText(record(issue.milestone).title)
   return [
     address
       ? `GitHub ${isPullRequest(issue) ? 'pull request' : 'issue'}: ${address}`

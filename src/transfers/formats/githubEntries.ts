@@ -1,5 +1,5 @@
 import { importError } from '../importErrors.ts'
-import { clean } from '../../domain/cards/fitCardTexts.ts'
+import { toStorableText } from '../../domain/cards/fitCardTexts.ts'
 import { list, record, type Entry } from './draft.ts'
 
 /** Fields that become a part of a card, or that the card does not need. */
@@ -19,7 +19,7 @@ const issueLists = ['data', 'items', 'issues', 'pullRequests', 'nodes', 'edges']
 export function issuesIn(place: string, entry: Entry): Entry[] {
   const found = [...descend(entry)]
   if (found.length > 0 || hasLists(entry)) return found
-  const message = clean(record(list(entry.errors)[0]).message ?? entry.message)
+  const message = toStorableText(record(list(entry.errors)[0]).message ?? entry.message)
   if (message) throw importError(place, `is an error of GitHub: ${message.slice(0, 200)}`)
   throw Object.keys(entry).length === 0
     ? importError('', 'the file must be a list of issues, as gh issue list --json prints it')
@@ -38,7 +38,7 @@ const hasLists = (entry: Entry): boolean =>
 
 /** The page of an issue. The REST API also returns the address of the issue in the API. */
 export const addressOf = ({ html_url, url }: Entry): string =>
-  (clean(html_url) || clean(url))
+  (toStorableText(html_url) || toStorableText(url))
     .replace(/^(https?:\/\/)api\.(github\.com\/)repos\//, '$1$2')
     .replace(/^(https?:\/\/[^/]+\/)api\/v3\/repos\//, '$1')
     .replace(/\/pulls\/(\d+)$/, '/pull/$1')
@@ -49,7 +49,7 @@ export const isPullRequest = (issue: Entry): boolean =>
   issue.isPullRequest === true ||
   issue['__typename'] === 'PullRequest' ||
   ['mergedAt', 'merged_at', 'headRefName', 'head'].some(field => issue[field] !== undefined) ||
-  /^merged$/i.test(clean(issue.state)) ||
+  /^merged$/i.test(toStorableText(issue.state)) ||
   /\/pull\/\d+$/.test(addressOf(issue))
 
 /** Fields whose content the board does not support on a card. Addresses of the API are not content. */

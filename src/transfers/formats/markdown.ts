@@ -1,7 +1,7 @@
 import type { Token } from 'markdown-it'
 import { importError } from '../importErrors.ts'
 import { taskSources } from './cardSource.ts'
-import { clean, fitCardTexts, Warnings } from '../../domain/cards/fitCardTexts.ts'
+import { toStorableText, fitCardTexts, Warnings } from '../../domain/cards/fitCardTexts.ts'
 import { typeOf, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
@@ -45,7 +45,7 @@ interface Place {
  */
 export function readMarkdown(text: string, filename = ''): Draft {
   const warnings = new Warnings()
-  const reader = new TaskReader(clean(text), warnings)
+  const reader = new TaskReader(toStorableText(text), warnings)
   if (reader.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
   const columns = columnsOf(reader.tasks, reader.headings)
   const sourceOf = taskSources(filename)

@@ -1,6 +1,12 @@
 import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
-import { clean, fitCardTexts, time, Warnings, type ForeignTexts } from '../../domain/cards/fitCardTexts.ts'
+import {
+  toStorableText,
+  fitCardTexts,
+  toStorableTime,
+  Warnings,
+  type ForeignTexts,
+} from '../../domain/cards/fitCardTexts.ts'
 import { sourceOf } from './cardSource.ts'
 import { list, record, typeOf, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 
@@ -24,12 +30,12 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
   const warnings = new Warnings()
   const board = await readParts(file, warnings)
   const columns = columnsOf(board.lists)
-  const listOrder = new Map(board.lists.map(({ id }, index) => [clean(id), index]))
-  const listOf = (card: Entry) => listOrder.get(clean(card.idList)) ?? 0
+  const listOrder = new Map(board.lists.map(({ id }, index) => [toStorableText(id), index]))
+  const listOf = (card: Entry) => listOrder.get(toStorableText(card.idList)) ?? 0
   const cards = [...board.cards]
     .sort((a, b) => listOf(a) - listOf(b) || place(a) - place(b))
     .flatMap(card => {
-      const column = columns.get(clean(card.idList))
+      const column = columns.get(toStorableText(card.idList))
       const reason = column ? reasonToLeaveOut(card, board) : 'Cards in a list that is not in the file, left out'
       if (reason) warnings.count(reason)
       return column && !reason ? [cardOf(card, column, board, warnings)] : []
@@ -38,7 +44,7 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
     warnings.count('Comments on cards that are not in the file, left out', board.ids.has(id) ? 0 : comments.length)
   const used = new Set(cards.map(({ column }) => column))
   return {
-    name: file.names.includes('name') ? clean(await file.small('name')) : undefined,
+    name: file.names.includes('name') ? toStorableText(await file.small('name')) : undefined,
     columns: [...columns.values()].filter(column => column.columnType !== 'archive' || used.has(column)),
     cards,
     warnings: [
@@ -80,15 +86,15 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     mayMissComments: actions.length >= maxActions,
     lists: lists.sort((a, b) => place(a) - place(b)),
     cards,
-    ids: new Set(cards.map(({ id }) => clean(id))),
-    checklists: grouped(checklists, ({ idCard }) => clean(idCard)),
+    ids: new Set(cards.map(({ id }) => toStorableText(id))),
+    checklists: grouped(checklists, ({ idCard }) => toStorableText(idCard)),
     comments: grouped(
       actions.filter(({ type }) => type !== undefined),
-      ({ data }) => clean(record(record(data).card).id),
+      ({ data }) => toStorableText(record(record(data).card).id),
     ),
     people: new Map(
       [...actions.flatMap(({ people }) => people as Entry[]), ...members].map(entry => [
-        clean(entry.id),
+        toStorableText(entry.id),
         fullName(entry),
       ]),
     ),
@@ -105,13 +111,13 @@ function keepUseful(name: string, entry: Entry): Entry {
   if (name !== 'actions') return entry
   const { type, date, data, idMemberCreator } = entry
   const author = record(entry.memberCreator)
-  const people = [author, record(entry.member)].filter(person => clean(person.id) && fullName(person))
+  const people = [author, record(entry.member)].filter(person => toStorableText(person.id) && fullName(person))
   return commentTypes.includes(type)
-    ? { type, date, data, people, authorName: fullName(author), authorId: clean(idMemberCreator) }
+    ? { type, date, data, people, authorName: fullName(author), authorId: toStorableText(idMemberCreator) }
     : { people }
 }
 
-const fullName = ({ fullName, username }: Entry): string => clean(fullName) || clean(username)
+const fullName = ({ fullName, username }: Entry): string => toStorableText(fullName) || toStorableText(username)
 
 const place = ({ pos }: Entry) => (typeof pos === 'number' ? pos : 0)
 
@@ -131,8 +137,8 @@ function grouped(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ma
  */
 function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
   const named = lists.map(({ id, name, closed }) => ({
-    id: clean(id),
-    name: (clean(name).trim() || 'Untitled').slice(0, 200).toWellFormed(),
+    id: toStorableText(id),
+    name: (toStorableText(name).trim() || 'Untitled').slice(0, 200).toWellFormed(),
     isArchive: closed === true,
   }))
   const openNames = new Set(named.filter(({ isArchive }) => !isArchive).map(({ name }) => name.toLowerCase()))
@@ -155,8 +161,10 @@ const separator = /^\s*([-\u2010-\u2015\u2500-\u257f_*=~.#])\1{2,}\s*$/u
 /** The reason to omit a card. Undefined for a task. */
 function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
   if (isTemplate === true) return 'Template cards, left out'
-  if (cardRole === 'separator' || separator.test(clean(name))) return 'Separators, left out'
-  return cardRole === 'mirror' && ids.has(clean(mirrorSourceId)) ? 'Mirrors of cards in the file, left out' : undefined
+  if (cardRole === 'separator' || separator.test(toStorableText(name))) return 'Separators, left out'
+  return cardRole === 'mirror' && ids.has(toStorableText(mirrorSourceId))
+    ? 'Mirrors of cards in the file, left out'
+    : undefined
 }
 
 function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warnings): DraftCard {
@@ -166,23 +174,23 @@ function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warni
   )
   warnings.count('Votes without a place here', list(card.idMembersVoted).length)
   warnings.count('Values of custom fields without a place here', list(card.customFieldItems).length)
-  const id = clean(card.id)
+  const id = toStorableText(card.id)
   const sections = [
-    clean(card.desc),
+    toStorableText(card.desc),
     facts(card),
     ...checklists(board.checklists.get(id) ?? [], board),
     links(list(card.attachments).map(record)),
   ]
   const labels = list(card.labels)
     .map(record)
-    .map(({ name, color }) => clean(name) || color)
+    .map(({ name, color }) => toStorableText(name) || color)
   return {
     column,
-    source: sourceOf('trello', id, clean(card.shortUrl) || clean(card.url)),
+    source: sourceOf('trello', id, toStorableText(card.shortUrl) || toStorableText(card.url)),
     isArchived: card.closed === true || column.columnType === 'archive',
     createdAt: born(id),
-    updatedAt: time(card.dateLastActivity),
-    dueAt: time(card.due),
+    updatedAt: toStorableTime(card.dateLastActivity),
+    dueAt: toStorableTime(card.due),
     ...fitCardTexts(
       { title: card.name, sections, labels, assignees: members(card, board, warnings), comments: comments(board, id) },
       warnings,
@@ -191,13 +199,17 @@ function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warni
 }
 
 function members(card: Entry, { people }: Trello, warnings: Warnings): string[] {
-  const names = list(card.idMembers).map(id => people.get(clean(id)))
+  const names = list(card.idMembers).map(id => people.get(toStorableText(id)))
   warnings.count('Members of cards who are not in the file, left out', names.filter(name => !name).length)
   return names.filter(name => name !== undefined)
 }
 
 function facts(card: Entry): string {
-  const [start, due, url] = [time(card.start), time(card.due), clean(card.shortUrl) || clean(card.url)]
+  const [start, due, url] = [
+    toStorableTime(card.start),
+    toStorableTime(card.due),
+    toStorableText(card.shortUrl) || toStorableText(card.url),
+  ]
   return [
     start && `Start: ${start}`,
     due && card.dueComplete === true && 'The due date was met.',
@@ -216,29 +228,34 @@ const checklists = (lists: readonly Entry[], { people }: Trello) =>
         .map(record)
         .sort((a, b) => place(a) - place(b))
         .map(item => {
-          const more = [people.get(clean(item.idMember)), time(item.due)].filter(Boolean).join(', ')
-          return `- [${item.state === 'complete' ? 'x' : ' '}] ${clean(item.name).replaceAll('\n', ' ')}${more && ` (${more})`}`
+          const more = [people.get(toStorableText(item.idMember)), toStorableTime(item.due)].filter(Boolean).join(', ')
+          return `- [${item.state === 'complete' ? 'x' : ' '}] ${toStorableText(item.name).replaceAll('\n', ' ')}${more && ` (${more})`}`
         })
-      return [`## ${clean(name).trim() || 'Checklist'}`, ...items].join('\n')
+      return [`## ${toStorableText(name).trim() || 'Checklist'}`, ...items].join('\n')
     })
 
 const links = (attachments: readonly Entry[]) =>
   attachments.length === 0
     ? ''
-    : ['## Attachments', ...attachments.map(({ name, url }) => `- [${clean(name) || clean(url)}](${clean(url)})`)].join(
-        '\n',
-      )
+    : [
+        '## Attachments',
+        ...attachments.map(
+          ({ name, url }) => `- [${toStorableText(name) || toStorableText(url)}](${toStorableText(url)})`,
+        ),
+      ].join('\n')
 
 /** Trello lists the newest first. */
 const comments = ({ comments, people }: Trello, id: string): ForeignTexts['comments'] =>
   [...(comments.get(id) ?? [])]
-    .sort((a, b) => (clean(a.date) < clean(b.date) ? -1 : 1))
+    .sort((a, b) => (toStorableText(a.date) < toStorableText(b.date) ? -1 : 1))
     .map(({ data, date, authorName, authorId }) => ({
-      authorName: authorName || people.get(clean(authorId)) || 'Former member',
+      authorName: authorName || people.get(toStorableText(authorId)) || 'Former member',
       body: record(data).text,
       createdAt: date,
     }))
 
 /** The first eight digits of a Trello ID are the seconds of its creation. */
 const born = (id: string) =>
-  /^[0-9a-f]{24}$/.test(id) ? time(new Date(Number.parseInt(id.slice(0, 8), 16) * 1000).toISOString()) : undefined
+  /^[0-9a-f]{24}$/.test(id)
+    ? toStorableTime(new Date(Number.parseInt(id.slice(0, 8), 16) * 1000).toISOString())
+    : undefined

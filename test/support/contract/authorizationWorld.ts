@@ -2,7 +2,7 @@ import { isAboutServer } from '../../../src/contract/accounts/keys.ts'
 import { externalPermissions, permissions, projectPermissions, type Permission } from '../../../src/contract/route.ts'
 import type { Client } from '../../../src/client/index.ts'
 import { mintAgentToken } from '../../../src/identity/agentTokens.ts'
-import { mint } from '../../../src/domain/accounts/token.ts'
+import { createToken } from '../../../src/domain/accounts/token.ts'
 import type { Column } from './authorizationTable.ts'
 import { missingAgent, startBoard, type TestBoard } from '../servers/testBoard.ts'
 import { seed, type Seed } from './seed.ts'
@@ -222,10 +222,10 @@ async function endSome(board: TestBoard, { client }: Person): Promise<Ended[]> {
     unknown('a key that was revoked', revoked.key),
     { why: 'a key that was rotated', token: rotated.key, code: 'TOKEN_EXPIRED' },
     unknown('a key of a deleted account', ofGone.key),
-    unknown('the local token of another server', mint('svc_lt_')),
-    unknown('a sign-in that never existed', mint('svc_st_')),
-    unknown('a key that never existed', mint('svc_ak_')),
-    unknown("an agent's token", mint('svc_at_')),
+    unknown('the local token of another server', createToken('svc_lt_')),
+    unknown('a sign-in that never existed', createToken('svc_st_')),
+    unknown('a key that never existed', createToken('svc_ak_')),
+    unknown("an agent's token", createToken('svc_at_')),
     unknown('no token at all', 'svc_st_nonsense'),
   ]
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/index.ts'
 import { projectPermissions } from '../../../src/contract/route.ts'
-import { mint } from '../../../src/domain/accounts/token.ts'
+import { createToken } from '../../../src/domain/accounts/token.ts'
 import { insertCredential, setAuthorization } from '../../../src/store/accounts/credentials.ts'
 import { insertMonitor, updateMonitor } from '../../../src/store/automation/monitors.ts'
 import { insertSession, updateSession } from '../../../src/store/agents/sessions.ts'
@@ -167,7 +167,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     sessionId: await refined(board, { projectId, cardId }),
     monitorId: await monitored(board, { projectId, cardId: archived.id }),
     ...(await hooked(client, projectId)),
-    invitationToken: mint('svc_in_'),
+    invitationToken: createToken('svc_in_'),
     signInId: (await client.auth.sessions())[0]?.id ?? '999999',
     scheduleId: (
       await client.schedules.create({

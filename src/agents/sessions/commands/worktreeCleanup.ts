@@ -21,7 +21,7 @@ type Dependencies = Pick<SandboxDependencies, 'config' | 'sandbox' | 'worktrees'
 export function createWorktreeCleanup({ processTrees, ...dependencies }: Dependencies): WorktreeCleanup {
   const children = new Set<Child>()
   let at: (Pick<SandboxDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
-  const perform = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
+  const runCleanup = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
     const { launch, sandbox } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
     await runWorktreeCommand('cleanup', {
       launch,
@@ -39,7 +39,7 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
     run: async cleanup => {
       if (!at) return
       const { log } = at
-      await perform(cleanup, at).catch((error: unknown) =>
+      await runCleanup(cleanup, at).catch((error: unknown) =>
         log('warn', 'The cleanup of a worktree failed. The worktree is removed all the same.', {
           projectId: cleanup.project.id,
           cardId: cleanup.cardId,

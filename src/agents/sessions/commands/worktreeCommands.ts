@@ -57,7 +57,7 @@ export async function runWorktreeCommand(which: WorktreeCommand, run: CommandRun
   })
   try {
     const link = await openAgent({ ...run.launch, protocol: 'terminal' }, listener, spawn)
-    await within(run.settings.minutes, link.prompt(command))
+    await withinMinutes(run.settings.minutes, link.prompt(command))
     await run.update(toUpdate({ status: 'completed' }))
   } catch (error) {
     const isNotStarted = error instanceof AgentFailure && error.reason === 'launch_failed'
@@ -73,7 +73,7 @@ const outputOf = (content: unknown): object => {
   return { _meta: { terminal_output_delta: { data: text } } }
 }
 
-async function within(minutes: number, ended: Promise<unknown>): Promise<void> {
+async function withinMinutes(minutes: number, ended: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const fail = () => reject(new AgentFailure('setup_failed', `It took longer than ${minutes} minutes.`))

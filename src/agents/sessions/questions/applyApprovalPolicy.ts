@@ -1,5 +1,5 @@
 import { approvingOption } from '../../../contract/agents/questionOptions.ts'
-import { decide } from '../../../domain/agents/approvalPolicy.ts'
+import { decideByPolicy } from '../../../domain/agents/approvalPolicy.ts'
 import type { Reader } from '../../../store/engine/database.ts'
 import { readProject } from '../../../store/projects/projects.ts'
 import { readSession } from '../../../store/agents/sessions.ts'
@@ -44,7 +44,7 @@ async function readPolicyAnswer(
   if (!project) return undefined
   // Planning changes nothing, regardless of which changes are allowed at work.
   const mayTouch = request.about === 'read' || (request.about === 'edit' && session.purpose !== 'pre')
-  const verdict = decide(JSON.parse(project.approvalPolicy), {
+  const verdict = decideByPolicy(JSON.parse(project.approvalPolicy), {
     about: request.about,
     command: request.command,
     isInsideFolder:
@@ -60,8 +60,9 @@ async function readPolicyAnswer(
   })
   if (verdict === 'ask') return undefined
   const { options } = request
-  const refusing = (kind: string) => options.find(option => option.kind === kind)
-  const option = verdict === 'allow' ? approvingOption(options) : (refusing('reject_once') ?? refusing('reject_always'))
+  const findOption = (kind: string) => options.find(option => option.kind === kind)
+  const option =
+    verdict === 'allow' ? approvingOption(options) : (findOption('reject_once') ?? findOption('reject_always'))
   // A user must choose between several answers, and must allow anything permanent.
   if (verdict === 'allow' && !option) return undefined
   const what = toPlainLine(request.command ?? request.title)

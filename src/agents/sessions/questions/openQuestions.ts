@@ -47,13 +47,14 @@ export function findQuestion<T extends Asked>(open: readonly T[], id: string | u
   if (found) return found
   throw open.length === 0
     ? new Problem('NOTHING_TO_APPROVE', "The card's agent has no open question.")
-    : new Problem('NOTHING_TO_APPROVE', `The question is no longer open. Open: ${named(open)}.`)
+    : new Problem('NOTHING_TO_APPROVE', `The question is no longer open. Open: ${describeRequests(open)}.`)
 }
 
-const named = (requests: readonly Asked[]): string => requests.map(({ id, title }) => `${id} (${title})`).join(', ')
+const describeRequests = (requests: readonly Asked[]): string =>
+  requests.map(({ id, title }) => `${id} (${title})`).join(', ')
 
 const ambiguous = (requests: readonly Asked[]): Problem =>
-  new Problem('CONFLICT', `Several questions are open. Specify requestId: ${named(requests)}.`, {
+  new Problem('CONFLICT', `Several questions are open. Specify requestId: ${describeRequests(requests)}.`, {
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
 

@@ -69,7 +69,7 @@ export class RunQuestions {
   }
 
   /** The questions that the end of a turn leaves to people, oldest first. */
-  unanswered(): PermissionRequest[] {
+  listOpen(): PermissionRequest[] {
     return [...[...this.#ofTool.values()].map(({ request }) => request), ...(this.#closing ? [this.#closing] : [])]
   }
 
@@ -144,7 +144,7 @@ export class RunQuestions {
     if (!link || !request || !(await this.#recordAnswer(request, answer, comment))) return false
     if (!this.#open.answer(link, id, answer)) return false
     this.#write()
-    await this.#record.settle()
+    await this.#record.untilWritten()
     return true
   }
 
@@ -193,7 +193,7 @@ export class RunQuestions {
     // Without a write the session has ended its turn, and the answer becomes a message.
     for (const { resolve } of waiting) resolve(isWritten ? words : undefined)
     this.#write()
-    await this.#record.settle()
+    await this.#record.untilWritten()
     return isWritten
   }
 
@@ -242,7 +242,7 @@ export class RunQuestions {
 
   readonly #settleTranscript = async () => {
     await this.#state()
-      .transcript?.settle()
+      .transcript?.finishMessages()
       .catch(() => {})
   }
 

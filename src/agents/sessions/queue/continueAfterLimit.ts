@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../../config/server.ts'
 import { firstPrompt } from '../../../domain/cards/pipelineSteps.ts'
 import type { Agents } from '../../../domain/agents/sessions.ts'
 import { shownTime } from '../../../domain/cards/shownTime.ts'
-import { requeueUntil, supersede } from '../../../domain/agents/sessionWaits.ts'
+import { requeueUntil, supersedeSession } from '../../../domain/agents/sessionWaits.ts'
 import { bySystem, insertAuditRow } from '../../../store/server/audit.ts'
 import { readCard } from '../../../store/cards/cards.ts'
 import type { Transaction } from '../../../store/engine/database.ts'
@@ -42,7 +42,7 @@ export async function continueAfterLimit(
   const limits = await readUsageLimits(tx, session.projectId)
   if (!card || session.purpose !== 'work' || limits.onLimit === 'stop' || limitWaits > maxWaits) return false
   const next =
-    limits.onLimit === 'next' ? earliest(await candidatesFor(catalogue, tx, card, limits, tx.now)) : undefined
+    limits.onLimit === 'next' ? firstAvailable(await candidatesFor(catalogue, tx, card, limits, tx.now)) : undefined
   if (!next || isSameChoice(next, session)) {
     const detail = limitEndsAt
       ? `Waits for the usage limit to end at ${shownTime(notBefore)}.`
@@ -70,13 +70,13 @@ async function continueSession(
   const waits = next.limitedUntil ? ` It waits for its own usage limit to end at ${shownTime(next.limitedUntil)}.` : ''
   const remark = insteadOf(next, session, limitEndsAt) + waits
   const notBefore = next.limitedUntil ?? null
-  const begun = await supersede(tx, agents, session, { ...next, remark }, { prompt, notBefore, limitWaits })
+  const begun = await supersedeSession(tx, agents, session, { ...next, remark }, { prompt, notBefore, limitWaits })
   if (begun) await handOver(tx, session, begun)
   return begun !== undefined
 }
 
 /** The first candidate that is available, or the one that becomes available first. */
-const earliest = (candidates: readonly Candidate[]): Candidate | undefined =>
+const firstAvailable = (candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.find(each => each.limitedUntil === undefined) ??
   candidates.toSorted((a, b) => (a.limitedUntil! < b.limitedUntil! ? -1 : 1))[0]
 

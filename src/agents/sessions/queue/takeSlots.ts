@@ -32,13 +32,13 @@ export async function takeSlots(
 ): Promise<{ started: QueuedSession[]; isMore: boolean }> {
   const working = [...running, ...held.map((_, at) => ({ id: 0, cardId: -1 - at, purpose: 'work' as const }))]
   const ids = queue.waiting().flatMap(({ id, purpose }) => (purpose === 'work' ? id : []))
-  const decide = async (from: Reader) =>
+  const decideSlots = async (from: Reader) =>
     decideOn(await readAgentSlots(from), await listSlotSessions(from, ids), queue, { running: working, held })
   const isBounded = ids.length > 0 && (await hasBounds(db))
-  let decision: Decision = isBounded ? await decide(db) : { started: queue.findStartable(working), told: [] }
+  let decision: Decision = isBounded ? await decideSlots(db) : { started: queue.findStartable(working), told: [] }
   if (isBounded && (decision.told.length > 0 || decision.started.some(({ purpose }) => purpose === 'work')))
     decision = await db.transaction(async tx => {
-      const decided = await decide(tx)
+      const decided = await decideSlots(tx)
       await write(tx, decided)
       return decided
     })

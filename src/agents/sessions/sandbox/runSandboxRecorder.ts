@@ -1,5 +1,5 @@
 import type { Log } from '../../../config/log.ts'
-import { authority } from '../../../contract/networkHosts.ts'
+import { authorityOf } from '../../../contract/networkHosts.ts'
 import type { AskedHost } from '../../../sandbox/network/askedHosts.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
 import { noSandbox, type RunSandbox } from './runSandbox.ts'
@@ -29,8 +29,8 @@ export class RunSandboxRecorder {
 
   /** Notes in the transcript that a host was refused, and how to allow it. */
   noteRefused(projectId: number, { host, port }: AskedHost): void {
-    const entry = port === 80 || port === 443 ? host : authority(host, port)
-    const text = `The network of the sandbox has refused ${authority(host, port)}. To allow it: board projects sandbox ${projectId} --allow ${entry}`
+    const entry = port === 80 || port === 443 ? host : authorityOf(host, port)
+    const text = `The network of the sandbox has refused ${authorityOf(host, port)}. To allow it: board projects sandbox ${projectId} --allow ${entry}`
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 

@@ -50,23 +50,26 @@ export async function prepareSessionPolicy(
 ): Promise<SandboxPolicy> {
   const { projectPath, worktreePath } = place
   const [account, dataDir, project] = await Promise.all([
-    real(homedir()),
-    real(place.dataDir),
-    projectPath === null ? null : real(projectPath),
+    realPath(homedir()),
+    realPath(place.dataDir),
+    projectPath === null ? null : realPath(projectPath),
   ])
   const [git, state, roots, programs, cached] = await Promise.all([
-    place.openGit && opening(place.openGit, views),
+    place.openGit && trackView(place.openGit, views),
     place.openState?.() ?? [],
-    present(place.worktreeRoots),
+    existingFolders(place.worktreeRoots),
     programMounts(launch.argv, launch.env, account),
     Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),
   ])
   const changesNothing = isReading(launch, place)
   const repositories = await Promise.all(
-    (place.otherRepositories ?? []).map(each => openRepository(each, changesNothing, open => opening(open, views))),
+    (place.otherRepositories ?? []).map(each => openRepository(each, changesNothing, open => trackView(open, views))),
   )
   const readableRepositories = repositories.map(each => each.readable)
-  requireHomeOutside(account, [...(project === null ? [] : [project]), ...readableRepositories.map(each => each.target)])
+  requireHomeOutside(account, [
+    ...(project === null ? [] : [project]),
+    ...readableRepositories.map(each => each.target),
+  ])
   const hidden = [dataDir, ...roots]
   const [readable, { realWork, work }] = await Promise.all([
     Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden]))),
@@ -106,7 +109,7 @@ function requireHomeOutside(account: string, folders: readonly string[]): void {
     )
 }
 
-async function opening(open: () => Promise<GitView>, views: GitView[]): Promise<GitView> {
+async function trackView(open: () => Promise<GitView>, views: GitView[]): Promise<GitView> {
   const view = await open()
   views.push(view)
   return view
@@ -125,7 +128,7 @@ async function workMounts(
   changesNothing: boolean,
 ): Promise<{ realWork: string; work: Mount[] }> {
   const target = worktreePath ?? cwd
-  const [realWork, work] = [await real(target), [{ kind: 'rw', target } as Mount, ...asPlain(gitMounts)]]
+  const [realWork, work] = [await realPath(target), [{ kind: 'rw', target } as Mount, ...asPlain(gitMounts)]]
   return { realWork, work: changesNothing ? withoutWriting(work, realWork) : work }
 }
 
@@ -139,14 +142,14 @@ const namedFile =
   }
 
 /** Returns the folders that exist. In a system folder, a mount point for a missing folder cannot be created. */
-async function present(folders: readonly string[]): Promise<string[]> {
+async function existingFolders(folders: readonly string[]): Promise<string[]> {
   const found = await Promise.all(folders.map(folder => realpath(folder).catch(() => [])))
   return found.flat()
 }
 
 /** A cache that is a link could lead anywhere: an agent that can write to the parent folder could have put it there. */
 async function cacheMount(target: string): Promise<Mount> {
-  if ((await real(target)) !== target)
+  if ((await realPath(target)) !== target)
     throw new AgentFailure(
       'launch_failed',
       `The cache ${target} is a symbolic link, or is inside one. Specify the folder itself.`,
@@ -160,10 +163,10 @@ async function cacheMount(target: string): Promise<Mount> {
  */
 async function requirePlain(mounts: readonly Mount[]): Promise<void> {
   const paths = mounts.filter(({ kind }) => kind !== 'tmpfs').map(({ source, target }) => source ?? target)
-  const found = await Promise.all(paths.map(real))
+  const found = await Promise.all(paths.map(realPath))
   const link = paths.find((path, at) => found[at] !== path)
   if (link !== undefined)
     throw new AgentFailure('launch_failed', `A part of the repository's Git folder is a link: ${link}`)
 }
 
-const real = (path: string): Promise<string> => realpath(path).catch(() => path)
+const realPath = (path: string): Promise<string> => realpath(path).catch(() => path)

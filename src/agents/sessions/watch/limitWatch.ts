@@ -92,11 +92,13 @@ function limitReached(
   stderrTail: string,
 ): AgentFailure | undefined {
   if (!(error instanceof AgentFailure) || error.reason !== 'crashed') return undefined
-  const said = (reason: keyof typeof signs) => signs[reason].test(error.message + stderrTail)
-  const failed = (reason: keyof typeof signs, limit: string) =>
+  const matchesSign = (reason: keyof typeof signs) => signs[reason].test(error.message + stderrTail)
+  const limitFailure = (reason: keyof typeof signs, limit: string) =>
     new AgentFailure(reason, `The project allows a session ${limit}. ${error.message}`, error).after(error.usage)
-  if (fileMiB !== null && said('file_limit')) return failed('file_limit', `files of at most ${fileMiB} MB`)
-  if (memoryMiB !== null && said('memory_limit')) return failed('memory_limit', `at most ${memoryMiB} MB of memory`)
-  if (processes !== null && said('process_limit')) return failed('process_limit', `at most ${processes} processes`)
+  if (fileMiB !== null && matchesSign('file_limit')) return limitFailure('file_limit', `files of at most ${fileMiB} MB`)
+  if (memoryMiB !== null && matchesSign('memory_limit'))
+    return limitFailure('memory_limit', `at most ${memoryMiB} MB of memory`)
+  if (processes !== null && matchesSign('process_limit'))
+    return limitFailure('process_limit', `at most ${processes} processes`)
   return undefined
 }

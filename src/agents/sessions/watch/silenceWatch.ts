@@ -65,8 +65,8 @@ export class SilenceWatch {
     return new Promise((_, reject) => {
       this.#openCalls.clear()
       this.#turn = { link, reject }
-      this.#sign()
-      void this.#look()
+      this.#noteSign()
+      void this.#checkSigns()
     })
   }
 
@@ -74,18 +74,18 @@ export class SilenceWatch {
     this.#turn = undefined
     this.#looks++
     clearTimeout(this.#timer)
-    this.#tell(noWait)
+    this.#recordWait(noWait)
   }
 
   add(update: RawUpdate): void {
     if (!this.#turn) return
     const retrying = retryIn(update)
-    if (retrying !== undefined) return this.#tell({ ...this.#told, retrying })
+    if (retrying !== undefined) return this.#recordWait({ ...this.#told, retrying })
     if (!isSignOfModel(update)) return
     const wasBusy = this.#isBusy
     noteCall(this.#openCalls, update)
-    this.#sign()
-    if (wasBusy && !this.#isBusy) void this.#look()
+    this.#noteSign()
+    if (wasBusy && !this.#isBusy) void this.#checkSigns()
   }
 
   /** Sets the number of questions that wait for a user. */
@@ -93,25 +93,25 @@ export class SilenceWatch {
     const hadQuestions = this.#questions > 0
     this.#questions = open
     if (!this.#turn || hadQuestions === open > 0) return
-    this.#sign()
-    void this.#look()
+    this.#noteSign()
+    void this.#checkSigns()
   }
 
   get #isBusy(): boolean {
     return this.#openCalls.size > 0 || this.#questions > 0
   }
 
-  #sign(): void {
+  #noteSign(): void {
     this.#lastSignMs = this.#lastLifeMs = performance.now()
     this.#writtenBefore = this.#turn?.link.stderrWritten() ?? 0
     this.#use.reset()
     if (this.#told === noWait) return
-    this.#tell(noWait)
-    void this.#look()
+    this.#recordWait(noWait)
+    void this.#checkSigns()
   }
 
   /** Reports or ends what is due, and sets the timer for the next check. */
-  async #look(): Promise<void> {
+  async #checkSigns(): Promise<void> {
     clearTimeout(this.#timer)
     const look = ++this.#looks
     this.#lookAtModel()
@@ -119,7 +119,7 @@ export class SilenceWatch {
       /* The next check tries again. */
     })
     const pauseMs = this.#looks === look ? this.#pauseMs() : undefined
-    if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#look(), Math.max(1, pauseMs)).unref()
+    if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#checkSigns(), Math.max(1, pauseMs)).unref()
   }
 
   /** The time until the next check. Undefined if nothing becomes due before the next event. */
@@ -154,7 +154,7 @@ export class SilenceWatch {
     const isOver = agentSilenceMs > 0 && quietForMs >= agentSilenceMs
     const named = isOver ? this.#failureNamed() : undefined
     if (named) this.#fail(named)
-    else if (quietForMs >= agentQuietMs) this.#tell({ ...this.#told, silentSince: this.#silentSince() })
+    else if (quietForMs >= agentQuietMs) this.#recordWait({ ...this.#told, silentSince: this.#silentSince() })
   }
 
   async #lookForLife(look: number): Promise<void> {
@@ -166,23 +166,23 @@ export class SilenceWatch {
     if (haveWorked) {
       this.#lastLifeMs = performance.now()
       const silentSince = this.#awaitsModel ? this.#told.silentSince : null
-      return this.#tell({ ...this.#told, silentSince, lifeless: null })
+      return this.#recordWait({ ...this.#told, silentSince, lifeless: null })
     }
     const { agentSilenceMs } = this.#config
     if (performance.now() - this.#lastLifeMs < agentSilenceMs) return
     // A server that was itself suspended has not measured the processes in that time.
     if (!this.#told.lifeless && forMs < minMeasured * agentSilenceMs) return
     const onSilence = await this.#record.onSilence()
-    if (isCurrent()) this.#lifeless(onSilence)
+    if (isCurrent()) this.#reportLifeless(onSilence)
   }
 
-  #lifeless(onSilence: OnSilence): void {
+  #reportLifeless(onSilence: OnSilence): void {
     const tail = this.#turn!.link.stderrTail()
     const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), tail)
     const wait = { silentSince: this.#silentSince(), retrying: this.#told.retrying, lifeless }
     if (onSilence === 'end')
       this.#fail(this.#failureNamed() ?? silentFailure(wait, performance.now() - this.#lastLifeMs))
-    else this.#tell(wait)
+    else this.#recordWait(wait)
   }
 
   /** The reason why the model does not answer, if the agent reports one. */
@@ -203,7 +203,7 @@ export class SilenceWatch {
     turn?.reject(failure)
   }
 
-  #tell(wait: AgentWait): void {
+  #recordWait(wait: AgentWait): void {
     const { silentSince, retrying, lifeless } = this.#told
     if (wait.silentSince === silentSince && wait.retrying === retrying && !wait.lifeless === !lifeless) return
     this.#told = wait

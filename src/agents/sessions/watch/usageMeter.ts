@@ -1,5 +1,5 @@
 import { createSerialQueue } from '../../../async/serialQueue.ts'
-import { charge, hasBegun } from '../../../domain/agents/budgetPauses.ts'
+import { chargeUsage, hasBegun } from '../../../domain/agents/budgetPauses.ts'
 import { appendAgentEvent } from '../../../events/agentEvent.ts'
 import { addUsage as addCredentialUsage } from '../../../store/accounts/credentials.ts'
 import type { Transaction } from '../../../store/engine/database.ts'
@@ -86,7 +86,7 @@ export class UsageMeter {
     const delta = counted ? {} : newRun
     const day = dayOf(tx)
     const id = await insertUsage(tx, { ...entry, day, ...delta })
-    const { hasHours } = await charge(tx, this.#dependencies.agents, entry, delta, sessionId)
+    const { hasHours } = await chargeUsage(tx, this.#dependencies.agents, entry, delta, sessionId)
     tx.afterCommit(() => {
       this.#account = { entry, id, day, first: counted?.id ?? id }
       this.#hasHours = hasHours
@@ -98,7 +98,7 @@ export class UsageMeter {
   }
 
   /** Called when the agent has opened its session: its usage is known from then on. A session that is not resumed costs 0 so far. */
-  async opened(tx: Transaction, { model, resumed }: Pick<StartedSession, 'model' | 'resumed'>): Promise<void> {
+  async recordOpened(tx: Transaction, { model, resumed }: Pick<StartedSession, 'model' | 'resumed'>): Promise<void> {
     const account = this.#account
     if (!account) return
     const { entry: before, id } = account
@@ -108,8 +108,8 @@ export class UsageMeter {
     if (!resumed) await updateSession(tx, this.#sessionId, { reportedUsd: null, estimatedUsd: 0 })
     if (credentialId !== before.credentialId && account.first === id) {
       const { agents } = this.#dependencies
-      await charge(tx, agents, { ...nobody, credentialId: before.credentialId }, withdrawn, this.#sessionId)
-      await charge(tx, agents, { ...nobody, credentialId }, newRun, this.#sessionId)
+      await chargeUsage(tx, agents, { ...nobody, credentialId: before.credentialId }, withdrawn, this.#sessionId)
+      await chargeUsage(tx, agents, { ...nobody, credentialId }, newRun, this.#sessionId)
     }
     tx.afterCommit(() => {
       this.#account = { ...account, entry }
@@ -154,11 +154,11 @@ export class UsageMeter {
     const rest = usage && usageSince(usage, this.#ofTurn)
     this.#ofTurn = null
     if (rest && rest.inputTokens + rest.outputTokens > 0) this.#report({ tokens: rest, costUsd: null })
-    await this.settle()
+    await this.untilBooked()
   }
 
   /** Resolves when all reported usage is booked. Never rejects. */
-  async settle(): Promise<void> {
+  async untilBooked(): Promise<void> {
     await this.#queue.idle()
   }
 
@@ -167,7 +167,7 @@ export class UsageMeter {
     clearTimeout(this.#timer)
     this.setWorking(false)
     if (this.#account) this.#queueBooking()
-    await this.settle()
+    await this.untilBooked()
     this.#account = undefined
   }
 
@@ -243,7 +243,7 @@ export class UsageMeter {
     addToUsage(tx, open.id, delta)
     addToUsage(tx, account.first, known)
     if (session && (tokens || cost)) await this.#writeSession(tx, session, tokens, cost)
-    const { hasHours } = await charge(tx, agents, account.entry, { ...delta, ...known }, this.#sessionId)
+    const { hasHours } = await chargeUsage(tx, agents, account.entry, { ...delta, ...known }, this.#sessionId)
     tx.afterCommit(() => {
       this.#account = this.#account && { ...this.#account, id: open.id, day: open.day }
       this.#hasHours = hasHours
