@@ -21,7 +21,7 @@ export interface ShownBoard {
 }
 
 /** The state that determines the shown board. */
-export interface BoardDependencies {
+export interface BoardState {
   cache: CardCache
   moves: readonly Move[]
   filter: string
@@ -34,10 +34,7 @@ export interface BoardDependencies {
  * The board that the user sees: the cards from the server with the pending moves, filtered and sorted.
  * @param before the board that was shown last: unchanged columns stay the same objects
  */
-export const shownBoard = (
-  { cache, moves, filter, sort, agents }: BoardDependencies,
-  before?: ShownBoard,
-): ShownBoard => ({
+export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardState, before?: ShownBoard): ShownBoard => ({
   cards: cache.cards,
   columns: withMoves(cache.columns, moves).map(column => {
     const found = sortCards(

@@ -25,18 +25,18 @@ export interface OpenForge extends Pick<ProjectForge, 'settings' | 'remote'> {
  * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
  */
 export async function openForge(
-  parts: OpenForgeDependencies,
+  dependencies: OpenForgeDependencies,
   project: ProjectRow,
   path: string = project.path,
 ): Promise<OpenForge> {
   const { kind, command } = forgeOf(project)
   if (kind === 'command' && command !== null) {
-    const { processTrees } = parts.remoteReach
+    const { processTrees } = dependencies.remoteReach
     const forge = createCommandForge({ command, projectId: project.id, path, processTrees })
     return { ...(await findForgeRemote(project, path)), forge }
   }
-  const { settings, remote, address, token, userId } = await findProjectForge(parts, project, path)
-  const dispatcher = await parts.outboundDispatcher(userId)
+  const { settings, remote, address, token, userId } = await findProjectForge(dependencies, project, path)
+  const dispatcher = await dependencies.outboundDispatcher(userId)
   return { settings, remote, address, forge: createForge(address, token, { dispatcher }) }
 }
 

@@ -60,8 +60,8 @@ export interface DeviceGrants {
 
 const codePlace = (id: number) => `credentials/${id}/device-code`
 
-export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants {
-  const { db, config, seal } = parts
+export function createDeviceGrants(dependencies: DeviceGrantDependencies): DeviceGrants {
+  const { db, config, seal } = dependencies
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
   const closing = new AbortController()
@@ -73,14 +73,14 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
     if (!polls.has(id) && !closing.signal.aborted)
       polls.set(
         id,
-        pollGrant(parts, id, deviceCode, closing.signal)
+        pollGrant(dependencies, id, deviceCode, closing.signal)
           .catch(() => undefined)
           .finally(() => polls.delete(id)),
       )
   }
   return {
     start: async (caller, request) => {
-      const { id, deviceCode, ...started } = await beginGrant(parts, caller, request)
+      const { id, deviceCode, ...started } = await beginGrant(dependencies, caller, request)
       followGrant(id, deviceCode)
       return { id, ...started }
     },
@@ -90,7 +90,7 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
         throw new Problem('CONFLICT', 'The credential is an API key, not an OAuth authorization.')
       const { status, deviceCode, expiresAt } = authorizationOf(credential)
       if (status !== 'pending') return status
-      if (expiresAt <= config.clock().toISOString()) return storeOutcome(parts, id, 'expired')
+      if (expiresAt <= config.clock().toISOString()) return storeOutcome(dependencies, id, 'expired')
       followGrant(id, seal.open(codePlace(id), deviceCode!))
       return status
     },
@@ -107,7 +107,7 @@ export function createDeviceGrants(parts: DeviceGrantDependencies): DeviceGrants
       if (!refreshes.has(credential.id))
         refreshes.set(
           credential.id,
-          renewTokens(parts, credential.id).finally(() => refreshes.delete(credential.id)),
+          renewTokens(dependencies, credential.id).finally(() => refreshes.delete(credential.id)),
         )
       return { kind: 'oauth', token: (await refreshes.get(credential.id)!).accessToken }
     },
@@ -162,19 +162,19 @@ async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise
 
 /** Polls until there is an outcome, the code has expired, or the credential was deleted. */
 async function pollGrant(
-  parts: DeviceGrantDependencies,
+  dependencies: DeviceGrantDependencies,
   id: number,
   deviceCode: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, db, outboundDispatcher } = parts
+  const { config, db, outboundDispatcher } = dependencies
   for (;;) {
     const waiting = await readPending(db, id)
     if (!waiting) return
     await delay(waiting.authorization.intervalSecs * 1000, undefined, { signal, ref: false })
     const lease = await acquireLease(
       db,
-      parts.daemonId,
+      dependencies.daemonId,
       authorizationLease(id),
       waiting.authorization.intervalSecs * 1000 + leaseMs,
     )
@@ -195,7 +195,7 @@ async function pollGrant(
           dispatcher: await outboundDispatcher(credential.row.userId),
         })
     if (signal.aborted && typeof result === 'string') return
-    if (result !== 'pending') await storeOutcome(parts, id, result, lease)
+    if (result !== 'pending') await storeOutcome(dependencies, id, result, lease)
   }
 }
 

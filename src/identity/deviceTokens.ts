@@ -25,12 +25,12 @@ export const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
  * Refreshes tokens by one daemon at a time: many providers accept a refresh token once, and revoke all tokens when it
  * is reused.
  */
-export async function renewTokens(parts: DeviceGrantDependencies, id: number): Promise<Tokens> {
+export async function renewTokens(dependencies: DeviceGrantDependencies, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
-    const lease = await acquireLease(parts.db, parts.daemonId, exchangeLease(id), leaseMs)
+    const lease = await acquireLease(dependencies.db, dependencies.daemonId, exchangeLease(id), leaseMs)
     if (lease)
-      return exchangeTokens(parts, id).finally(() =>
-        parts.db
+      return exchangeTokens(dependencies, id).finally(() =>
+        dependencies.db
           .transaction(tx => lease.release(tx))
           .catch(() => {
             /* Its own timeout ends it. */

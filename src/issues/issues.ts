@@ -31,13 +31,13 @@ export interface Issues extends DueRowsRunner {
   noteDelivery(projectId: number, number?: number): Promise<void>
 }
 
-export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox: Outbox }): Issues {
-  const { db, config } = parts
+export function createIssues({ outbox, ...dependencies }: IssueDependencies & { outbox: Outbox }): Issues {
+  const { db, config } = dependencies
   const inTurn = createKeyedQueue()
   const withSlot = createSemaphore(maxConcurrent)
   let log: Log = () => {}
   const sync = (projectId: number, isAsked: boolean): Promise<SyncResult | undefined> =>
-    inTurn(String(projectId), () => syncIssues(parts, projectId, isAsked))
+    inTurn(String(projectId), () => syncIssues(dependencies, projectId, isAsked))
   const runner = createDueRowsRunner({ config, outbox }, withSlot, {
     duty: 'machine',
     nextAt: without => readNextSyncTime(db, without),

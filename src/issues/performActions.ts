@@ -22,7 +22,7 @@ export type Action = CommentAction | { kind: 'explain'; body: string } | { kind:
  * @throws ForgeFailed the first failure
  */
 export async function performActions(
-  parts: IssueDependencies,
+  dependencies: IssueDependencies,
   sync: IssueSync,
   issue: CardIssueRow,
   actions: readonly Action[],
@@ -31,7 +31,7 @@ export async function performActions(
   for (const action of actions)
     try {
       const record = await sendToForge(sync, issue, action)
-      await parts.db.transaction(record, sync.actor)
+      await dependencies.db.transaction(record, sync.actor)
     } catch (error) {
       if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
       failure ??= error

@@ -36,33 +36,40 @@ const [sameTimeMs, secondLookMs] = [3000, 5000]
  * @throws ForgeFailed
  */
 export async function reconcile(
-  parts: IssueDependencies,
+  dependencies: IssueDependencies,
   sync: IssueSync,
   id: number,
   given?: ForgeIssue,
 ): Promise<void> {
   for (let round = 0; round < maxRounds; round++) {
-    const before = await readCardIssueById(parts.db, id)
+    const before = await readCardIssueById(dependencies.db, id)
     if (!before?.cardId) return
-    const issue = round === 0 && given ? given : await read(parts, sync, before)
+    const issue = round === 0 && given ? given : await read(dependencies, sync, before)
     if (issue === undefined) return
     const listed = await listComments(sync, before)
-    const compared = await parts.db.transaction(tx => compare(tx, parts, sync, { id, issue, listed }), sync.actor)
+    const compared = await dependencies.db.transaction(
+      tx => compare(tx, dependencies, sync, { id, issue, listed }),
+      sync.actor,
+    )
     if (compared.actions.length === 0) return
-    await performActions(parts, sync, compared.issue, compared.actions)
-    if (await markSynced(parts, sync, compared.issue)) return
+    await performActions(dependencies, sync, compared.issue, compared.actions)
+    if (await markSynced(dependencies, sync, compared.issue)) return
   }
 }
 
 /** The current issue. Undefined if it was deleted. */
-async function read(parts: IssueDependencies, sync: IssueSync, before: CardIssueRow): Promise<ForgeIssue | undefined> {
+async function read(
+  dependencies: IssueDependencies,
+  sync: IssueSync,
+  before: CardIssueRow,
+): Promise<ForgeIssue | undefined> {
   try {
     return await sync.forge.readIssue(before.number)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
     // A token that has lost access to the repository gets the same response.
     await sync.forge.repository()
-    await parts.db.transaction(tx => markMissing(tx, sync, before.id), sync.actor)
+    await dependencies.db.transaction(tx => markMissing(tx, sync, before.id), sync.actor)
     return undefined
   }
 }
@@ -93,7 +100,7 @@ interface Compared {
 
 async function compare(
   tx: Transaction,
-  parts: IssueDependencies,
+  dependencies: IssueDependencies,
   sync: IssueSync,
   { id, issue, listed }: { id: number; issue: ForgeIssue; listed: Listed | undefined },
 ): Promise<Compared> {
@@ -105,8 +112,8 @@ async function compare(
     return { issue: seen, actions: [] }
   }
   const decision = decideIssuePhase({ ...seen, done: seen.done === 1 }, { state: issue.state, ...stateOf(card) })
-  const texts = await followTexts(tx, parts, sync, { card, seen, issue })
-  const isMoved = await moveCard(tx, parts, card, decision)
+  const texts = await followTexts(tx, dependencies, sync, { card, seen, issue })
+  const isMoved = await moveCard(tx, dependencies, card, decision)
   const shown = { number: seen.number, url: issue.url, state: issue.state }
   const isShown = await showIssue(tx, await find(tx, { projectId: card.projectId, cardId: card.id }), shown)
   if (texts.changed || isMoved || isShown) sync.tally.updated++

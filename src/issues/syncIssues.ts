@@ -39,39 +39,43 @@ export interface SyncResult {
  * @returns undefined if the project has no issue sync
  */
 export async function syncIssues(
-  parts: IssueDependencies,
+  dependencies: IssueDependencies,
   projectId: number,
   asked = false,
 ): Promise<SyncResult | undefined> {
-  const project = await readProject(parts.db, projectId)
+  const project = await readProject(dependencies.db, projectId)
   const settings = project && forgeOf(project)
   if (!project || !settings || settings.issueLabel === null) return undefined
   const tally = newTally()
   try {
-    const { forge, address } = await parts.openForge(project)
+    const { forge, address } = await dependencies.openForge(project)
     const name = forgeNames[address?.kind ?? 'command']
     const key = address ? `${address.webUrl}/${address.repository}`.toLowerCase() : 'command'
     const actor = { kind: 'system', id: null, name } as const
     const { issueLabel } = settings
-    await syncForge(parts, { projectId, forge, key, name, settings: { ...settings, issueLabel }, actor, tally }, asked)
+    await syncForge(
+      dependencies,
+      { projectId, forge, key, name, settings: { ...settings, issueLabel }, actor, tally },
+      asked,
+    )
     return { tally }
   } catch (error) {
     if (error instanceof Problem && error.code === 'SHUTTING_DOWN') throw error
-    await recordFailure(parts, projectId, error)
+    await recordFailure(dependencies, projectId, error)
     return { tally, failure: error }
   }
 }
 
-async function syncForge(parts: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
-  const { db, config } = parts
+async function syncForge(dependencies: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
+  const { db, config } = dependencies
   const source = `${sync.key} ${sync.settings.issueLabel}`
-  const known = await begin(parts, sync, source)
+  const known = await begin(dependencies, sync, source)
   const isListDue = asked || known.nextAt === null || known.nextAt <= config.clock().toISOString() || known.failures > 0
   const issues = isListDue
     ? await sync.forge.listIssues({ label: sync.settings.issueLabel, since: known.since ?? undefined })
     : []
-  for (const issue of issues) await importOrReconcile(parts, sync, issue)
-  await reconcileDue(parts, sync, asked)
+  for (const issue of issues) await importOrReconcile(dependencies, sync, issue)
+  await reconcileDue(dependencies, sync, asked)
   const news = issues.filter(({ updatedAt }) => updatedAt !== known.since).length
   const quiet = news === 0 ? known.quiet + 1 : 0
   const since = issues.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), known.since ?? '')
@@ -96,15 +100,15 @@ const begin = ({ db }: IssueDependencies, { projectId, settings }: IssueSync, so
   })
 
 /** A listed issue: a new one, or one that has changed. */
-async function importOrReconcile(parts: IssueDependencies, sync: IssueSync, issue: ForgeIssue): Promise<void> {
-  const known = await readCardIssue(parts.db, sync.projectId, sync.key, issue.number)
-  if (!known) await parts.db.transaction(tx => takeIssue(tx, parts, sync, issue), sync.actor)
-  else if (known.changedAt !== issue.updatedAt) await reconcileIssue(parts, sync, known, issue)
+async function importOrReconcile(dependencies: IssueDependencies, sync: IssueSync, issue: ForgeIssue): Promise<void> {
+  const known = await readCardIssue(dependencies.db, sync.projectId, sync.key, issue.number)
+  if (!known) await dependencies.db.transaction(tx => takeIssue(tx, dependencies, sync, issue), sync.actor)
+  else if (known.changedAt !== issue.updatedAt) await reconcileIssue(dependencies, sync, known, issue)
 }
 
 /** Compares the due issues, each once. Changes in the meantime are due again at the next synchronization. */
-async function reconcileDue(parts: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
-  const { db, config } = parts
+async function reconcileDue(dependencies: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
+  const { db, config } = dependencies
   const { projectId, key: forge } = sync
   const now = new Date(config.clock().getTime() + (asked ? askedAheadMs : 0)).toISOString()
   const visited = new Set<number>()
@@ -114,24 +118,24 @@ async function reconcileDue(parts: IssueDependencies, sync: IssueSync, asked: bo
     )
     for (const issue of due) {
       visited.add(issue.id)
-      await reconcileIssue(parts, sync, issue)
+      await reconcileIssue(dependencies, sync, issue)
     }
   }
 }
 
 /** Compares an issue with its card. An error of only this issue postpones only this issue. */
 async function reconcileIssue(
-  parts: IssueDependencies,
+  dependencies: IssueDependencies,
   sync: IssueSync,
   { id }: CardIssueRow,
   given?: ForgeIssue,
 ): Promise<void> {
   try {
-    await reconcile(parts, sync, id, given)
+    await reconcile(dependencies, sync, id, given)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
     sync.tally.failed++
-    await parts.db.transaction(async tx => {
+    await dependencies.db.transaction(async tx => {
       const failures = ((await readCardIssueById(tx, id))?.failures ?? 0) + 1
       const dueAt = new Date(Date.parse(tx.now) + backoffMs(failures, failurePauses)).toISOString()
       updateCardIssue(tx, id, { failures, dueAt, problem: error.message })

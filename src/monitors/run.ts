@@ -32,24 +32,26 @@ export interface RunDependencies {
  * it resolves, all processes of the command have exited. Never rejects.
  */
 export async function runCommand(
-  parts: RunDependencies,
+  dependencies: RunDependencies,
   monitor: MonitorRow,
   stopped: AbortSignal,
 ): Promise<RunResult> {
   const cutShort = (output = ''): RunResult => ({ exitCode: null, error: String(stopped.reason), output })
-  const started = await start(parts, monitor, stopped).catch((error: unknown) => explain(parts, monitor, error))
+  const started = await start(dependencies, monitor, stopped).catch((error: unknown) =>
+    explain(dependencies, monitor, error),
+  )
   if (stopped.aborted && !isChild(started)) return cutShort()
   if (!isChild(started)) return { outcome: 'error', exitCode: null, error: started, output: '' }
   const output = collectOutput(started)
-  const end = await endOf(started, parts.timeoutMs, stopped)
-  await killRemaining(parts, started, monitor.id)
+  const end = await endOf(started, dependencies.timeoutMs, stopped)
+  await killRemaining(dependencies, started, monitor.id)
   const words = await output()
   if (end === 'stopped') return cutShort(words)
   if (end === 'timeout')
     return {
       outcome: 'timeout',
       exitCode: null,
-      error: `The command ran longer than ${durationWords(parts.timeoutMs)} and was ended.`,
+      error: `The command ran longer than ${durationWords(dependencies.timeoutMs)} and was ended.`,
       output: words,
     }
   return {

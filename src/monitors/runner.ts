@@ -26,12 +26,12 @@ interface Running extends Scheduled {
 }
 
 /**
- * @param parts available once the server listens
+ * @param dependencies available once the server listens
  * @param wallTime returns the time N milliseconds from now, ISO 8601
  * @param onCut called when an aborted run has ended
  */
 export function createRunner(
-  parts: () => RunDependencies,
+  dependencies: () => RunDependencies,
   schedule: Schedule,
   wallTime: (inMs: number) => string,
   onCut: () => void,
@@ -49,7 +49,7 @@ export function createRunner(
   const free = () => (isClosed || running.size >= monitorLimits.maxConcurrent ? undefined : schedule.next(running))
   const start = (monitor: Scheduled): Running => {
     const stopping = new AbortController()
-    const over = runOnce(parts(), schedule, wallTime, monitor.id, stopping.signal).then(() => {
+    const over = runOnce(dependencies(), schedule, wallTime, monitor.id, stopping.signal).then(() => {
       running.delete(monitor.id)
       startDue()
       if (stopping.signal.aborted) onCut()
@@ -74,17 +74,17 @@ export function createRunner(
 
 /** One run, from marking the row to storing the result. Never rejects. */
 async function runOnce(
-  parts: RunDependencies,
+  dependencies: RunDependencies,
   schedule: Schedule,
   wallTime: (inMs: number) => string,
   id: number,
   stopped: AbortSignal,
 ): Promise<void> {
-  const { db, log } = parts
+  const { db, log } = dependencies
   try {
     const monitor = await retryWhileBusy(() => db.transaction(tx => begin(tx, id)))
     if (!monitor) return schedule.forget(id)
-    const result = await runCommand(parts, monitor, stopped)
+    const result = await runCommand(dependencies, monitor, stopped)
     const inMs = schedule.advance(id)
     await writeWithRetry(
       db,

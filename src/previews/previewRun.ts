@@ -52,7 +52,7 @@ export class PreviewRun {
   readonly over: Promise<void>
   isOver = false
 
-  readonly #parts: RunDependencies
+  readonly #dependencies: RunDependencies
   readonly #tail = createTextTail(keptBytes)
   readonly #stopped = new AbortController()
   #redact = (text: string): string => text
@@ -63,10 +63,10 @@ export class PreviewRun {
   #limits: LimitWatch | undefined
   #sandbox = noSandbox
 
-  constructor(parts: RunDependencies, plan: PreviewPlan) {
+  constructor(dependencies: RunDependencies, plan: PreviewPlan) {
     this.plan = plan
-    this.#parts = parts
-    this.startedAt = parts.config.clock().toISOString()
+    this.#dependencies = dependencies
+    this.startedAt = dependencies.config.clock().toISOString()
     this.endsAt = this.#extend()
     this.over = this.#run().finally(() => (this.isOver = true))
   }
@@ -107,7 +107,7 @@ export class PreviewRun {
 
   #extend(): string {
     clearTimeout(this.#lease)
-    const { clock, previewLeaseMs } = this.#parts.config
+    const { clock, previewLeaseMs } = this.#dependencies.config
     this.#lease = setTimeout(() => void this.stop(), previewLeaseMs).unref()
     return new Date(clock().getTime() + previewLeaseMs).toISOString()
   }
@@ -131,7 +131,7 @@ export class PreviewRun {
       plan,
       plan: { project, card, place, ports, command },
     } = this
-    const { launch, sandbox } = await prepareCommand(this.#parts, {
+    const { launch, sandbox } = await prepareCommand(this.#dependencies, {
       project,
       cardId: card.id,
       place,
@@ -148,7 +148,7 @@ export class PreviewRun {
     this.#proxy = await this.#openProxy(program)
     const env = { ...launch.env, ...program.variables }
     const wrapped = await sandbox.wrap({ argv: shellCommand(command), cwd: launch.cwd, env })
-    const child = await this.#parts.processTrees.spawn({ ...wrapped, stdin: 'ignore', kind: 'preview' })
+    const child = await this.#dependencies.processTrees.spawn({ ...wrapped, stdin: 'ignore', kind: 'preview' })
     this.#child = child
     const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
     this.#limits = watchLimits(
@@ -166,7 +166,7 @@ export class PreviewRun {
   }
 
   #openProxy({ ports, connect }: ProgramPorts): Promise<PreviewProxy> {
-    const { uidOf, config } = this.#parts
+    const { uidOf, config } = this.#dependencies
     return openPreviewProxy({
       cardId: this.plan.card.id,
       ports,
@@ -189,7 +189,7 @@ export class PreviewRun {
     for (let pauseMs = probeMs.first; this.status === 'starting' && this.#child && !this.isStopping; pauseMs *= 1.5) {
       if ((await this.#proxy?.isReached()) && this.status === 'starting' && !this.isStopping) {
         this.status = 'running'
-        return this.#parts.onStatus()
+        return this.#dependencies.onStatus()
       }
       if (performance.now() > until) return
       await delay(Math.min(pauseMs, probeMs.last), undefined, { ref: false })
@@ -200,7 +200,7 @@ export class PreviewRun {
     if (this.isStopping) return
     this.status = 'failed'
     this.reason = reason
-    this.#parts.onStatus()
+    this.#dependencies.onStatus()
   }
 
   /** Also ends the processes that the command left running. */
@@ -209,11 +209,11 @@ export class PreviewRun {
     await this.#sandbox.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
-      this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })
+      this.#dependencies.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })
   }
 
   #logFailure(error: unknown): void {
-    logFailure(this.#parts.log, 'A preview could not be run.', error, { cardId: this.plan.card.id })
+    logFailure(this.#dependencies.log, 'A preview could not be run.', error, { cardId: this.plan.card.id })
   }
 }
 

@@ -128,8 +128,16 @@ class CardPreviews implements Previews {
       throw new Problem('CONFLICT', `${maxPreviews} previews are running on this server. Stop one of them.`)
     const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
-    const parts = { config, processTrees, sandbox, worktrees, connect, acceptForBoard: this.#acceptForBoard, ...at }
-    const run = new PreviewRun({ ...parts, uidOf: this.#uidOf, onStatus: () => this.#tell(plan) }, plan)
+    const dependencies = {
+      config,
+      processTrees,
+      sandbox,
+      worktrees,
+      connect,
+      acceptForBoard: this.#acceptForBoard,
+      ...at,
+    }
+    const run = new PreviewRun({ ...dependencies, uidOf: this.#uidOf, onStatus: () => this.#tell(plan) }, plan)
     // An earlier failure moves to the end of the order.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)

@@ -48,35 +48,35 @@ interface State {
 type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 
 /** Runs a script whose row is open. */
-export function startRun(parts: RunDependencies, run: OpenRun): LiveRun {
+export function startRun(dependencies: RunDependencies, run: OpenRun): LiveRun {
   const state: State = { tail: createTextTail(maxOutputBytes), reason: run.error }
-  const over = live(parts, run, state)
+  const over = live(dependencies, run, state)
   return {
     scriptId: run.scriptId,
     over,
     output: state.tail.read,
     stop: reason => {
       state.reason ??= reason
-      if (state.child) void end(parts, run, state.child)
+      if (state.child) void end(dependencies, run, state.child)
     },
   }
 }
 
-async function live(parts: RunDependencies, run: OpenRun, state: State): Promise<void> {
-  const ending = await perform(parts, run, state).catch((error: unknown): Ending => {
-    logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
+async function live(dependencies: RunDependencies, run: OpenRun, state: State): Promise<void> {
+  const ending = await perform(dependencies, run, state).catch((error: unknown): Ending => {
+    logFailure(dependencies.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
   // Retried, because a run whose row stays open would be started again.
   const save = () =>
     writeWithRetry(
-      parts.db,
+      dependencies.db,
       tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }),
-      code => parts.log('warn', 'The result of a script could not be saved yet; retrying.', { code }),
+      code => dependencies.log('warn', 'The result of a script could not be saved yet; retrying.', { code }),
     )
   const delayMs = (error: unknown) => {
     if (isShuttingDown(error)) return undefined
-    logFailure(parts.log, 'The result of a script could not be saved.', error, { scriptId: run.scriptId })
+    logFailure(dependencies.log, 'The result of a script could not be saved.', error, { scriptId: run.scriptId })
     return retryMs
   }
   await retry(save, { delayMs }).catch(() => {
@@ -86,9 +86,9 @@ async function live(parts: RunDependencies, run: OpenRun, state: State): Promise
 
 const isShuttingDown = (error: unknown) => error instanceof Problem && error.code === 'SHUTTING_DOWN'
 
-async function perform(parts: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
-  const child = await parts
-    .launchQueue(async () => (state.reason === null ? launch(parts, run) : undefined))
+async function perform(dependencies: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
+  const child = await dependencies
+    .launchQueue(async () => (state.reason === null ? launch(dependencies, run) : undefined))
     .catch((error: unknown) => {
       if (error instanceof LaunchFailed) return error
       throw error
@@ -103,15 +103,15 @@ async function perform(parts: RunDependencies, run: OpenRun, state: State): Prom
   state.child = child
   const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
   // Cancelled during its start.
-  if (state.reason !== null) void end(parts, run, child)
-  const stopSaving = keepOutput(parts, run, state, child.pid)
+  if (state.reason !== null) void end(dependencies, run, child)
+  const stopSaving = keepOutput(dependencies, run, state, child.pid)
   const exit = await child.exited
   const { reason } = state
-  const isGone = await end(parts, run, child, leftoverTermMs)
+  const isGone = await end(dependencies, run, child, leftoverTermMs)
   await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
-  if (!isGone) parts.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
+  if (!isGone) dependencies.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
   return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: exitCodeOf(exit) }
 }
 
@@ -125,9 +125,12 @@ const launch = ({ processTrees, url }: RunDependencies, { projectId, command, pa
   })
 
 /** Also ends a script's remaining background processes. */
-const end = (parts: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
+const end = (dependencies: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
   child.stop({ termMs: withinMs }).catch((error: unknown) => {
-    parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
+    dependencies.log('error', 'Processes of a script could not be ended.', {
+      scriptId: run.scriptId,
+      cause: String(error),
+    })
     return false
   })
 

@@ -27,10 +27,10 @@ export interface Sender {
   stop(): Promise<void>
 }
 
-export function createSender(parts: AttemptDependencies & { db: Database }): Sender {
-  const { db, config, onFailure } = parts
+export function createSender(dependencies: AttemptDependencies & { db: Database }): Sender {
+  const { db, config, onFailure } = dependencies
   const now = () => config.clock().toISOString()
-  const post = createPost(parts)
+  const post = createPost(dependencies)
   /** By webhook: the function that sends the due deliveries, and its last call. */
   const lanes = new Map<number, { send: () => Promise<void>; sent: Promise<void> }>()
   const sendAll = async (webhookId: number) => {
@@ -56,17 +56,19 @@ export function createSender(parts: AttemptDependencies & { db: Database }): Sen
 }
 
 /** Sends one delivery and records the result: at most 128 at once, until it is stopped. */
-function createPost({ db, ...parts }: AttemptDependencies & { db: Database }) {
+function createPost({ db, ...dependencies }: AttemptDependencies & { db: Database }) {
   const withSlot = createSemaphore(maxConcurrent)
   const onTheirWay = new Set<AbortController>()
   let stopped = false
   const send = async (delivery: DueDelivery) => {
     if (stopped) return
-    if ((await whyNotSent(db, delivery, [delivery.type], parts.config.clock().toISOString())) !== undefined)
+    if ((await whyNotSent(db, delivery, [delivery.type], dependencies.config.clock().toISOString())) !== undefined)
       return db.transaction(tx => disableForMaker(tx, delivery.webhookId, [delivery.type]))
     const controller = new AbortController()
     onTheirWay.add(controller)
-    const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))
+    const outcome = await attempt(dependencies, delivery, controller.signal).finally(() =>
+      onTheirWay.delete(controller),
+    )
     // A sent message must not be sent again because the disk was full for a while.
     if (outcome)
       await writeWithRetry(

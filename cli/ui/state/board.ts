@@ -3,13 +3,13 @@ import type { Model } from './model.ts'
 import {
   shownBoard,
   pendingMoves,
-  type BoardDependencies,
+  type BoardState,
   type ShownBoard,
   type ShownColumn,
 } from '../../../src/boardModel/shownBoard.ts'
 import type { Card, CardCache } from '../../../src/boardModel/cardCache.ts'
 
-let last: { parts: BoardDependencies; board: ShownBoard } | undefined
+let last: { state: BoardState; board: ShownBoard } | undefined
 
 /** The visible board. Memoized: the same inputs give the same object. */
 export function boardOf({
@@ -18,11 +18,11 @@ export function boardOf({
   view: { filter },
   sort,
 }: Pick<Model, 'cache' | 'moves' | 'view' | 'sort'>): ShownBoard {
-  const { parts } = last ?? {}
-  if (last && parts?.cache === cache && parts.moves === moves && parts.filter === filter && parts.sort === sort)
+  const { state } = last ?? {}
+  if (last && state?.cache === cache && state.moves === moves && state.filter === filter && state.sort === sort)
     return last.board
   const now = { cache, moves, filter, sort }
-  last = { parts: now, board: shownBoard(now) }
+  last = { state: now, board: shownBoard(now) }
   return last.board
 }
 

@@ -1,6 +1,6 @@
 import { structuredPatch } from 'diff'
 import { useMemo } from 'react'
-import type { FileChange } from './toolParts.ts'
+import type { FileChange } from './toolTexts.ts'
 
 const maxLines = 1000
 

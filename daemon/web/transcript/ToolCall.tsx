@@ -3,7 +3,7 @@ import type { Message } from '../../../src/boardModel/openedCard.ts'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Clock } from './Clock.tsx'
-import { toolParts, type ToolDependencies } from './toolParts.ts'
+import { toolTexts, type ToolTexts } from './toolTexts.ts'
 
 const TextDiff = lazyPart(() => import('./TextDiff.tsx'), 'TextDiff', { fallback: <p className="dim">Loading…</p> })
 
@@ -27,12 +27,12 @@ export function ToolCall({ tool, content, at }: { tool: Tool; content: string; a
         {place && !title.includes(place.split('/').at(-1)!) && <span className="place">{place}</span>}
         <span className="kind">{plainText(kind)}</span> <Clock at={at} />
       </summary>
-      {isOpen && <ToolBody parts={toolParts(tool, content)} />}
+      {isOpen && <ToolBody texts={toolTexts(tool, content)} />}
     </details>
   )
 }
 
-function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolDependencies }) {
+function ToolBody({ texts: { input, diffs, output, files } }: { texts: ToolTexts }) {
   return (
     <div className="tool-body">
       {files.length > 0 && <p className="dim">{files.join(', ')}</p>}

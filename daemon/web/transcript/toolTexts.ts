@@ -9,7 +9,7 @@ export interface FileChange {
 }
 
 /** The input and output of a tool call as text. */
-export interface ToolDependencies {
+export interface ToolTexts {
   input: string
   output: string
   diffs: readonly FileChange[]
@@ -17,15 +17,14 @@ export interface ToolDependencies {
 }
 
 /** Splits a tool call into parts. Agents send values of any shape: unknown values are shown as JSON. */
-export function toolParts(
-  { input, output, locations }: NonNullable<Message['tool']>,
-  content: string,
-): ToolDependencies {
-  const told = Array.isArray(output) ? output.flatMap(diffIn) : []
-  const diffs = told.length > 0 ? told : diffIn(input)
-  const outputs = [content, told.length > 0 ? '' : textOf(output)].map(text => text.trim()).filter(text => text !== '')
+export function toolTexts({ input, output, locations }: NonNullable<Message['tool']>, content: string): ToolTexts {
+  const changes = Array.isArray(output) ? output.flatMap(diffIn) : []
+  const diffs = changes.length > 0 ? changes : diffIn(input)
+  const outputs = [content, changes.length > 0 ? '' : textOf(output)]
+    .map(text => text.trim())
+    .filter(text => text !== '')
   return {
-    input: diffs.length > 0 && told.length === 0 ? '' : textOf(input),
+    input: diffs.length > 0 && changes.length === 0 ? '' : textOf(input),
     output: [...new Set(outputs)].join('\n\n'),
     diffs,
     files: locations.map(({ path, line }) => plainText(line === null ? path : `${path}:${line}`)),
