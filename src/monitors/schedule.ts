@@ -63,7 +63,7 @@ export function createSchedule(nowMs: () => number = () => performance.now()): S
     untilNextMs: () => {
       const now = nowMs()
       const ahead = [...entries.values()].map(({ dueAtMs }) => dueAtMs - now).filter(ms => ms > 0)
-      return ahead.length === 0 ? undefined : ahead.reduce((least, ms) => Math.min(least, ms))
+      return ahead.length === 0 ? undefined : ahead.reduce((minMs, ms) => Math.min(minMs, ms))
     },
   }
 }

@@ -228,11 +228,14 @@ function readsOn(scan: Scan, byte: number, at: number): boolean {
 }
 
 function keep(scan: Scan, bytes: Buffer, from: number, to: number): void {
-  const most = scan.reads === 'key' ? maxKeyBytes : scan.maxBytes
-  if (most === undefined) return
+  const maxBytes = scan.reads === 'key' ? maxKeyBytes : scan.maxBytes
+  if (maxBytes === undefined) return
   scan.length += to - from
-  if (scan.length > most)
-    throw new BrokenJson(`holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${most} bytes`, scan.since)
+  if (scan.length > maxBytes)
+    throw new BrokenJson(
+      `holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${maxBytes} bytes`,
+      scan.since,
+    )
   scan.pieces.push(bytes.subarray(from, to))
 }
 

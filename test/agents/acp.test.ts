@@ -76,17 +76,17 @@ describe('a turn', () => {
   test('waits while an update is stored, and loses none of 100,000', async () => {
     const link = await started('flood')
     let keeping = 0
-    let most = 0
+    let maxConcurrent = 0
     let seen = 0
     room.heard.updates.push = () => ++seen
     room.keeping = async () => {
-      most = Math.max(most, ++keeping)
+      maxConcurrent = Math.max(maxConcurrent, ++keeping)
       if (seen % 1000 === 0) await new Promise(resolve => setImmediate(resolve))
       keeping--
     }
     const before = process.memoryUsage().rss
     expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
-    expect([seen, most]).toEqual([100_000, 1])
+    expect([seen, maxConcurrent]).toEqual([100_000, 1])
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024)
   })
 })

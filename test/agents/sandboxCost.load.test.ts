@@ -20,7 +20,7 @@ type Side = keyof typeof sides
 const maxExtraMs = { full: 60, listed: 90 }
 const maxKiB = 10 * 1024
 /** Load on the machine only adds time: the best of enough rounds is the cost of a session. On an idle machine few rounds are enough. */
-const rounds = { least: 8, most: 40 }
+const rounds = { min: 8, max: 40 }
 const pollMs = 25
 
 const root = mkdtempSync(join(tmpdir(), 'board-sandbox-cost-'))
@@ -66,7 +66,7 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
       (['full', 'listed'] as const).every(side => best(side) - best('off') < maxExtraMs[side] * share)
     const order = Object.keys(sides) as Side[]
     for (const side of order) await sessionMs(side)
-    for (let round = 0; round < rounds.most && (round < rounds.least || !isWithin(0.5)); round++)
+    for (let round = 0; round < rounds.max && (round < rounds.min || !isWithin(0.5)); round++)
       for (const side of round % 2 === 0 ? order : order.toReversed()) took[side].push(await sessionMs(side))
     const figures = order.map(side => `${best(side)} ms (${side})`).join(', ')
     const busy = slowdown()

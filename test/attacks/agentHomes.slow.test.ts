@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { periodicJobs } from '../../daemon/process/periodicJobs.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
-import { deepest, endRace, listContent, raceAll } from '../support/sandbox/race.ts'
+import { deepestFolder, endRace, listContent, raceAll } from '../support/sandbox/race.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 const left = 'what the agent of the first project left'
@@ -98,12 +98,12 @@ describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links o
     'cannot make the server remove files outside the home',
     async () => {
       const victim = board.folder('victim')
-      for (const at of Array(300).keys()) writeFile(join(victim, deepest), `file-${at}`)
+      for (const at of Array(300).keys()) writeFile(join(victim, deepestFolder), `file-${at}`)
       const before = listContent(victim)
       for (let round = 0; round < rounds; round++) {
         const project = join(board.dataDir, 'agents/999', String(round))
         const home = join(project, 'home')
-        for (const at of Array(300).keys()) writeFile(join(home, deepest), `file-${at}`)
+        for (const at of Array(300).keys()) writeFile(join(home, deepestFolder), `file-${at}`)
         await raceAll(home, victim)
         // A folder that is swapped during its removal can make it fail.
         await removeUnused().catch(() => {})

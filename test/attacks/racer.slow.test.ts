@@ -17,7 +17,7 @@ import { savePatch } from '../../src/worktrees/savePatch.ts'
 import { syncBranch } from '../../src/worktrees/syncBranch.ts'
 import { updateBranch } from '../../src/worktrees/updateBranch.ts'
 import { commit, git, openProjects, unrecorded, write, type TestCard, type TestProject } from '../git/cards.ts'
-import { deepest, endRace, listContent, race, raceAll } from '../support/sandbox/race.ts'
+import { deepestFolder, endRace, listContent, race, raceAll } from '../support/sandbox/race.ts'
 import { hasSandbox } from '../git/sandboxSession.ts'
 
 /** How often each operation runs. 140 are more than 2,000 operations. */
@@ -38,7 +38,7 @@ afterAll(() => projects.close())
 
 /** Creates the folders and files of a worktree with other content. */
 function fillOutside(): void {
-  for (const index of [0, 1, 2]) write(join(outside, deepest), `file-${index}`, `${secret}-${index}\n`)
+  for (const index of [0, 1, 2]) write(join(outside, deepestFolder), `file-${index}`, `${secret}-${index}\n`)
   for (const name of ['.claude/commands/one.md', 'board.json']) write(outside, name, secret)
 }
 
@@ -55,9 +55,9 @@ interface Raced {
 let count = 0
 async function prepare(copied: string[] = []): Promise<Raced> {
   const project = await projects.project(`raced-${++count}`)
-  for (const index of [0, 1, 2]) write(project.path, `${deepest}/file-${index}`, `committed ${index}\n`)
+  for (const index of [0, 1, 2]) write(project.path, `${deepestFolder}/file-${index}`, `committed ${index}\n`)
   write(project.path, '.gitignore', 'ignored/\n')
-  write(project.path, `ignored/${deepest}/file-0`, 'ignored\n')
+  write(project.path, `ignored/${deepestFolder}/file-0`, 'ignored\n')
   git(project.path, 'add', '-A')
   git(project.path, 'commit', '-qm', 'Add files')
   await project.set({ copiedFiles: copied })
@@ -114,7 +114,7 @@ describe.skipIf(!hasSandbox)(
         'a changed file',
         async ({ card, project }, round) =>
           changedFileOf(projects.worktrees, await card.row(), unrecorded(project.path), {
-            path: `${deepest}/file-${round % 3}`,
+            path: `${deepestFolder}/file-${round % 3}`,
             side: 'new',
           }),
       ],
@@ -143,7 +143,7 @@ describe.skipIf(!hasSandbox)(
         strategy === 'merge' ? 'an update' : 'a rebase',
         async (raced, round) => {
           raced.change()
-          const onto = commit(raced.project.path, `${deepest}/file-2`, `theirs ${round}\n`)
+          const onto = commit(raced.project.path, `${deepestFolder}/file-2`, `theirs ${round}\n`)
           const place = await raced.place()
           return updateBranch(projects.worktrees, {
             repository: await raced.repository(),
@@ -160,7 +160,7 @@ describe.skipIf(!hasSandbox)(
       ['the takeover of commits', async raced => syncBranch(projects.worktrees, await raced.place())],
       [
         'a new folder',
-        ({ worktree }, round) => createSubfolder(projects.worktrees, worktree, `${deepest}/new-${round}/x`),
+        ({ worktree }, round) => createSubfolder(projects.worktrees, worktree, `${deepestFolder}/new-${round}/x`),
       ],
       [
         'a push to a folder in it',
@@ -201,7 +201,7 @@ describe.skipIf(!hasSandbox)(
       const raced = await prepare()
       await raceAll(raced.project.path, outside)
       await repeat(raced.project.path, async round => {
-        write(raced.worktree, `${deepest}/file-${round % 3}`, `change ${round}\n`)
+        write(raced.worktree, `${deepestFolder}/file-${round % 3}`, `change ${round}\n`)
         raced.change()
         return merge(projects.worktrees, await raced.card.row(), unrecorded(raced.project.path), { squash: false })
       })

@@ -131,7 +131,7 @@ async function noteFrames(bed: Bed, name: string, window: Window, work: () => Pr
   await window.page.bringToFront()
   const measured = await framesOf(window, work)
   note(bed.figures, `browser/${name}/late`, lateOf(measured))
-  note(bed.figures, `browser/${name}/task`, measured.longestTask)
+  note(bed.figures, `browser/${name}/task`, measured.maxTaskMs)
   note(bed.figures, `browser/${name}/bare late`, lateOf(alone))
   note(bed.figures, `browser/${name}/bare gap`, Math.max(...alone.gaps))
 }

@@ -10,7 +10,7 @@ export interface Window {
 export interface Frames {
   /** ms from each frame to the next one. */
   gaps: number[]
-  longestTask: number
+  maxTaskMs: number
 }
 
 export async function openWindow(browser: Browser, meter: string, token: string): Promise<Window> {

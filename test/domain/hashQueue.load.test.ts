@@ -4,12 +4,12 @@ import { createHashQueue, hashPassword, verifyPassword } from '../../src/identit
 it('runs a limited number of hashes at once and all in order, also after failures', async () => {
   const inTurn = createHashQueue(2)
   let running = 0
-  let most = 0
+  let maxConcurrent = 0
   const done: number[] = []
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, i) =>
       inTurn(async () => {
-        most = Math.max(most, ++running)
+        maxConcurrent = Math.max(maxConcurrent, ++running)
         await new Promise(setImmediate)
         running--
         done.push(i)
@@ -18,7 +18,7 @@ it('runs a limited number of hashes at once and all in order, also after failure
       }),
     ),
   )
-  expect(most).toBe(2)
+  expect(maxConcurrent).toBe(2)
   expect(done).toEqual(Array.from({ length: 50 }, (_, i) => i))
   expect(results.filter(result => result.status === 'rejected')).toHaveLength(8)
   expect(await inTurn(async () => 'free')).toBe('free')

@@ -50,9 +50,9 @@ test('a sign-in token is kept for a day after its expiry', async () => {
 
 test('a failed job is logged, as a warning if the failure is temporary, runs again, and blocks no other; no job overlaps itself, and stopping waits for it', async () => {
   const log: string[] = []
-  let [failures, rounds, atOnce, most] = [0, 0, 0, 0]
+  let [failures, rounds, atOnce, maxConcurrent] = [0, 0, 0, 0]
   const slow = async () => {
-    most = Math.max(most, ++atOnce)
+    maxConcurrent = Math.max(maxConcurrent, ++atOnce)
     await new Promise(resolve => {
       setTimeout(resolve, 20)
     })
@@ -79,7 +79,7 @@ test('a failed job is logged, as a warning if the failure is temporary, runs aga
   )
   await eventually('some rounds', () => failures > 3 && rounds > 3)
   await timetable.stop()
-  expect([atOnce, most]).toEqual([0, 1])
+  expect([atOnce, maxConcurrent]).toEqual([0, 1])
   expect(log[0]).toMatch(/^error A periodic job failed: fail\. Error: out of luck/)
   expect(log.find(line => line.includes('find the database busy'))).toMatch(/^warn A periodic job failed/)
 })

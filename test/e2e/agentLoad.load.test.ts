@@ -116,14 +116,14 @@ function startPings(urls: readonly string[]): { end(): Promise<number[][]> } {
 
 /** Waits until no card has an active agent. Returns the maximum number of concurrent agents. */
 async function untilAllEnded(): Promise<number> {
-  let most = 0
+  let maxRunning = 0
   await eventually('the end of all agents', async () => {
     const active = await board.client.agents.active({ projectId })
-    most = Math.max(most, active.filter(({ status }) => status === 'running').length)
+    maxRunning = Math.max(maxRunning, active.filter(({ status }) => status === 'running').length)
     await delay(100)
     return active.length === 0
   })
-  return most
+  return maxRunning
 }
 
 /** The numbers in an agent's messages, in order. */

@@ -13,7 +13,7 @@ import { follow } from '../support/receivers/liveSocket.ts'
 import { isAlive } from '../support/processes/processFiles.ts'
 
 /** The maximum number of open files, connections and pipes of the server. */
-const most = 128
+const maxDescriptors = 128
 
 const root = mkdtempSync(join(tmpdir(), 'board-few-'))
 const [dataDir, path, file] = [join(root, 'data'), join(root, 'project'), join(root, 'file')]
@@ -32,7 +32,7 @@ beforeAll(async () => {
     'sh',
     [
       '-c',
-      `ulimit -n ${most}; exec "$@"`,
+      `ulimit -n ${maxDescriptors}; exec "$@"`,
       'sh',
       process.execPath,
       resolve('bin/board.js'),
@@ -66,13 +66,13 @@ afterAll(async () => {
 const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length
 /** Opens connections and sends no data on them. */
 async function occupy(): Promise<void> {
-  for (let at = 0; at < 2 * most; at++)
+  for (let at = 0; at < 2 * maxDescriptors; at++)
     sockets.push(
       connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {
         /* The server can drop it. */
       }),
     )
-  await eventually('a server without a descriptor to spare', () => openFiles() >= most - 1)
+  await eventually('a server without a descriptor to spare', () => openFiles() >= maxDescriptors - 1)
 }
 function letGo(): void {
   for (const socket of sockets.splice(0)) socket.destroy()
@@ -125,7 +125,7 @@ it('a server at its file limit serves its open connections, answers or drops oth
   await eventually('an event on an open connection', () => live.messages.some(({ type }) => type === 'card.created'))
   expect(live.closed).toBeUndefined()
   letGo()
-  await eventually('room', () => openFiles() < most / 2, 10_000)
+  await eventually('room', () => openFiles() < maxDescriptors / 2, 10_000)
   await eventually(
     'the end of the script',
     async () => (await client.scripts.status({ projectId }))[0]!.status !== 'running',

@@ -105,18 +105,18 @@ export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`)
 
 /** Measures a process's memory repeatedly. The returned function stops that and returns the peak, in MiB. */
 export function watchMemory(pid: number): () => number {
-  let most = memoryMiB(pid)
+  let maxMiB = memoryMiB(pid)
   const timer = setInterval(() => {
     // A server that ended is detected by the test.
     try {
-      most = Math.max(most, memoryMiB(pid))
+      maxMiB = Math.max(maxMiB, memoryMiB(pid))
     } catch {
       clearInterval(timer)
     }
   }, 20)
   return () => {
     clearInterval(timer)
-    return Math.max(most, memoryMiB(pid))
+    return Math.max(maxMiB, memoryMiB(pid))
   }
 }
 

@@ -44,9 +44,9 @@ it('never exceeds its maximum length, for any log', () => {
     `${'Error: 😀\n'.repeat(50)}${'fine\n'.repeat(5000)}`,
   ]
   for (const log of logs)
-    for (const most of [0, 5, 20, 100, 1000, 4096]) {
-      const excerpt = errorLines(log, most)
-      expect(Buffer.byteLength(excerpt)).toBeLessThanOrEqual(most)
+    for (const maxBytes of [0, 5, 20, 100, 1000, 4096]) {
+      const excerpt = errorLines(log, maxBytes)
+      expect(Buffer.byteLength(excerpt)).toBeLessThanOrEqual(maxBytes)
     }
 })
 

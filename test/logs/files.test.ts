@@ -49,18 +49,18 @@ test('events are lines of JSON, readable by this account only', async () => {
 
 test('a burst of any size never exceeds the cap at any moment, and the newest lines are kept', async () => {
   const files = open()
-  let most = 0
+  let maxBytes = 0
   for (let number = 0; number < 6000; number++) {
     files.add(entry(number))
     if (number % 500 === 499) {
-      most = Math.max(most, ...Object.values(sizes()))
+      maxBytes = Math.max(maxBytes, ...Object.values(sizes()))
       await new Promise(setImmediate)
-      most = Math.max(most, ...Object.values(sizes()))
+      maxBytes = Math.max(maxBytes, ...Object.values(sizes()))
     }
   }
   await files.close()
   expect(Object.keys(sizes()).sort()).toEqual(['board.1.log', 'board.2.log', 'board.log'])
-  expect(Math.max(most, ...Object.values(sizes()))).toBeLessThanOrEqual(limits.maxBytesEach)
+  expect(Math.max(maxBytes, ...Object.values(sizes()))).toBeLessThanOrEqual(limits.maxBytesEach)
   const numbers = lines().map(({ number }) => number as number)
   expect(numbers.at(-1)).toBe(5999)
   expect(numbers).toEqual(numbers.map((_, at) => numbers[0]! + at))

@@ -33,12 +33,12 @@ it('at most eight run at once on a server, and each gets its turn', async () => 
     ),
   )
   await eventually('every run', () => told(ledger).length === 64, 30_000)
-  let [now, most] = [0, 0]
+  let [now, maxConcurrent] = [0, 0]
   for (const [sign] of told(ledger)) {
     now += sign === '+' ? 1 : -1
-    most = Math.max(most, now)
+    maxConcurrent = Math.max(maxConcurrent, now)
   }
-  expect(most).toBe(8)
+  expect(maxConcurrent).toBe(8)
   expect(new Set(told(ledger).map(([, name]) => name)).size).toBe(32)
   for (const { id } of created)
     expect((await board.until(id, 'its end', ({ status }) => status !== 'running')).status).toBe('ok')

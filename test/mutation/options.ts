@@ -75,9 +75,9 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
   }
 }
 
-function number(name: string, text: string, most: number): number {
+function number(name: string, text: string, max: number): number {
   const value = Number(text)
-  if (!/^\d+(\.\d+)?$/.test(text) || value > most) throw new TypeError(`--${name} must be a number of at most ${most}.`)
+  if (!/^\d+(\.\d+)?$/.test(text) || value > max) throw new TypeError(`--${name} must be a number of at most ${max}.`)
   return value
 }
 

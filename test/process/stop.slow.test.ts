@@ -91,10 +91,10 @@ const stubborn: Array<[string, string, number]> = [
   ['that has exited and left a tool', `setsid ${sleeper} >/dev/null 2>&1 &`, 1],
   ['that keeps forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
 ]
-test.each(stubborn)('no process of a tree %s is left', async (_, script, least) => {
+test.each(stubborn)('no process of a tree %s is left', async (_, script, minCount) => {
   const { child, living } = await run(script)
   child.stdout.resume()
-  await eventually('the tree to stand', () => living().length >= least)
+  await eventually('the tree to stand', () => living().length >= minCount)
   expect(await child.stop(quick)).toBe(true)
   expect(living().filter(isAlive)).toEqual([])
   expect(await listProcessRuns(store.db)).toEqual([])

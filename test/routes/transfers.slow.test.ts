@@ -345,7 +345,7 @@ describe('an import', () => {
   })
 
   it('adds at most 5,000 records, 300 on a libSQL server, to an existing project', async () => {
-    const most = onLibsqlServer ? 300 : 5000
+    const maxCards = onLibsqlServer ? 300 : 5000
     const projectId = await newProject()
     const many = (count: number) =>
       document({
@@ -357,15 +357,17 @@ describe('an import', () => {
         })),
       })
     for (const dryRun of ['true', 'false'])
-      expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(most - 4))).toEqual([
+      expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(maxCards - 4))).toEqual([
         expect.stringMatching(
-          `^ the file has ${most + 1} records, and at most ${most} fit into an existing project: omit projectId \\(-P on the command line\\)`,
+          `^ the file has ${maxCards + 1} records, and at most ${maxCards} fit into an existing project: omit projectId \\(-P on the command line\\)`,
         ),
       ])
-    expect(await imported(board, { format: 'board', projectId }, many(most - 5))).toMatchObject({ cards: most - 5 })
+    expect(await imported(board, { format: 'board', projectId }, many(maxCards - 5))).toMatchObject({
+      cards: maxCards - 5,
+    })
     const { cards } = await exported(board, projectId)
     expect(cards.map(({ title, position }: Doc) => [title, position])).toEqual(
-      Array.from({ length: most - 5 }, (_, at) => [`Card ${at}`, at]),
+      Array.from({ length: maxCards - 5 }, (_, at) => [`Card ${at}`, at]),
     )
   })
 

@@ -27,9 +27,9 @@ function dice(seed: number) {
   return {
     below,
     one: <T>(values: readonly T[]): T => values[below(values.length)]!,
-    some: <T>(values: readonly T[], most: number): T[] => {
+    some: <T>(values: readonly T[], maxCount: number): T[] => {
       const start = below(values.length)
-      return Array.from({ length: below(most + 1) }, (_, at) => values[(start + at) % values.length]!)
+      return Array.from({ length: below(maxCount + 1) }, (_, at) => values[(start + at) % values.length]!)
     },
     at: () => new Date(Date.UTC(2024, below(12), 1 + below(28), below(24), below(60), below(60))).toISOString(),
   }

@@ -162,9 +162,9 @@ test('a webhook gets the selected events of its project, from its creation on', 
 })
 
 test('first attempts are sent one at a time in the order of events, and a slow receiver delays no others', async () => {
-  let [open, most] = [0, 0]
+  let [open, maxOpen] = [0, 0]
   const slow = await hook(['card.created'], (_, response) => {
-    most = Math.max(most, ++open)
+    maxOpen = Math.max(maxOpen, ++open)
     setTimeout(() => {
       open--
       response.writeHead(200).end()
@@ -176,7 +176,7 @@ test('first attempts are sent one at a time in the order of events, and a slow r
   await eventually('all that is quick', () => quick.got().length === 20)
   expect(slow.got().length).toBeLessThan(20)
   await eventually('all that is slow', () => slow.got().length === 20)
-  expect([titles(quick.got()), titles(slow.got()), most]).toEqual([names, names, 1])
+  expect([titles(quick.got()), titles(slow.got()), maxOpen]).toEqual([names, names, 1])
 })
 
 test('a failed delivery is sent again with the same id, after the first attempts of later ones', async () => {

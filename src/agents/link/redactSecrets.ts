@@ -37,7 +37,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return {
     text,
     value: given => (forms.length === 0 ? given : (redactValue(given) as typeof given)),
-    lengthOfBegun: given => forms.reduce((longest, form) => Math.max(longest, begunLength(given, form)), 0),
+    lengthOfBegun: given => forms.reduce((maxLength, form) => Math.max(maxLength, begunLength(given, form)), 0),
   }
 }
 

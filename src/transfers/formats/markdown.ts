@@ -291,7 +291,7 @@ function frontMatterOf(text: string): string {
 function dedent(lines: readonly string[]): string[] {
   const texts = lines.map(line => line.replace(/^\t+/, tabs => '    '.repeat(tabs.length)))
   const indent = texts.reduce(
-    (least, line) => (line.trim() === '' ? least : Math.min(least, line.search(/\S/))),
+    (minIndent, line) => (line.trim() === '' ? minIndent : Math.min(minIndent, line.search(/\S/))),
     Infinity,
   )
   return texts.map(line => line.slice(Math.min(indent, line.search(/\S|$/))))

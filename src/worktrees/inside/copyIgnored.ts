@@ -144,7 +144,7 @@ async function heaviestLine(
     const line = Number(parts[at + 1])
     sums.set(line, (sums.get(line) ?? 0) + (names.get(parts[at + 3]!) ?? 0))
   }
-  return [...sums].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
+  return [...sums].reduce((largest, each) => (each[1] > largest[1] ? each : largest))[0]
 }
 
 /** The files among the paths, at their real places. Omits links that lead out of the folder, and files in hidden folders. */

@@ -27,7 +27,7 @@ const maxSessionMs = 120_000
 const sizing = { cards: 2000, events: 20_000, sessions: 20, pieces: 1500 }
 
 /** Pieces of agents' messages, without the output of their tools. */
-const nothing: Work = { events: 0, activities: 0, sessions: 0, pieces: 0, longest: 250 }
+const nothing: Work = { events: 0, activities: 0, sessions: 0, pieces: 0, maxLength: 250 }
 
 /** The folders of the programs, and a folder that is removed afterwards. */
 export interface Programs {

@@ -46,7 +46,7 @@ export function place(method: Method, weights: Float64Array, gigabytes: Float64A
       if (fleet.server[at] !== 0xffffffff) fleet.loads[fleet.server[at]!]! += sizeOf(at)
     for (let at = 0; at < count; at++) {
       if (fleet.server[at] !== 0xffffffff || bornIn[at]! > month) continue
-      const to = method === 'directory' ? leastLoaded(fleet.loads) : winnerOf(at, fleet.loads.length)
+      const to = method === 'directory' ? minLoadIndex(fleet.loads) : winnerOf(at, fleet.loads.length)
       fleet.server[at] = to
       fleet.loads[to]! += sizeOf(at)
     }
@@ -76,7 +76,8 @@ function meanOf(values: ArrayLike<number>): number {
   for (let at = 0; at < values.length; at++) sum += values[at]!
   return sum / values.length
 }
-const leastLoaded = (loads: readonly number[]) => loads.reduce((best, load, at) => (load < loads[best]! ? at : best), 0)
+const minLoadIndex = (loads: readonly number[]) =>
+  loads.reduce((best, load, at) => (load < loads[best]! ? at : best), 0)
 
 /** Adds servers while the mean is high, and moves the excess of each full one to the server with most capacity. */
 function relieve(fleet: Fleet, sizeOf: (at: number) => number): void {
@@ -88,7 +89,7 @@ function relieve(fleet: Fleet, sizeOf: (at: number) => number): void {
     const from = server[at]!
     const size = from === 0xffffffff ? 0 : sizeOf(at)
     if (!tooFull.has(from) || size === 0) continue
-    const to = leastLoaded(loads)
+    const to = minLoadIndex(loads)
     if (loads[to]! + size > full) continue
     loads[from]! -= size
     loads[to]! += size

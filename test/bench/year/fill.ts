@@ -9,8 +9,8 @@ export interface Work {
   sessions: number
   /** Transcript pieces of each session. */
   pieces: number
-  /** The longest output of a tool, in characters. */
-  longest: number
+  /** The maximum length of the output of a tool, in characters. */
+  maxLength: number
 }
 /** A year of a busy team. */
 export const wholeYear: Work = {
@@ -18,7 +18,7 @@ export const wholeYear: Work = {
   activities: 300_000,
   sessions: 20_000,
   pieces: 1500,
-  longest: 20_000,
+  maxLength: 20_000,
 }
 
 /** A part of a year: fewer sessions of the usual length. */
@@ -38,7 +38,7 @@ export interface Worked {
 
 /** How many pieces an agent's message has, and then a tool call with its result. */
 const [textPieces, toolPieces] = [10, 2]
-const [shortest, longestText] = [40, 220]
+const [minText, maxText] = [40, 220]
 const rowsACommit = 200_000
 const turnsACommit = 20_000
 const yearSecs = 365 * 86_400
@@ -116,7 +116,7 @@ function fillSessions(fill: Fill, { sessions }: Work, session: number): void {
 }
 
 /** Each turn has a message of the agent, and then one of a tool. */
-function fillTranscripts(fill: Fill, { sessions, pieces, longest }: Work, session: number, message: number): void {
+function fillTranscripts(fill: Fill, { sessions, pieces, maxLength }: Work, session: number, message: number): void {
   const turns = Math.ceil(pieces / (textPieces + toolPieces))
   const from = { message, session, turns }
   fill(
@@ -126,8 +126,8 @@ function fillTranscripts(fill: Fill, { sessions, pieces, longest }: Work, sessio
     sessions * turns * 2,
     from,
   )
-  const short = cut('prose', 'i * 13 + number', shortest, longestText)
-  const long = cut('output', 'i', Math.min(1000, longest / 2), longest)
+  const short = cut('prose', 'i * 13 + number', minText, maxText)
+  const long = cut('output', 'i', Math.min(1000, maxLength / 2), maxLength)
   fill(
     `, p(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM p WHERE number < ${textPieces + toolPieces})
      INSERT INTO transcript_pieces (message_id, number, data)

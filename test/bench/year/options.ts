@@ -33,7 +33,7 @@ export function optionsOf(argv: readonly string[]): Options | undefined {
       options: {
         share: { type: 'string', default: '0.02' },
         rounds: { type: 'string', default: '7' },
-        longest: { type: 'string', default: String(wholeYear.longest) },
+        longest: { type: 'string', default: String(wholeYear.maxLength) },
         keep: { type: 'string' },
         only: { type: 'string' },
         write: { type: 'string' },
@@ -60,7 +60,13 @@ export function optionsOf(argv: readonly string[]): Options | undefined {
     const { keep, write } = values
     if (write !== undefined && values.only !== undefined) throw new TypeError('--write takes all parts, and no --only.')
     if (write !== undefined) requireParts(write, [pagePart])
-    return { work: partOf({ ...wholeYear, longest }, share), rounds, parts: partsOf(values.only), keep, write }
+    return {
+      work: partOf({ ...wholeYear, maxLength: longest }, share),
+      rounds,
+      parts: partsOf(values.only),
+      keep,
+      write,
+    }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}\n`)
     process.exitCode = 2

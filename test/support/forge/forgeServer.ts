@@ -177,8 +177,8 @@ export class ForgeServer {
 
   #paged(entry: ForgeRequest, list: readonly unknown[]): { items: unknown[]; headers: Record<string, string> } {
     const query = new URLSearchParams(entry.query)
-    const { size: name, usual, most } = this.wire.pages
-    const size = Math.min(most, Math.max(1, Number(query.get(name)) || usual))
+    const { size: name, usual, maxSize } = this.wire.pages
+    const size = Math.min(maxSize, Math.max(1, Number(query.get(name)) || usual))
     const number = Math.max(1, Number(query.get('page')) || 1)
     const at = (page: number) => {
       query.set('page', `${page}`)

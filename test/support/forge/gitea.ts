@@ -27,7 +27,7 @@ export const gitea: MakeWire = (state, place) => {
     },
     token: ({ authorization }) => /^(?:token|Bearer) (\S+)$/i.exec(authorization ?? '')?.[1],
     refusal: (_, message, details) => ({ message, url: `${place.url}/api/swagger`, ...details }),
-    pages: { size: 'limit', usual: 30, most: 50 },
+    pages: { size: 'limit', usual: 30, maxSize: 50 },
     pageHeaders: page => ({
       ...linkHeader(page),
       'x-total-count': `${page.total}`,

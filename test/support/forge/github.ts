@@ -32,7 +32,7 @@ export const gitHub: MakeWire = (state, place, storageToken) => {
       documentation_url: documentation,
       status: `${status}`,
     }),
-    pages: { size: 'per_page', usual: 30, most: 100 },
+    pages: { size: 'per_page', usual: 30, maxSize: 100 },
     pageHeaders: linkHeader,
     rateHeaders: (limit, remaining, resetAt) => ({
       'x-ratelimit-limit': `${limit}`,

@@ -31,7 +31,7 @@ export const gitLab: MakeWire = (state, place) => {
     },
     token: headers => text(headers['private-token']) || /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1],
     refusal: (_, message, details) => ({ message, ...details }),
-    pages: { size: 'per_page', usual: 20, most: 100 },
+    pages: { size: 'per_page', usual: 20, maxSize: 100 },
     pageHeaders,
     rateHeaders: (limit, remaining, resetAt) => ({
       'ratelimit-limit': `${limit}`,

@@ -47,7 +47,7 @@ export interface Wire {
   /** The format of an error. */
   refusal(status: number, message: string, details?: Record<string, unknown>): unknown
   /** Names and limits of the parameters of pages. */
-  pages: { size: string; usual: number; most: number }
+  pages: { size: string; usual: number; maxSize: number }
   pageHeaders(page: Page): Record<string, string>
   /** The headers of the rate limit. */
   rateHeaders(limit: number, remaining: number, resetAt: number): Record<string, string>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const depths = ['a', 'b', 'c']
 /** The folder whose parents `raceAll` swaps as well. It has `file-0` and `file-1`, and each folder also exists below `outside`. */
-export const deepest = depths.join('/')
+export const deepestFolder = depths.join('/')
 
 const racers: ChildProcess[] = []
 
@@ -35,8 +35,8 @@ export async function race(root: string, folder: string, name: string, other: st
  * begin.
  */
 export async function raceAll(root: string, outside: string): Promise<void> {
-  const folder = join(root, deepest)
-  symlinkSync(join(outside, deepest, 'file-0'), join(folder, 'file-link'))
+  const folder = join(root, deepestFolder)
+  symlinkSync(join(outside, deepestFolder, 'file-0'), join(folder, 'file-link'))
   mkdirSync(join(folder, 'file-folder'))
   const parents = depths.map((_, at) => join(root, ...depths.slice(0, at)))
   for (const [at, name] of depths.entries())
