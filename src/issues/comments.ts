@@ -46,7 +46,7 @@ export async function exchangeComments(
   sync: IssueSync,
   { issue, card, listed }: { issue: CardIssueRow; card: CardRow; listed: Listed },
 ): Promise<CommentAction[]> {
-  await receive(tx, sync, { issue, card, listed })
+  await importComments(tx, sync, { issue, card, listed })
   return send(tx, issue, card)
 }
 
@@ -56,7 +56,7 @@ interface Exchange {
   listed: Listed
 }
 
-async function receive(tx: Transaction, sync: IssueSync, { issue, card, listed }: Exchange): Promise<void> {
+async function importComments(tx: Transaction, sync: IssueSync, { issue, card, listed }: Exchange): Promise<void> {
   const known = await listIssueComments(tx, issue.id)
   const byForgeId = new Map(known.map(row => [row.forgeId, row]))
   for (const comment of listed.comments) {
@@ -65,7 +65,7 @@ async function receive(tx: Transaction, sync: IssueSync, { issue, card, listed }
       ? undefined
       : known.find(each => each.forgeId === null && isOwn(comment, each.token, listed.account))
     if (sent) updateIssueComment(tx, sent.id, { forgeId: comment.id })
-    else if (row) await follow(tx, sync, card, row, comment)
+    else if (row) await updateComments(tx, sync, card, row, comment)
     else await receiveNew(tx, sync, { issue, card, listed }, comment)
   }
   const present = new Set(listed.comments.map(({ id }) => id))
@@ -97,7 +97,7 @@ async function receiveNew(
   sync.tally.received++
 }
 
-async function follow(
+async function updateComments(
   tx: Transaction,
   sync: IssueSync,
   card: CardRow,
@@ -121,7 +121,7 @@ async function send(tx: Transaction, issue: CardIssueRow, card: CardRow): Promis
   for (const comment of written) {
     const row = rows.get(comment.id)
     if (row) actions.push(...changedOn(tx, row, comment))
-    else if (isToBeSent(issue, comment)) actions.push(await intend(tx, issue, comment))
+    else if (isToBeSent(issue, comment)) actions.push(await recordIntent(tx, issue, comment))
   }
   const present = new Set(written.map(({ id }) => id))
   for (const row of known) {
@@ -137,7 +137,7 @@ const isToBeSent = ({ commentsFrom }: CardIssueRow, { authorKind, createdAt }: C
   commentsFrom !== null && authorKind !== 'imported' && createdAt >= commentsFrom
 
 /** Records a comment before it is sent, so that a server that is killed in between finds the comment by its marker. */
-async function intend(tx: Transaction, issue: CardIssueRow, comment: CommentRow): Promise<CommentAction> {
+async function recordIntent(tx: Transaction, issue: CardIssueRow, comment: CommentRow): Promise<CommentAction> {
   const token = newToken()
   const id = await insertIssueComment(tx, {
     issueId: issue.id,

@@ -48,7 +48,7 @@ export async function reconcile(
     if (issue === undefined) return
     const listed = await listComments(sync, before)
     const compared = await dependencies.db.transaction(
-      tx => compare(tx, dependencies, sync, { id, issue, listed }),
+      tx => compareIssue(tx, dependencies, sync, { id, issue, listed }),
       sync.actor,
     )
     if (compared.actions.length === 0) return
@@ -98,7 +98,7 @@ interface Compared {
   actions: Action[]
 }
 
-async function compare(
+async function compareIssue(
   tx: Transaction,
   dependencies: IssueDependencies,
   sync: IssueSync,

@@ -69,15 +69,15 @@ export async function syncIssues(
 async function syncForge(dependencies: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
   const { db, config } = dependencies
   const source = `${sync.key} ${sync.settings.issueLabel}`
-  const known = await begin(dependencies, sync, source)
+  const known = await recordSource(dependencies, sync, source)
   const isListDue = asked || known.nextAt === null || known.nextAt <= config.clock().toISOString() || known.failures > 0
   const issues = isListDue
     ? await sync.forge.listIssues({ label: sync.settings.issueLabel, since: known.since ?? undefined })
     : []
   for (const issue of issues) await importOrReconcile(dependencies, sync, issue)
   await reconcileDue(dependencies, sync, asked)
-  const news = issues.filter(({ updatedAt }) => updatedAt !== known.since).length
-  const quiet = news === 0 ? known.quiet + 1 : 0
+  const newCount = issues.filter(({ updatedAt }) => updatedAt !== known.since).length
+  const quiet = newCount === 0 ? known.quiet + 1 : 0
   const since = issues.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), known.since ?? '')
   await db.transaction(async tx => {
     const nextAt = new Date(Date.parse(tx.now) + backoffMs(quiet + 1, pauses)).toISOString()
@@ -87,7 +87,11 @@ async function syncForge(dependencies: IssueDependencies, sync: IssueSync, asked
 }
 
 /** Records the issues and whether comments are synchronized from now on. */
-const begin = ({ db }: IssueDependencies, { projectId, settings }: IssueSync, source: string): Promise<SyncRow> =>
+const recordSource = (
+  { db }: IssueDependencies,
+  { projectId, settings }: IssueSync,
+  source: string,
+): Promise<SyncRow> =>
   db.transaction(async tx => {
     const known = await readSyncState(tx, projectId)
     const comments = settings.issueComments

@@ -17,10 +17,10 @@ export const digestOf = (text: string): string => createHash('sha256').update(te
 
 /** The author of a text on the forge, as cards and comments name them. */
 export const authorName = (login: string, forgeName: string): string =>
-  `${nameOf(visible(login)) || 'Somebody'} (${forgeName})`
+  `${nameOf(withoutHidden(login)) || 'Somebody'} (${forgeName})`
 
 /** Removes characters that hide or reverse the surrounding text. */
-const visible = (text: string): string =>
+const withoutHidden = (text: string): string =>
   text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, mark => (/[\n\t]/.test(mark) ? mark : ''))
 
 /** A card's texts from content that strangers might have written: the agent gets it quoted, as untrusted material. */
@@ -28,7 +28,7 @@ export function cardTexts(
   issue: ForgeIssue,
   { label, forgeName }: { label: string; forgeName: string },
 ): { title: string; prompt: string; labels: string[] } {
-  const body = visible(issue.body.replace(/\r\n?/g, '\n')).trim()
+  const body = withoutHidden(issue.body.replace(/\r\n?/g, '\n')).trim()
   const intro = `Issue #${issue.number} on ${forgeName}, written by ${authorName(issue.author, forgeName)}: ${issue.url}`
   const quoted = body
     .split('\n')
@@ -36,7 +36,7 @@ export function cardTexts(
     .join('\n')
   const { title, prompt, labels } = fitCardTexts(
     {
-      title: visible(issue.title),
+      title: withoutHidden(issue.title),
       sections: [
         intro,
         ...(isVisible(body)
@@ -46,7 +46,7 @@ export function cardTexts(
             ]
           : []),
       ],
-      labels: issue.labels.filter(each => !isLabel(each, label)).map(visible),
+      labels: issue.labels.filter(each => !isLabel(each, label)).map(withoutHidden),
     },
     new Warnings(),
   )
@@ -58,7 +58,7 @@ export const isLabel = (one: string, other: string): boolean => one.toLowerCase(
 
 /** A comment of the forge in the form for a card. Undefined for an empty one. */
 export function receivedBody({ body }: ForgeComment): string | undefined {
-  const text = visible(body.replace(/\r\n?/g, '\n')).trim()
+  const text = withoutHidden(body.replace(/\r\n?/g, '\n')).trim()
   const { comments } = fitCardTexts(
     { title: '', sections: [], labels: [], comments: [{ authorName: '', body: text, createdAt: null }] },
     new Warnings(),
@@ -68,7 +68,7 @@ export function receivedBody({ body }: ForgeComment): string | undefined {
 
 /** A comment of a card in the form for the issue. */
 export const sentBody = ({ authorName: name, body }: CommentRow, token: string): string =>
-  `**${plainName(name)}**:\n\n${fitting(plainMentions(body))}\n\n${markerOf(token)}`
+  `**${plainName(name)}**:\n\n${truncateSent(plainMentions(body))}\n\n${markerOf(token)}`
 
 /** Why the board closes an issue. */
 export function closingBody(
@@ -80,19 +80,19 @@ export function closingBody(
       ? `, with request ${pullRequest.number}${pullRequest.url === null ? '' : `: ${pullRequest.url}`}`
       : gitBranch === null
         ? '.'
-        : `, on the branch ${code(gitBranch)}.`
+        : `, on the branch ${inlineCode(gitBranch)}.`
   return `This is done${by}\n\n${markerOf(token)}`
 }
 
 /** Branch names come from users here and can contain Markdown syntax. */
-const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
+const inlineCode = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
 
-const fitting = (text: string): string =>
+const truncateSent = (text: string): string =>
   text.length <= maxSentLength ? text : `${text.slice(0, maxSentLength).toWellFormed()}${cutNote}`
 
 /** A name without mentions on the forge and without Markdown. */
 const plainName = (name: string): string =>
-  nameOf(visible(name))
+  nameOf(withoutHidden(name))
     .replace(/[\\`*_[\]<>#|~]/g, '\\$&')
     .replaceAll('@', '@\u2060')
 

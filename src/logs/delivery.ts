@@ -23,7 +23,11 @@ const maxWaitMs = 300_000
 const compress = promisify(gzip)
 
 /** Sends entries in one request (OTLP specification, "OTLP/HTTP"). It never throws. */
-export async function deliver(receiver: Receiver, entries: readonly Entry[], signal?: AbortSignal): Promise<Delivery> {
+export async function deliverEntries(
+  receiver: Receiver,
+  entries: readonly Entry[],
+  signal?: AbortSignal,
+): Promise<Delivery> {
   try {
     const text = toOtlp(entries)
     const isCompressed = receiver.compression === 'gzip'
@@ -37,13 +41,13 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
         ...(isCompressed && { 'content-encoding': 'gzip' }),
       },
     })
-    return understand(receiver, answer)
+    return readOutcome(receiver, answer)
   } catch (error) {
     return { kind: 'later', status: null, why: whyUnreachable(error), afterMs: undefined }
   }
 }
 
-function understand(receiver: Receiver, { status, headers, text, unfinished }: OutboundAnswer): Delivery {
+function readOutcome(receiver: Receiver, { status, headers, text, unfinished }: OutboundAnswer): Delivery {
   const body = parse(text)
   if (status >= 200 && status < 300) {
     if (unfinished !== undefined)
@@ -57,17 +61,19 @@ function understand(receiver: Receiver, { status, headers, text, unfinished }: O
       kind: 'taken',
       status,
       rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
-      why: said(receiver, errorMessage),
+      why: receiverMessage(receiver, errorMessage),
     }
   }
-  const why = [`it answered ${status}`, said(receiver, body.message)].filter(part => part !== null).join(': ')
+  const why = [`it answered ${status}`, receiverMessage(receiver, body.message)]
+    .filter(part => part !== null)
+    .join(': ')
   return retryable.has(status)
     ? { kind: 'later', status, why, afterMs: retryAfterMs(headers['retry-after']) }
     : { kind: 'refused', status, why }
 }
 
 /** The receiver's message, without the content of the request, because it might repeat the headers. */
-function said({ headers }: Receiver, message: unknown): string | null {
+function receiverMessage({ headers }: Receiver, message: unknown): string | null {
   if (typeof message !== 'string' || message.trim() === '') return null
   const secrets = Object.values(headers)
     .flatMap(value => [value, ...value.split(/[\s,;=]+/)])

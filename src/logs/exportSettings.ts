@@ -29,7 +29,7 @@ export const readLogExport = async (db: Reader): Promise<Settings> => ({
 })
 
 /** The settings with masked values. */
-export const masked = (settings: Settings): Settings => ({
+export const maskSettings = (settings: Settings): Settings => ({
   ...settings,
   headers: Object.fromEntries(Object.keys(settings.headers).map(name => [name, mask])),
 })

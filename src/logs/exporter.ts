@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../async/backoff.ts'
 import type { Log } from '../config/log.ts'
 import type { LogLevel } from '../contract/server/logs.ts'
-import { deliver, type Delivery, type Receiver } from './delivery.ts'
+import { deliverEntries, type Delivery, type Receiver } from './delivery.ts'
 import { ranks, type Entry } from './entry.ts'
 
 /** Sends the log to a receiver. A slow, dead or refusing receiver costs only a bounded queue. */
@@ -92,7 +92,7 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
       const timer = setTimeout(() => state.end.abort(), lastTryMs)
       await state.running
       if (state.target && state.queue.length > 0 && state.failures === 0)
-        await deliver(state.target, state.queue.splice(0), state.end.signal)
+        await deliverEntries(state.target, state.queue.splice(0), state.end.signal)
       clearTimeout(timer)
     },
   }
@@ -104,7 +104,7 @@ async function run(state: State, tell: Log, limits: ExportLimits): Promise<void>
   while (state.target && state.queue.length > 0 && !state.isStopping) {
     const batch = state.queue.splice(0, limits.maxConcurrent)
     state.sending = batch.length
-    const delivery = await deliver(state.target, batch, state.end.signal)
+    const delivery = await deliverEntries(state.target, batch, state.end.signal)
     state.sending = 0
     if (delivery.kind === 'later') putBack(state, batch, limits)
     else count(state, batch.length, delivery)

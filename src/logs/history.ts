@@ -73,7 +73,7 @@ export class History {
     try {
       return this.#use().list(filter)
     } catch (error) {
-      this.#give(error)
+      this.#giveUp(error)
       throw error
     }
   }
@@ -126,7 +126,7 @@ export class History {
     } catch (error) {
       this.#queue.splice(0, entries.length)
       this.#drop(entries.length)
-      this.#give(error)
+      this.#giveUp(error)
     }
   }
 
@@ -144,7 +144,7 @@ export class History {
   }
 
   /** Stops using a failed database. A damaged one is replaced with a new one. */
-  #give(error: unknown): void {
+  #giveUp(error: unknown): void {
     this.#letGo()
     this.#bytesSinceLook = Infinity
     const { message } = error as Error

@@ -55,27 +55,28 @@ export function openLogs(
   terminal: Log,
 ): Logs {
   /** Failures of one output are logged to stderr only, which needs none of the others. */
-  const tell = (message: string) => terminal('warn', message, { source: 'logs' })
-  const files = createFiles(join(dataDir, 'logs'), tell)
-  const history = new History(join(dataDir, 'logs.db'), tell)
+  const warnOnTerminal = (message: string) => terminal('warn', message, { source: 'logs' })
+  const files = createFiles(join(dataDir, 'logs'), warnOnTerminal)
+  const history = new History(join(dataDir, 'logs.db'), warnOnTerminal)
   const exporter = createExporter((level, message, fields) =>
-    take(toEntry(level, message, { source: 'log-export', ...fields }), true, false),
+    addEntry(toEntry(level, message, { source: 'log-export', ...fields }), true, false),
   )
-  const take = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
+  const addEntry = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
     if (isShown && ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
   const deferred = createDeferred(({ level, message, fields, at, isKept }) =>
-    take(toEntry(level, message, fields, toIso(at)), isKept),
+    addEntry(toEntry(level, message, fields, toIso(at)), isKept),
   )
   return {
     log: (level, message, fields) => {
       deferred.flush()
-      take(toEntry(level, message, fields, clock().toISOString()), true)
+      addEntry(toEntry(level, message, fields, clock().toISOString()), true)
     },
-    aside: (level, message, fields) => take(toEntry(level, message, fields, clock().toISOString()), true, true, false),
+    aside: (level, message, fields) =>
+      addEntry(toEntry(level, message, fields, clock().toISOString()), true, true, false),
     soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
     routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
     list: query => {

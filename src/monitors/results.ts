@@ -8,10 +8,10 @@ const maxQuotedLength = 2000
 
 /** Stores a run's result. A working agent of the card is notified when the outcome changed. */
 export async function keepResult(tx: Transaction, id: number, result: RunResult, nextRunAt: string): Promise<void> {
-  const news = await finish(tx, id, result, nextRunAt)
-  if (!news || (news.before === null && news.monitor.outcome === 'ok')) return
-  const session = await findOpen(tx, news.monitor.cardId)
-  if (session) await queueMessage(tx, session, agentMessage(news.monitor))
+  const finished = await finish(tx, id, result, nextRunAt)
+  if (!finished || (finished.before === null && finished.monitor.outcome === 'ok')) return
+  const session = await findOpen(tx, finished.monitor.cardId)
+  if (session) await queueMessage(tx, session, agentMessage(finished.monitor))
 }
 
 /** The message for the agent. */

@@ -114,7 +114,7 @@ function titleOf({ waitingFor }: SessionRow): string | null {
 }
 
 function monitorContent({ status, description, command, exitCode, error }: Monitor): Content | undefined {
-  const name = `The monitor "${cut(description ?? command, 100)}"`
+  const name = `The monitor "${truncate(description ?? command, 100)}"`
   if (status === 'failing')
     return {
       kind: 'monitorFailing',
@@ -182,11 +182,11 @@ async function withCard(
     projectId: projectId!,
     cardId,
     cardTitle: card.title,
-    message: cut(message, maxMessageLength),
+    message: truncate(message, maxMessageLength),
     at,
     watching,
   }))
 }
 
-const cut = (text: string, length: number): string =>
+const truncate = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`

@@ -47,7 +47,7 @@ export class PreviewGate {
   issue(canOpen: CanOpen, now: Date): { url: string; expiresAt: string } {
     const ticket = createToken('svc_bt_')
     const expiresMs = now.getTime() + ticketMs
-    keep(this.#tickets, hashToken(ticket), { canOpen, expiresMs })
+    addLimited(this.#tickets, hashToken(ticket), { canOpen, expiresMs })
     const url = `${this.#originOf(this.#options.ports[0]!)}/?${ticketParameter}=${ticket}`
     return { url, expiresAt: new Date(expiresMs).toISOString() }
   }
@@ -94,7 +94,7 @@ export class PreviewGate {
     if (!found || found.expiresMs <= now.getTime() || !(await found.canOpen())) return undefined
     const value = createToken('svc_bt_')
     const uid = await this.#options.uidOf(socket)
-    keep(this.#sessions, hashToken(value), { canOpen: found.canOpen, uid, open: new Set() })
+    addLimited(this.#sessions, hashToken(value), { canOpen: found.canOpen, uid, open: new Set() })
     // Not Strict: the redirect that follows a click on a board of another site would come without it.
     return `${this.#cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax`
   }
@@ -168,7 +168,7 @@ function splitTicket(url: string): { ticket: string | undefined; url: string } {
   return { ticket, url: url.slice(0, at) + (others === '' ? '' : `?${others}`) }
 }
 
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
+function addLimited<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
   for (const oldest of map.keys()) {
     if (map.size <= maxKept) return

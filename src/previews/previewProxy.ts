@@ -64,7 +64,7 @@ export async function openPreviewProxy(options: ProxyOptions): Promise<PreviewPr
       const proxy = { admit: (request: IncomingMessage) => gate.admit(request, port, clock()), connect, index, port }
       const server = createServer(
         (request, response) =>
-          void answer(proxy, request, response).catch((error: unknown) => {
+          void answerRequest(proxy, request, response).catch((error: unknown) => {
             onError(error)
             refuse(response, 503, 'The preview cannot be read now.')
           }),
@@ -106,7 +106,7 @@ interface Proxy {
   port: number
 }
 
-async function answer(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRequest(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const admission = await proxy.admit(request)
   if ('refusal' in admission) return refuse(response, 403, admission.refusal)
   if ('location' in admission) return redirect(response, admission)

@@ -137,11 +137,11 @@ class CardPreviews implements Previews {
       acceptForBoard: this.#acceptForBoard,
       ...at,
     }
-    const run = new PreviewRun({ ...dependencies, uidOf: this.#uidOf, onStatus: () => this.#tell(plan) }, plan)
+    const run = new PreviewRun({ ...dependencies, uidOf: this.#uidOf, onStatus: () => this.#announce(plan) }, plan)
     // An earlier failure moves to the end of the order.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)
-    this.#tell(plan)
+    this.#announce(plan)
     void run.over.then(() => {
       if (isLive(run)) this.#forget(run)
       const failed = [...this.#runs.values()].filter(each => !isLive(each))
@@ -151,7 +151,7 @@ class CardPreviews implements Previews {
 
   #forget({ plan }: PreviewRun): void {
     this.#runs.delete(plan.card.id)
-    this.#tell(plan)
+    this.#announce(plan)
   }
 
   #live(): PreviewRun[] {
@@ -159,7 +159,7 @@ class CardPreviews implements Previews {
   }
 
   /** Emits states in order. A state whose event fails is skipped, because clients can read it. */
-  #tell({ card, project }: PreviewPlan): void {
+  #announce({ card, project }: PreviewPlan): void {
     const state = stateOf(card.id, this.#runs.get(card.id))
     const { db } = this.#dependencies
     const write = () =>

@@ -54,7 +54,7 @@ export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGen
   let kept: Buffer[] = []
   let size = 0
   let isCut = false
-  const keep = (bytes: Buffer) => {
+  const keepBytes = (bytes: Buffer) => {
     const room = bytes.subarray(0, maxLineBytes - size)
     isCut ||= room.length < bytes.length
     if (room.length === 0) return
@@ -62,7 +62,7 @@ export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGen
     size += room.length
     if (kept.length > 1000) kept = [Buffer.concat(kept)]
   }
-  const take = (): Line => {
+  const takeLine = (): Line => {
     const line = { text: wholeCharacters(Buffer.concat(kept)).replace(/\r$/, ''), isCut }
     kept = []
     size = 0
@@ -72,10 +72,10 @@ export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGen
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; from = end + 1, end = chunk.indexOf(10, from)) {
-      keep(chunk.subarray(from, end))
-      yield take()
+      keepBytes(chunk.subarray(from, end))
+      yield takeLine()
     }
-    keep(chunk.subarray(from))
+    keepBytes(chunk.subarray(from))
   }
-  if (size > 0 || isCut) yield take()
+  if (size > 0 || isCut) yield takeLine()
 }

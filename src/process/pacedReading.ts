@@ -10,12 +10,12 @@ const pauseMs = 20
  */
 export function readPaced(stream: Readable, take: (text: string) => void): Promise<void> {
   const decoder = new StringDecoder('utf8')
-  const tell = (text: string) => {
+  const passText = (text: string) => {
     if (text !== '') take(text.replaceAll('\0', '\u2400'))
   }
   let leftBytes = burstBytes
   stream.on('data', (chunk: Buffer) => {
-    tell(decoder.write(chunk))
+    passText(decoder.write(chunk))
     leftBytes -= chunk.length
     if (leftBytes > 0) return
     stream.pause()
@@ -24,7 +24,7 @@ export function readPaced(stream: Readable, take: (text: string) => void): Promi
   })
   return new Promise(resolve => {
     stream.once('close', () => {
-      tell(decoder.end())
+      passText(decoder.end())
       resolve()
     })
   })

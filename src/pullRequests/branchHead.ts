@@ -50,11 +50,11 @@ export async function followHead(dependencies: LoopDependencies, context: PullRe
   const relation = await findRelation(dependencies, { project, checkout, row, head, tip, conflict })
   switch (decideHead(relation, hasActiveAgent(card))) {
     case 'accept':
-      return accept(dependencies, context, head)
+      return acceptHead(dependencies, context, head)
     case 'wait':
       return false
     case 'handOver':
-      return leave(
+      return recordProblem(
         dependencies,
         context,
         `The branch ${row.branch} was replaced on the forge, and no longer contains the commits that the card has pushed. Nothing was overwritten. Merge the two branches, then push.`,
@@ -62,8 +62,8 @@ export async function followHead(dependencies: LoopDependencies, context: PullRe
     case 'merge': {
       const work = { repository: checkout.repository, place, isManaged: card.worktreeManaged === 1, branch: row.branch }
       const refused = await mergeHead(dependencies, work, head, inOneLine(card.title))
-      if (refused === undefined) return accept(dependencies, context, head)
-      return leave(dependencies, context, refused.reason, refused.isConflict ? conflict : undefined)
+      if (refused === undefined) return acceptHead(dependencies, context, head)
+      return recordProblem(dependencies, context, refused.reason, refused.isConflict ? conflict : undefined)
     }
   }
 }
@@ -122,7 +122,7 @@ async function mergeHead(
 }
 
 /** Accepts a known head. If the board did not push it, a user did, which resumes the agent. */
-async function accept({ db }: LoopDependencies, { row: { id } }: PullRequestContext, head: string): Promise<true> {
+async function acceptHead({ db }: LoopDependencies, { row: { id } }: PullRequestContext, head: string): Promise<true> {
   await db.transaction(async tx => {
     const present = (await readContext(tx, id))?.row
     if (!present) return
@@ -133,7 +133,7 @@ async function accept({ db }: LoopDependencies, { row: { id } }: PullRequestCont
 }
 
 /** @param conflict identifies the conflict of these two commits: only a change of either requires another check */
-async function leave(
+async function recordProblem(
   dependencies: LoopDependencies,
   { row: { id } }: PullRequestContext,
   reason: string,

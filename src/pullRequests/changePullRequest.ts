@@ -47,7 +47,7 @@ export async function changePullRequest(
 ): Promise<Changed> {
   requireApart('removeReviewers', change.addReviewers, change.removeReviewers)
   requireApart('removeLabels', change.addLabels, change.removeLabels)
-  await store(dependencies, row.id, own, actor)
+  await storeFields(dependencies, row.id, own, actor)
   if (!forge) return { row: (await readPullRequestById(dependencies.db, row.id)) ?? row, notTaken: [] }
   const { notTaken } = await forge.updatePull(row.number, change)
   return { row: await readRefreshed(dependencies, row), notTaken }
@@ -98,7 +98,7 @@ export async function mergeLater(
 ): Promise<PullRequestRow> {
   await requireMethod(forge, method)
   const now = dependencies.clock().toISOString()
-  await store(dependencies, row.id, { autoMerge: true, mergeMethod: method, nextReadAt: now }, actor)
+  await storeFields(dependencies, row.id, { autoMerge: true, mergeMethod: method, nextReadAt: now }, actor)
   return (await readPullRequestById(dependencies.db, row.id)) ?? row
 }
 
@@ -164,14 +164,14 @@ const storeEnd = (
   fields: PullRequestChange,
   actor: Actor,
 ): Promise<void> =>
-  store(
+  storeFields(
     dependencies,
     id,
     { ...fields, autoMerge: false, problem: null, readAt: dependencies.clock().toISOString() },
     actor,
   )
 
-const store = ({ db }: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
+const storeFields = ({ db }: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   db.transaction(async tx => {
     const before = await readPullRequestById(tx, id)
     if (before) await pulls.change(tx, before, fields)

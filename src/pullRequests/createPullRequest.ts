@@ -9,7 +9,7 @@ import { ForgeFailed, type ForgePull, type NewPull } from '../forge/forge.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { readPullRequest, readPullRequestById, type PullRequestRow } from '../store/forges/pullRequests.ts'
 import type { Changed } from './changePullRequest.ts'
-import { draft, withCard, type DraftDependencies, type Work } from './draftPullRequest.ts'
+import { draftPullRequest, withCard, type DraftDependencies, type Work } from './draftPullRequest.ts'
 import { findCreated, pullFields, refreshPullRequest, type RefreshDependencies } from './refreshPullRequest.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
@@ -47,7 +47,7 @@ export const createPullRequest = (
     if (known?.state === 'open')
       throw new Problem('PULL_REQUEST_EXISTS', `The card already has the open pull request #${known.number}.`)
     const pushed = await branches.push(dependencies.worktrees, card, project, { force: false }, dependencies.reach)
-    const drafted = await draft(dependencies, work, pushed.branch)
+    const drafted = await draftPullRequest(dependencies, work, pushed.branch)
     const request = {
       title: wanted.title ?? drafted.title,
       base: wanted.base ?? drafted.base,

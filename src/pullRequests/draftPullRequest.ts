@@ -27,7 +27,11 @@ export type Draft = PullRequestDraft
  * The draft of a card's pull request: the agent's summary and the repository's template, with a reference to the card at the end.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT; ForgeFailed
  */
-export async function draft(dependencies: DraftDependencies, work: Work, branch = work.card.gitBranch): Promise<Draft> {
+export async function draftPullRequest(
+  dependencies: DraftDependencies,
+  work: Work,
+  branch = work.card.gitBranch,
+): Promise<Draft> {
   const { card, repository, open, project } = work
   if (branch === null) throw new Problem('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
   const known = await readPullRequest(dependencies.db, card.id, repository)
@@ -51,7 +55,7 @@ export async function draft(dependencies: DraftDependencies, work: Work, branch 
 /** The content of a card's open pull request on its forge, or the draft of a new one. @throws as `draft` does */
 export async function draftOrPresent(dependencies: DraftDependencies, work: Work): Promise<Draft> {
   const known = await readPullRequest(dependencies.db, work.card.id, work.repository)
-  if (known?.state !== 'open' || known.number === null) return draft(dependencies, work)
+  if (known?.state !== 'open' || known.number === null) return draftPullRequest(dependencies, work)
   const pull = await work.open.forge.readPull(known.number)
   if (pull === 'unchanged') throw new ForgeFailed('odd', 'The forge did not answer what the pull request says.')
   const { title, body, base, branch, reviewers, labels } = pull
@@ -72,7 +76,7 @@ async function baseOf({ card, project, open }: Work): Promise<string> {
   return settings.base ?? (await forge.repository()).defaultBranch
 }
 
-const titleOf = ({ title }: CardRow): string => cut(inOneLine(title), pullRequestLimits.title)
+const titleOf = ({ title }: CardRow): string => truncate(inOneLine(title), pullRequestLimits.title)
 
 /** A body with a reference to the card at its end. A body that is too long for a forge is cut. */
 export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, body: string): string {
@@ -83,10 +87,10 @@ export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, b
       : `Made from [${name}](${publicUrl.replace(/\/+$/, '')}/#/projects/${card.projectId}/cards/${card.id}) of the board.`
   const text = body.trimEnd()
   if (text.split('\n').includes(line)) return text
-  return [cut(text, pullRequestLimits.body - line.length - 2), line].filter(Boolean).join('\n\n')
+  return [truncate(text, pullRequestLimits.body - line.length - 2), line].filter(Boolean).join('\n\n')
 }
 
-const cut = (text: string, length: number): string =>
+const truncate = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
 
 const onRemote = (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>

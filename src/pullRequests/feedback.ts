@@ -97,14 +97,14 @@ const checkText = ({ name, url }: ForgeCheck, log: string | undefined): string =
     : `The check ${JSON.stringify(name)} fails. Its log, around errors and at its end:\n${quoteText(log)}`
 
 const reviewText = ({ author, body }: ForgeReview): string =>
-  `${JSON.stringify(author)} asks for changes${body.trim() === '' ? '.' : `:\n${quoteText(cut(body.trim()))}`}`
+  `${JSON.stringify(author)} asks for changes${body.trim() === '' ? '.' : `:\n${quoteText(truncateBody(body.trim()))}`}`
 
 function commentText({ id, author, path, line, body }: ForgeComment): string {
   const place = line === null ? JSON.stringify(path) : `${JSON.stringify(path)}, line ${line}`
-  return `Comment ${JSON.stringify(id)} of ${JSON.stringify(author)} on ${place}:\n${quoteText(cut(body.trim()))}`
+  return `Comment ${JSON.stringify(id)} of ${JSON.stringify(author)} on ${place}:\n${quoteText(truncateBody(body.trim()))}`
 }
 
-const cut = (text: string): string =>
+const truncateBody = (text: string): string =>
   text.length <= maxBodyLength ? text : `${text.slice(0, maxBodyLength).toWellFormed()}…`
 
 const quoteText = (text: string): string =>

@@ -38,7 +38,7 @@ export async function beginRound(dependencies: LoopDependencies, id: number, rou
   const { db, agents } = dependencies
   await agents.refresh()
   try {
-    await db.transaction(tx => begin(tx, dependencies, id, round))
+    await db.transaction(tx => startRound(tx, dependencies, id, round))
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500) throw error
     await db.transaction(async tx => {
@@ -50,7 +50,7 @@ export async function beginRound(dependencies: LoopDependencies, id: number, rou
   }
 }
 
-async function begin(tx: Transaction, dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
+async function startRound(tx: Transaction, dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
   const request = await readContext(tx, id)
   if (
     !request ||

@@ -47,7 +47,7 @@ export async function refreshPullRequest(
   const project = projectId === undefined ? undefined : await readProject(db, projectId)
   if (!before || !project) return undefined
   const readAt = clock().toISOString()
-  const answer = await ask(dependencies, project, anew ? { ...before, etag: null } : before)
+  const answer = await askForge(dependencies, project, anew ? { ...before, etag: null } : before)
   return db.transaction(async tx => {
     const present = await readPullRequestById(tx, id)
     if (!present) return undefined
@@ -59,7 +59,7 @@ export async function refreshPullRequest(
   })
 }
 
-async function ask(dependencies: RefreshDependencies, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
+async function askForge(dependencies: RefreshDependencies, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
   const answer: Answer = {}
   try {
     const { forge } = await dependencies.openForge(project, row.repository)

@@ -25,7 +25,7 @@ export async function handToUsers(
   if (hasEnded(row) || row.stopped === stopped) return row
   const after = await pulls.change(tx, row, handOver(stopped))
   await changeCardIfThere(tx, card, { unread: true })
-  const news = {
+  const notification = {
     kind: 'agentWaiting',
     projectId: card.projectId,
     cardId: card.id,
@@ -33,7 +33,7 @@ export async function handToUsers(
     message: `The pull request #${row.number} waits for you: ${stopped}`,
     at: tx.now,
   } as const
-  await deliver(tx, webhooks, news, watchingOf(card))
+  await deliver(tx, webhooks, notification, watchingOf(card))
   return after
 }
 

@@ -28,13 +28,13 @@ export const dueReminders = ({ db, webhooks, clock }: ReminderDependencies): Tim
       // They are read again in the transaction, because another daemon might have sent the reminders.
       if (count > 0)
         await db.transaction(async tx => {
-          for (const card of await listDueReminders(tx, tx.now, pageSize)) await remind(tx, webhooks, card)
+          for (const card of await listDueReminders(tx, tx.now, pageSize)) await notifyDue(tx, webhooks, card)
         })
     }
   },
 })
 
-async function remind(
+async function notifyDue(
   tx: Transaction,
   webhooks: Pick<Webhooks, 'queueUserDelivery'>,
   { id, projectId, dueAt, isOpen }: CardToRemind,
@@ -44,6 +44,6 @@ async function remind(
   if (isOpen === 0 || Date.parse(tx.now) - Date.parse(dueAt) > maxPastMs) return
   const card = (await readCard(tx, projectId, id))!
   const message = isPast ? `The card was due at ${shownTime(dueAt)}.` : `The card is due at ${shownTime(dueAt)}.`
-  const news = { kind: 'due', projectId, cardId: id, cardTitle: card.title, message, at: tx.now } as const
-  await deliver(tx, webhooks, news, watchingOf(card).watching)
+  const notification = { kind: 'due', projectId, cardId: id, cardTitle: card.title, message, at: tx.now } as const
+  await deliver(tx, webhooks, notification, watchingOf(card).watching)
 }

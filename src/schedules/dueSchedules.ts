@@ -133,8 +133,15 @@ async function disable(
   await disableSchedule(tx, schedule, reason)
   const { projectId, name } = schedule
   const message = `The schedule no longer creates cards. ${reason}`
-  const news = { kind: 'scheduleDisabled', projectId, cardId: null, cardTitle: name, message, at: tx.now } as const
-  await deliver(tx, webhooks, news, { watching: [], muting: [] })
+  const notification = {
+    kind: 'scheduleDisabled',
+    projectId,
+    cardId: null,
+    cardTitle: name,
+    message,
+    at: tx.now,
+  } as const
+  await deliver(tx, webhooks, notification, { watching: [], muting: [] })
 }
 
 /** The owner as a caller, or why the schedule can no longer run. */

@@ -50,7 +50,7 @@ type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 /** Runs a script whose row is open. */
 export function startRun(dependencies: RunDependencies, run: OpenRun): LiveRun {
   const state: State = { tail: createTextTail(maxOutputBytes), reason: run.error }
-  const over = live(dependencies, run, state)
+  const over = runToEnd(dependencies, run, state)
   return {
     scriptId: run.scriptId,
     over,
@@ -62,8 +62,8 @@ export function startRun(dependencies: RunDependencies, run: OpenRun): LiveRun {
   }
 }
 
-async function live(dependencies: RunDependencies, run: OpenRun, state: State): Promise<void> {
-  const ending = await perform(dependencies, run, state).catch((error: unknown): Ending => {
+async function runToEnd(dependencies: RunDependencies, run: OpenRun, state: State): Promise<void> {
+  const ending = await runScript(dependencies, run, state).catch((error: unknown): Ending => {
     logFailure(dependencies.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
@@ -86,14 +86,14 @@ async function live(dependencies: RunDependencies, run: OpenRun, state: State): 
 
 const isShuttingDown = (error: unknown) => error instanceof Problem && error.code === 'SHUTTING_DOWN'
 
-async function perform(dependencies: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
+async function runScript(dependencies: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
   const child = await dependencies
     .launchQueue(async () => (state.reason === null ? launch(dependencies, run) : undefined))
     .catch((error: unknown) => {
       if (error instanceof LaunchFailed) return error
       throw error
     })
-  if (!child) return cancelled(state.reason!)
+  if (!child) return cancelledEnding(state.reason!)
   if (child instanceof LaunchFailed)
     return {
       status: 'failed',
@@ -112,7 +112,7 @@ async function perform(dependencies: RunDependencies, run: OpenRun, state: State
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
   if (!isGone) dependencies.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
-  return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: exitCodeOf(exit) }
+  return reason === null ? endingOf(exit) : { ...cancelledEnding(reason), exitCode: exitCodeOf(exit) }
 }
 
 const launch = ({ processTrees, url }: RunDependencies, { projectId, command, path }: OpenRun): Promise<Child> =>
@@ -163,7 +163,7 @@ function keepOutput({ db }: RunDependencies, { scriptId }: OpenRun, { tail }: St
   }
 }
 
-const cancelled = (error: string): Ending => ({ status: 'cancelled', exitCode: null, error })
+const cancelledEnding = (error: string): Ending => ({ status: 'cancelled', exitCode: null, error })
 
 function endingOf(exit: Exit): Ending {
   const exitCode = exitCodeOf(exit)

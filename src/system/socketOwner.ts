@@ -98,13 +98,13 @@ const readTable = (path: string): Promise<string> =>
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string[] | undefined {
   if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return undefined
   const [client, server] = [parse(remoteAddress), parse(localAddress)].map(plainAddress)
-  const written = (asTable: (address: IPv4 | IPv6) => string) =>
+  const tableEntry = (asTable: (address: IPv4 | IPv6) => string) =>
     ` ${asTable(client!)}:${hex(remotePort, 4)} ${asTable(server!)}:${hex(localPort, 4)} `
   // An IPv4 connection can use a socket of either family.
   const isIpv4 = client!.kind() === 'ipv4' && server!.kind() === 'ipv4'
   return isIpv4
-    ? [written(words), written(address => words((address as IPv4).toIPv4MappedAddress()))]
-    : [written(words)]
+    ? [tableEntry(words), tableEntry(address => words((address as IPv4).toIPv4MappedAddress()))]
+    : [tableEntry(words)]
 }
 
 const plainAddress = (address: IPv4 | IPv6): IPv4 | IPv6 =>

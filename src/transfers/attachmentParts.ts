@@ -4,7 +4,7 @@ import { insertAttachment } from '../store/cards/attachments.ts'
 import { exportAttachments } from '../store/projects/exports.ts'
 import { entriesOf } from '../store/engine/record.ts'
 import type { RecordIndex } from './recordIndex.ts'
-import { part, tell } from './part.ts'
+import { part, announceLater } from './part.ts'
 import { Attachment, Content, Missing } from './attachmentRecords.ts'
 
 export const readAttachmentRecords = exportAttachments(entriesOf(Attachment))
@@ -58,7 +58,7 @@ export const attachments = part({
     if (!card || !file) return
     const attachmentId = await insertAttachment(tx, { ...file, cardId: card.id, createdAt })
     made.rows.attachments.set(id, { id: attachmentId })
-    tell(made, async tx => void (await announce(tx, attachmentId)))
+    announceLater(made, async tx => void (await announce(tx, attachmentId)))
   },
 })
 

@@ -13,7 +13,7 @@ import { appendCards } from '../store/cards/order.ts'
 import { entriesOf } from '../store/engine/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
 import type { RecordIndex } from './recordIndex.ts'
-import { pages, part, tell, type Made } from './part.ts'
+import { pages, part, announceLater, type Made } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
 
 const readProjectRecord = exportProject(entriesOf(Project))
@@ -87,7 +87,7 @@ export const boards = part({
     const { id: projectId, firstBoard } = made.rows.projects.get(record.projectId)!
     const boardId = await insertBoard(tx, { projectId, name, position: firstBoard + position, createdAt })
     made.rows.boards.set(id, { id: boardId, projectId })
-    tell(made, async tx =>
+    announceLater(made, async tx =>
       appendEvent(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)),
     )
   },
@@ -125,7 +125,7 @@ export const columns = part({
     made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId, columnType })
     if (mergedColumnId !== null || closedColumnId !== null)
       made.afterRequests.set(columnId, { mergedColumnId, closedColumnId })
-    tell(made, async tx =>
+    announceLater(made, async tx =>
       appendEvent(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
     )
   },
@@ -238,7 +238,7 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
     order[position] = cardId
     made.order.set(columnId, order)
   }
-  tell(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
+  announceLater(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
 }
 
 /** A card in a done column is done, even if the file does not state since when. A card that is not done is in no done column. */

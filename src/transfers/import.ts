@@ -102,7 +102,7 @@ export async function stage(
         )
         const organizationId =
           target.kind === 'new' ? await showProjects(tx, caller, document, target.organizationId, made) : null
-        await inSteps(made.news, (tell, tx) => tell(tx), inOne(tx))
+        await inSteps(made.announcements, (tell, tx) => tell(tx), inOne(tx))
         tx.afterCommit(() => {
           isShown = true
         })
@@ -157,7 +157,7 @@ const begin = async (
   afterRequests: new Map(),
   files: new Map(),
   templates: undefined,
-  news: [],
+  announcements: [],
 })
 
 /** Reads a document that is small enough to be written in one transaction. */

@@ -149,13 +149,13 @@ function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
       if (between(scan, byte, at + index)) from = index
     } else if (isScalarEnd || readsOn(scan, byte, at + index)) {
       const last = isScalarEnd ? index : index + 1
-      keep(scan, bytes, from, last)
+      keepPiece(scan, bytes, from, last)
       const member = finish(scan, at + last)
       if (member) yield member
       if (isScalarEnd) between(scan, byte, at + index)
     }
   }
-  if (scan.reads !== undefined) keep(scan, bytes, from, bytes.length)
+  if (scan.reads !== undefined) keepPiece(scan, bytes, from, bytes.length)
 }
 
 /** Continues in a string to its closing quote, or to the end of the bytes. */
@@ -174,12 +174,12 @@ function between(scan: Scan, byte: number, at: number): boolean {
   if (isSpace(byte)) return false
   if (scan.openLists !== undefined) return betweenObjects(scan, byte, at)
   if (closes(byte)) {
-    if (!scan.mayEnd || (byte === closeObject) !== scan.isObject) throw unexpected(byte, at)
+    if (!scan.mayEnd || (byte === closeObject) !== scan.isObject) throw unexpectedByte(byte, at)
     scan.end = at + 1
     return false
   }
   if (scan.awaits === 'comma' || scan.awaits === 'colon') {
-    if (byte !== (scan.awaits === 'comma' ? comma : colon)) throw unexpected(byte, at)
+    if (byte !== (scan.awaits === 'comma' ? comma : colon)) throw unexpectedByte(byte, at)
     Object.assign(scan, { awaits: scan.awaits === 'comma' && scan.isObject ? 'key' : 'value', mayEnd: false })
     return false
   }
@@ -188,7 +188,7 @@ function between(scan: Scan, byte: number, at: number): boolean {
       ? byte !== quote
       : !opens(byte) && byte !== quote && !/[-\dtfn]/.test(String.fromCharCode(byte))
   )
-    throw unexpected(byte, at)
+    throw unexpectedByte(byte, at)
   Object.assign(scan, {
     reads: scan.awaits,
     since: at,
@@ -207,11 +207,11 @@ function betweenObjects(scan: Scan, byte: number, at: number): boolean {
   }
   if (byte === openList) scan.openLists!++
   else if (byte === closeList && scan.openLists! > 0) scan.openLists!--
-  else if (byte !== comma && byte !== recordSeparator && byte !== byteOrderMark[at]) throw unexpected(byte, at)
+  else if (byte !== comma && byte !== recordSeparator && byte !== byteOrderMark[at]) throw unexpectedByte(byte, at)
   return false
 }
 
-const unexpected = (byte: number, at: number) =>
+const unexpectedByte = (byte: number, at: number) =>
   new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
 
 /** Processes a byte of a key or a value outside of a string, and returns whether the key or value ends with it. */
@@ -227,7 +227,7 @@ function readsOn(scan: Scan, byte: number, at: number): boolean {
   return scan.depth === 0
 }
 
-function keep(scan: Scan, bytes: Buffer, from: number, to: number): void {
+function keepPiece(scan: Scan, bytes: Buffer, from: number, to: number): void {
   const maxBytes = scan.reads === 'key' ? maxKeyBytes : scan.maxBytes
   if (maxBytes === undefined) return
   scan.length += to - from

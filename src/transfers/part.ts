@@ -38,7 +38,7 @@ export interface Made {
   /** The existing templates, once they have been looked up. */
   templates: Set<string> | undefined
   /** Events about new records in an existing project. */
-  news: Array<(tx: Transaction) => Promise<void>>
+  announcements: Array<(tx: Transaction) => Promise<void>>
 }
 interface MadeRows {
   projects: { id: number; firstBoard: number }
@@ -88,6 +88,6 @@ export async function* pages<R extends { id: number }>(read: (after: number) => 
 }
 
 /** Appends the event of a row in an existing project. A new project has one event as a whole. */
-export const tell = (made: Made, news: (tx: Transaction) => Promise<void>): void => {
-  if (made.intoExisting) made.news.push(news)
+export const announceLater = (made: Made, news: (tx: Transaction) => Promise<void>): void => {
+  if (made.intoExisting) made.announcements.push(news)
 }

@@ -44,14 +44,14 @@ export async function bringFiles(
   const missing: MissingFile[] = []
   for (const [projectId, files] of byProject(away)) {
     const machine = await machineOf(projectId)
-    if (machine?.fetch) await bring(machine.fetch, files, folder, brought, signal)
+    if (machine?.fetch) await fetchAttachment(machine.fetch, files, folder, brought, signal)
     for (const { id, storedAs } of files)
       if (!brought.has(id)) missing.push({ id, storedAs, machine: machine?.name ?? null })
   }
   return { files: [...brought.values()], missing }
 }
 
-async function bring(
+async function fetchAttachment(
   fetch: NonNullable<Machine['fetch']>,
   files: readonly RemoteAttachment[],
   folder: string,

@@ -29,7 +29,7 @@ export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): 
  * arrives within the time limit and 1 MiB. A redirect is a failure. The first 4 KiB of the response are stored.
  * @returns the result, with the time of the next attempt if a retry makes sense; undefined if `signal` stopped it
  */
-export async function attempt(
+export async function attemptDelivery(
   { config, seal, egress, onFailure }: AttemptDependencies,
   delivery: DueDelivery,
   signal: AbortSignal,

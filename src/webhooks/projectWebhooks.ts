@@ -35,7 +35,7 @@ export function createProjectWebhooks(
   { db, seal, queue }: { db: Database; seal: Seal; queue: Queue },
   catchUp: (tx: Transaction) => Promise<void>,
 ): ProjectWebhooks {
-  const shown = async (tx: Transaction, ref: rules.WebhookRef): Promise<Shown> => {
+  const rotateSecret = async (tx: Transaction, ref: rules.WebhookRef): Promise<Shown> => {
     await rules.find(tx, ref)
     const secret = await giveSecret(seal, tx, ref.webhookId)
     return { webhook: await rules.find(tx, ref), secret }
@@ -44,7 +44,7 @@ export function createProjectWebhooks(
     create: async (tx, caller, projectId, input) => {
       await catchUp(tx)
       const { id: webhookId } = await rules.create(tx, caller, projectId, input)
-      return shown(tx, { projectId, webhookId })
+      return rotateSecret(tx, { projectId, webhookId })
     },
     update: async (tx, caller, ref, change) => {
       await catchUp(tx)
@@ -58,7 +58,7 @@ export function createProjectWebhooks(
       while (await db.transaction(tx => rules.clearSome(tx, ref)));
       await db.transaction(tx => rules.remove(tx, ref))
     },
-    rotate: shown,
+    rotate: rotateSecret,
     test: async (tx, ref) => {
       const { id } = await rules.findEnabled(tx, ref)
       const message = {

@@ -10,7 +10,7 @@ import {
   type DueDelivery,
 } from '../store/automation/deliveries.ts'
 import { writeWithRetry } from '../store/engine/retry.ts'
-import { attempt, isGone, type AttemptDependencies } from './attempt.ts'
+import { attemptDelivery, isGone, type AttemptDependencies } from './attempt.ts'
 import { disableForMaker, whyNotSent } from './makers.ts'
 
 const maxConcurrent = 128
@@ -66,7 +66,7 @@ function createPost({ db, ...dependencies }: AttemptDependencies & { db: Databas
       return db.transaction(tx => disableForMaker(tx, delivery.webhookId, [delivery.type]))
     const controller = new AbortController()
     onTheirWay.add(controller)
-    const outcome = await attempt(dependencies, delivery, controller.signal).finally(() =>
+    const outcome = await attemptDelivery(dependencies, delivery, controller.signal).finally(() =>
       onTheirWay.delete(controller),
     )
     // A sent message must not be sent again because the disk was full for a while.

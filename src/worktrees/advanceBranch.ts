@@ -8,7 +8,7 @@ import { worktreeOf } from './findWorktree.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
-export async function advance(
+export async function advanceBranch(
   worktrees: Worktrees,
   repository: Repository,
   into: string,

@@ -10,7 +10,7 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
-import { advance, checkoutOf, tryToAdvance } from './advanceBranch.ts'
+import { advanceBranch, checkoutOf, tryToAdvance } from './advanceBranch.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { namePaths, pathDetails } from './namePaths.ts'
@@ -97,7 +97,7 @@ async function mergeOnce(
       if (result !== target) {
         const change = { from: target, to: result, tip: work, isTrial: request.isTrial }
         await bringSubmodules(worktrees, run, await submodulePlaces(repository, place, into), change)
-        await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
+        await (request.isTrial ? tryToAdvance : advanceBranch)(worktrees, repository, into, target, result)
       }
       if (!request.isTrial) await requireContained(run, commonDir, into, result)
       return { merged: result !== target, into, commit: result, head: work }

@@ -36,7 +36,7 @@ export async function readProjectFile(
   // A person can confirm the folder without a change of the file, so this is not kept.
   if (worktree instanceof Problem) return { content: null, problem: worktree.message }
   const file = await readNow(worktrees, worktree, { path: name, maxBytes })
-  if (Number(stats.ctimeMs) < Date.now() - settledMs) keep(worktrees.keptFiles, path, { stamp, file })
+  if (Number(stats.ctimeMs) < Date.now() - settledMs) saveFile(worktrees.keptFiles, path, { stamp, file })
   return file
 }
 
@@ -51,7 +51,7 @@ async function readNow(
   return problem === null ? { content: Buffer.concat(parts), problem } : { content: null, problem }
 }
 
-function keep(files: KeptFiles, path: string, entry: { stamp: string; file: ProjectFile }): void {
+function saveFile(files: KeptFiles, path: string, entry: { stamp: string; file: ProjectFile }): void {
   const [oldest] = files.keys()
   if (files.size >= maxKept && oldest !== undefined) files.delete(oldest)
   files.set(path, entry)

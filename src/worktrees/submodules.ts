@@ -41,7 +41,7 @@ export async function bringSubmodules(
   const brought: Array<{ submodule: Found; store: string }> = []
   for (const submodule of missing) {
     const { names, hasStore, isInWorktree, path, commit } = submodule
-    if (names.length === 0) throw unnamed(submodule)
+    if (names.length === 0) throw unnamedSubmodule(submodule)
     const store = storeOf(target, names)
     if (hasStore && isInWorktree && canReceive) brought.push({ submodule, store })
     else if (!(await worktrees.run('hasSubmoduleCommit', { worktree: target, path, commit })))
@@ -49,7 +49,7 @@ export async function bringSubmodules(
   }
   if (change.isTrial) return
   // The innermost first: a commit in a submodule must not refer to one that could not be brought.
-  for (const { submodule, store } of brought.toReversed()) await bring(worktrees, worktree!, submodule, store)
+  for (const { submodule, store } of brought.toReversed()) await bringSubmodule(worktrees, worktree!, submodule, store)
 }
 
 /**
@@ -66,8 +66,8 @@ export async function requirePushedSubmodules(
   const run: GitRun = (args, options) => gitOutput(commonDir, args, { ...options, env: inGitDir(commonDir) })
   const places = { repository, worktree, target: repository }
   for (const submodule of await find(worktrees, run, places, { from: from ?? undefined, to, tip: to })) {
-    if (submodule.names.length === 0) throw unnamed(submodule)
-    if (!submodule.isPublished) throw unpushed(submodule, places)
+    if (submodule.names.length === 0) throw unnamedSubmodule(submodule)
+    if (!submodule.isPublished) throw unpushedSubmodule(submodule, places)
   }
 }
 
@@ -102,7 +102,7 @@ const storeOf = (target: WorkingTree, names: readonly string[]): string =>
   join(modulesOf(target), names.join('/modules/'))
 
 /** Adds a commit of a worktree's submodule to another Git folder of this submodule, with a ref that keeps it. */
-async function bring(
+async function bringSubmodule(
   worktrees: Worktrees,
   worktree: WorkingTree,
   { path, commit }: Found,
@@ -126,7 +126,7 @@ async function bring(
 
 const short = (commit: string): string => commit.slice(0, 12)
 
-const unnamed = ({ path, commit }: Found): Problem =>
+const unnamedSubmodule = ({ path, commit }: Found): Problem =>
   submoduleProblem(
     path,
     `The card refers to the commit ${short(commit)} of a repository in the folder ${shownName(path)}, which .gitmodules does not list as a submodule. Add it as a submodule, or remove it with git rm --cached.`,
@@ -134,16 +134,16 @@ const unnamed = ({ path, commit }: Found): Problem =>
 
 function onlyInWorktree(submodule: Found, { worktree, target }: SubmodulePlaces): Problem {
   const { path, commit, isInWorktree } = submodule
-  if (!isInWorktree || !worktree) return missing(submodule)
+  if (!isInWorktree || !worktree) return missingSubmodule(submodule)
   const folders = [target, worktree].map(({ topLevel }) => shellWord(join(topLevel, shownName(path))))
   const steps = `Push it to the remote of the submodule: ${pushCommand(folders[1]!, commit)}. Or fill the submodule of the target (git -C ${shellWord(target.topLevel)} submodule update --init --recursive) and copy the commit: git -C ${folders[0]} fetch ${folders[1]} ${commit}.`
   return submoduleProblem(path, `${about(submodule)}, which only the card's worktree has. ${steps} Then try again.`)
 }
 
-function unpushed(submodule: Found, { worktree, target }: SubmodulePlaces): Problem {
+function unpushedSubmodule(submodule: Found, { worktree, target }: SubmodulePlaces): Problem {
   const { path, commit, isInStore, isInWorktree } = submodule
   const place = isInStore ? target : isInWorktree ? worktree : undefined
-  if (!place) return missing(submodule)
+  if (!place) return missingSubmodule(submodule)
   const command = pushCommand(shellWord(join(place.topLevel, shownName(path))), commit)
   return submoduleProblem(
     path,
@@ -151,7 +151,7 @@ function unpushed(submodule: Found, { worktree, target }: SubmodulePlaces): Prob
   )
 }
 
-const missing = (submodule: Found): Problem =>
+const missingSubmodule = (submodule: Found): Problem =>
   submoduleProblem(
     submodule.path,
     `${about(submodule)}, which neither the card's worktree nor the project's folder has. Fetch it in the submodule of the project's folder, or refer to a commit that the remote of the submodule has.`,

@@ -69,16 +69,16 @@ export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<
   let inside: string | null = null
   try {
     inside = (await worktrees.run('exportTip', { worktree: shadow, known }, commits.write)).tip
-    if (inside === (outside ?? null)) return await settle(shadow, inside, 'none')
+    if (inside === (outside ?? null)) return await settleBranch(shadow, inside, 'none')
     if (inside === null || inside === shadow.state.tip) {
       if (outside !== undefined) await worktrees.run('importTip', { worktree: shadow, tip: outside })
-      return await settle(shadow, outside ?? null, 'none')
+      return await settleBranch(shadow, outside ?? null, 'none')
     }
     if (refused && inside === refused.tip) return { state: 'refused', reason: refused.reason }
     await commits.accept(inside, 'commit')
     await takeOver(worktrees, shadow, inside, outside)
     await worktrees.run('dropTaken', { worktree: shadow })
-    return await settle(shadow, inside, 'moved')
+    return await settleBranch(shadow, inside, 'moved')
   } catch (error) {
     if (error instanceof GitMissing) throw error
     const reason = reasonIn(error)
@@ -103,7 +103,7 @@ function recentRefusal(
 
 const reasonIn = (error: unknown): string => String((error as Error).message).slice(0, maxReasonLength)
 
-async function settle(shadow: Shadow, tip: string | null, state: 'none' | 'moved'): Promise<BranchSync> {
+async function settleBranch(shadow: Shadow, tip: string | null, state: 'none' | 'moved'): Promise<BranchSync> {
   if (shadow.state.tip !== tip) {
     shadow.state.tip = tip
     delete shadow.state.refused

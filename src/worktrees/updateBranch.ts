@@ -4,7 +4,7 @@ import { committerOf } from '../git/identity.ts'
 import { readHead, type Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
-import { advance } from './advanceBranch.ts'
+import { advanceBranch } from './advanceBranch.ts'
 import { commit, treeOf, withCommitted } from './commitWork.ts'
 import { isBefore, mergeProblem, mergeTrees, readAttributes, requireUnfiltered } from './merge.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -51,7 +51,7 @@ export const updateBranch = (
           })
         : combineBranch(run, update),
     )
-    if (result !== work) await advance(worktrees, repository, branch, work, result)
+    if (result !== work) await advanceBranch(worktrees, repository, branch, work, result)
     return { updated: result !== work, commit: result }
   }).catch((error: unknown) => {
     throw mergeProblem(error)
@@ -100,11 +100,11 @@ async function replay(run: ObjectsRun, work: string, onto: string): Promise<stri
  * base as their parent.
  */
 async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
-  const unsigned = async (tree: string, parents: readonly string[]) =>
+  const commitUnsigned = async (tree: string, parents: readonly string[]) =>
     (await run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent]), '-m', 'temporary']))
       .toString()
       .trim()
-  const before = await unsigned(await treeOf(run, `${picked}^`), [])
+  const before = await commitUnsigned(await treeOf(run, `${picked}^`), [])
   const [ours, theirs] = [await treeOf(run, tip), await treeOf(run, picked)]
-  return mergeTrees(run, await unsigned(ours, [before]), await unsigned(theirs, [before]))
+  return mergeTrees(run, await commitUnsigned(ours, [before]), await commitUnsigned(theirs, [before]))
 }

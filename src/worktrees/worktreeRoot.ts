@@ -42,42 +42,42 @@ function takeRoot({ dataDir, database }: Pick<ServerConfig, 'dataDir' | 'databas
   requireNoRepository(root, root)
   const real = makeRoot(root)
   const data = realpathSync(dataDir)
-  if (isWithin(real, realpathSync(homedir()))) throw refused(root, 'it is the home folder, or holds it')
+  if (isWithin(real, realpathSync(homedir()))) throw refusedRoot(root, 'it is the home folder, or holds it')
   if (isWithin(real, data) || (isWithin(data, real) && real !== worktreesFolder(data)))
-    throw refused(root, 'it is the data folder, is inside it, or contains it')
+    throw refusedRoot(root, 'it is the data folder, is inside it, or contains it')
   requireNoRepository(root, real)
   if (real === worktreesFolder(data)) return real
   const { mode, uid } = statSync(real)
   if ((mode & 0o022) !== 0 || (process.getuid !== undefined && uid !== process.getuid()))
-    throw refused(
+    throw refusedRoot(
       root,
       'other accounts can write to it. Use a folder that belongs to this account and that only this account can write to',
     )
   if (readdirSync(real).some(name => !name.startsWith(ownerName) && !/^\d+$/.test(name)))
-    throw refused(root, 'it holds other files: it must be a folder for worktrees alone')
+    throw refusedRoot(root, 'it holds other files: it must be a folder for worktrees alone')
   takeOwnership(root, join(real, ownerName), data, database?.url)
   keepRoot(dataDir, real)
   return real
 }
 
-const refused = (root: string, reason: string) => invalid('worktree-root', `cannot be ${root}: ${reason}`)
+const refusedRoot = (root: string, reason: string) => invalid('worktree-root', `cannot be ${root}: ${reason}`)
 
 function makeRoot(root: string): string {
   try {
     if (!existsSync(root)) makePrivateFolder(root)
     const real = realpathSync(root)
-    if (!statSync(real).isDirectory()) throw refused(root, 'it is a file')
+    if (!statSync(real).isDirectory()) throw refusedRoot(root, 'it is a file')
     accessSync(real, constants.W_OK | constants.X_OK)
     return real
   } catch (error) {
     const reason = folderReason((error as NodeJS.ErrnoException).code)
-    throw reason === undefined ? error : refused(root, reason)
+    throw reason === undefined ? error : refusedRoot(root, reason)
   }
 }
 
 function requireNoRepository(root: string, path: string): void {
   const repository = repositoryAround(path)
-  if (repository !== undefined) throw refused(root, `it is inside the Git repository ${repository}`)
+  if (repository !== undefined) throw refusedRoot(root, `it is inside the Git repository ${repository}`)
 }
 
 const repositoryAround = (folder: string): string | undefined =>
@@ -89,7 +89,7 @@ function takeOwnership(root: string, file: string, data: string, databaseUrl: st
   const owner = databaseUrl ?? data
   if (present === owner) return
   if (present !== undefined && present !== data && (!isAbsolute(present) || existsSync(present)))
-    throw refused(root, `it belongs to the board of ${present}. If that is not so any more, delete ${file}`)
+    throw refusedRoot(root, `it belongs to the board of ${present}. If that is not so any more, delete ${file}`)
   writeWhole(file, `${owner}\n`)
 }
 

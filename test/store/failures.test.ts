@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Problem } from '../../src/contract/errors.ts'
-import { translate, UniqueViolation, type Database } from '../../src/store/engine/database.ts'
+import { translateError, UniqueViolation, type Database } from '../../src/store/engine/database.ts'
 import { writeWithRetry, retryWhileBusy } from '../../src/store/engine/retry.ts'
 import { openDatabase } from '../../src/store/engine/open.ts'
 
@@ -23,7 +23,8 @@ afterEach(async () => {
 })
 
 const add = (name: string) => db.transaction(tx => tx.run('INSERT INTO things VALUES (?)', [name]))
-const failing = (code: string, more: object = {}) => translate(Object.assign(new Error('words'), { code, ...more }))
+const failing = (code: string, more: object = {}) =>
+  translateError(Object.assign(new Error('words'), { code, ...more }))
 
 test.each([
   ['SQLITE_BUSY', 'DATABASE_BUSY', 1],
@@ -70,7 +71,7 @@ test('a duplicate value is distinguished from other constraints, for each engine
     expect(problem).not.toBeInstanceOf(UniqueViolation)
   }
   const plain = new Error('words')
-  expect(translate(plain)).toBe(plain)
+  expect(translateError(plain)).toBe(plain)
 })
 
 test('required work is written as soon as another program releases the database', async () => {

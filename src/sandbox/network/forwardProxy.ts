@@ -5,7 +5,7 @@ import { authorityOf, parseAuthority } from '../../contract/networkHosts.ts'
 import type { GuardedConnect, Target } from '../../egress/guardedConnect.ts'
 import { EgressRefused } from '../../egress/guardedLookup.ts'
 import type { AskedHosts } from './askedHosts.ts'
-import { forwardRequest, framingOf, forwardUpgrade, join } from './forwardRequest.ts'
+import { forwardRequest, framingOf, forwardUpgrade, joinStreams } from './forwardRequest.ts'
 import type { HostRule } from './hostRules.ts'
 
 /** The time limits for the head of a request and for silence. A model that is thinking sends nothing for minutes. */
@@ -54,7 +54,7 @@ export function createForwardProxy(options: ForwardProxyOptions): Server {
     response.on('error', () => response.destroy())
     void open(options, () => requestTarget(request))
       .then(way => forwardRequest(request, response, { ...way, idleMs }))
-      .catch((error: unknown) => answer(request, response, refusalOf(error)))
+      .catch((error: unknown) => refuseRequest(request, response, refusalOf(error)))
   })
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy())
@@ -78,20 +78,20 @@ async function tunnel(
   head: Buffer,
   idleMs: number,
 ): Promise<void> {
-  const begun = () => socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+  const confirmTunnel = () => socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
   const { board } = options
   const target = tunnelTarget(request)
   if (target.host === board.target.host && target.port === board.target.port) {
-    begun()
+    confirmTunnel()
     socket.setTimeout(0)
     if (head.length > 0) socket.unshift(head)
     board.accept(socket)
     return
   }
   const { upstream } = await open(options, () => target)
-  begun()
+  confirmTunnel()
   upstream.write(head)
-  join(socket, upstream, idleMs)
+  joinStreams(socket, upstream, idleMs)
 }
 
 /** Connects to the target of a request, if the rule allows it. */
@@ -151,7 +151,7 @@ const headersOf = (text: string) => ({
   connection: 'close',
 })
 
-function answer(request: IncomingMessage, response: ServerResponse, { status, message }: Refusal): void {
+function refuseRequest(request: IncomingMessage, response: ServerResponse, { status, message }: Refusal): void {
   const text = `board: ${message}\n`
   if (response.headersSent) return void response.destroy()
   request.resume()

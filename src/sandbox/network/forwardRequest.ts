@@ -31,7 +31,7 @@ const bodyless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS
 export function forwardRequest(request: IncomingMessage, response: ServerResponse, way: Way): void {
   if (response.destroyed) return void way.upstream.destroy()
   const framing = framingOf(request)
-  const outgoing = begin(request, way, framing && [...framing, 'Connection', 'close'])
+  const outgoing = createForward(request, way, framing && [...framing, 'Connection', 'close'])
   if (!outgoing) {
     request.resume()
     return fail(response, 400, 'The request could not be forwarded unchanged.')
@@ -55,16 +55,16 @@ export function forwardRequest(request: IncomingMessage, response: ServerRespons
 export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, way: Way): void {
   const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
   const mayPass = request.method === 'GET' && Number(length) === 0 && coding === undefined
-  const outgoing = begin(request, way, mayPass ? switching(upgrade) : undefined)
+  const outgoing = createForward(request, way, mayPass ? upgradeHeaders(upgrade) : undefined)
   if (!outgoing) {
     way.upstream.destroy()
     return void socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   }
   outgoing.once('upgrade', (incoming: IncomingMessage, upstream: Socket, first: Buffer) => {
-    socket.write(headOf(incoming, switching(incoming.headers.upgrade ?? upgrade)), 'latin1')
+    socket.write(headOf(incoming, upgradeHeaders(incoming.headers.upgrade ?? upgrade)), 'latin1')
     socket.write(first)
     upstream.write(head)
-    join(socket, upstream, way.idleMs)
+    joinStreams(socket, upstream, way.idleMs)
   })
   outgoing.once('response', (incoming: IncomingMessage) => {
     socket.write(headOf(incoming, ['Connection', 'close']), 'latin1')
@@ -76,7 +76,7 @@ export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: B
 }
 
 /** Joins two connections until both ends have been forwarded, one is broken, or both are idle for a time. */
-export function join(one: Duplex, other: Socket, idleMs: number): void {
+export function joinStreams(one: Duplex, other: Socket, idleMs: number): void {
   const end = () => {
     one.destroy()
     other.destroy()
@@ -88,7 +88,7 @@ export function join(one: Duplex, other: Socket, idleMs: number): void {
 }
 
 /** Undefined if the framing is unknown, or a header or the path cannot be sent. */
-function begin(
+function createForward(
   request: IncomingMessage,
   { upstream, target, idleMs }: Way,
   framing: readonly string[] | undefined,
@@ -127,7 +127,7 @@ export function framingOf({ method = '', headers }: IncomingMessage): string[] |
   return bodyless.has(method) ? [] : ['Content-Length', '0']
 }
 
-const switching = (protocol: string) => ['Connection', 'Upgrade', 'Upgrade', protocol]
+const upgradeHeaders = (protocol: string) => ['Connection', 'Upgrade', 'Upgrade', protocol]
 
 /** Headers without those of the connection, those that it names, and `others`. */
 function passedOn({ rawHeaders, headers }: IncomingMessage, others: ReadonlySet<string>): string[] {

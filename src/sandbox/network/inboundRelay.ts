@@ -77,7 +77,7 @@ export function createInboundRelay(): InboundRelay {
     channel.once('close', () => waiting.delete(channel))
     waiting.set(channel, refuse)
   }
-  const take = async (): Promise<Socket> => {
+  const takeConnection = async (): Promise<Socket> => {
     const [first] = waiting
     if (!first) return nextOf(wanted)
     const [channel, refuse] = first
@@ -90,9 +90,9 @@ export function createInboundRelay(): InboundRelay {
       return listener.on('connection', add)
     },
     connect: async index => {
-      const channel = await take()
+      const channel = await takeConnection()
       channel.write(Buffer.from([index]))
-      await answered(channel)
+      await untilAnswered(channel)
       return channel
     },
   }
@@ -113,7 +113,7 @@ const nextOf = (wanted: Set<(channel: Socket) => void>): Promise<Socket> =>
   })
 
 /** Waits for the first byte of the program, and leaves the following bytes unread. */
-const answered = (channel: Socket): Promise<void> =>
+const untilAnswered = (channel: Socket): Promise<void> =>
   new Promise((resolve, reject) => {
     const end = (error?: Error) => {
       channel.off('data', read).off('close', fail).off('end', fail).setTimeout(0)

@@ -175,7 +175,7 @@ export async function writeSyncState(tx: Transaction, projectId: number, change:
 }
 
 // Only projects of this machine, because the forge is read from the remote in the project's folder.
-const tied = `FROM projects p LEFT JOIN issue_syncs y ON y.project_id = p.id
+const syncedProjects = `FROM projects p LEFT JOIN issue_syncs y ON y.project_id = p.id
   LEFT JOIN (SELECT i.project_id, min(i.due_at) AS due_at FROM card_issues i CROSS JOIN cards c ON c.id = i.card_id AND c.deleted_at IS NULL
     WHERE i.due_at IS NOT NULL GROUP BY i.project_id) d ON d.project_id = p.id
   WHERE p.host IS ? AND p.hidden = 0 AND json_extract(p.forge, '$.issueLabel') IS NOT NULL`
@@ -185,7 +185,7 @@ const dueAt = `iif(y.failures > 0, coalesce(y.next_at, '${atOnce}'), min(coalesc
 /** When the next project of this machine is due, except for the projects in progress. Null if no project has issues to sync. */
 export const readNextSyncTime = async (db: Reader, without: readonly number[]): Promise<string | null> =>
   (await db.get<{ at: string | null }>(
-    `SELECT min(${dueAt}) AS at ${tied} AND p.id NOT IN (SELECT value FROM json_each(?))`,
+    `SELECT min(${dueAt}) AS at ${syncedProjects} AND p.id NOT IN (SELECT value FROM json_each(?))`,
     [db.host, JSON.stringify(without)],
   ))!.at
 
@@ -193,7 +193,7 @@ export const readNextSyncTime = async (db: Reader, without: readonly number[]): 
 export const listDueSyncs = async (db: Reader, now: string, without: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
-      `SELECT p.id ${tied} AND ${dueAt} <= ? AND p.id NOT IN (SELECT value FROM json_each(?)) ORDER BY p.id`,
+      `SELECT p.id ${syncedProjects} AND ${dueAt} <= ? AND p.id NOT IN (SELECT value FROM json_each(?)) ORDER BY p.id`,
       [db.host, now, JSON.stringify(without)],
     )
   ).map(({ id }) => id)

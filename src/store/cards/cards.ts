@@ -108,7 +108,7 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
-  const { where, args } = conditions(filter, shown(filter))
+  const { where, args } = conditions(filter, shownCondition(filter))
   return db.all(`SELECT ${listed} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
@@ -145,7 +145,7 @@ export const readExternalJson = (
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
   // Cards by due date are found in another order, so their IDs are sorted before the list is built.
   if (filter.dueBefore !== undefined) return listSortedJson(db, { ...filter, sort: 'id' })
-  const { where, args } = conditions(filter, shown(filter))
+  const { where, args } = conditions(filter, shownCondition(filter))
   const { items } = (await db.get<{ items: string | null }>(
     `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`,
     [...args, filter.limit],
@@ -171,7 +171,7 @@ export async function listSorted(db: Reader, filter: SortedFilter): Promise<Card
 
 /** SQL of the IDs of a page, as a JSON array. A skipped card costs only the read of its index entry. */
 function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | number> } {
-  const { where, args } = conditions(filter, shown(filter))
+  const { where, args } = conditions(filter, shownCondition(filter))
   const [limit, offset] = [filter.limit, filter.offset ?? 0]
   const arms = armsOf(filter.sort)
   // Joined only if needed, because with the join the engine sorts all cards instead of using an index.
@@ -201,7 +201,7 @@ const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item
   FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
 
 /** The cards of internal lists: those of a kind that are on the board, or the archived ones of any kind. */
-const shown = (filter: CardFilter): string =>
+const shownCondition = (filter: CardFilter): string =>
   [
     ofKind(filter),
     ...(filter.unread ? ['c.unread = 1'] : []),

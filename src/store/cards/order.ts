@@ -4,7 +4,7 @@ import {
   addNode,
   dropLeaf,
   encode,
-  later,
+  shiftedAfter,
   leafAt,
   leafOf,
   maxLeafIds,
@@ -14,7 +14,7 @@ import {
   setLeafOfCard,
   setLeafOfCards,
   setLength,
-  shift,
+  shiftLeaves,
   shiftBetween,
   split,
   theEnd,
@@ -71,7 +71,7 @@ export async function moveCard(tx: Transaction, card: Ordered, columnId: number,
     return source.leafId
   }
   shiftBetween(tx, columnId, source, target)
-  const [from, to] = isUp ? [later(rest, target, 1), target] : [rest, later(target, source, -1)]
+  const [from, to] = isUp ? [shiftedAfter(rest, target, 1), target] : [rest, shiftedAfter(target, source, -1)]
   const leafId = await insertInto(tx, columnId, to, card.id, position - placeOf(to))
   const joined = await removeFromLeaf(tx, columnId, from)
   return leafId === joined ? from.leafId : leafId
@@ -126,7 +126,7 @@ export async function orderedIds(db: Reader, columnId: number, offset: number, l
 async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
   if (card.leafId === null) return
   const leaf = await leafOf(tx, card.id)
-  shift(tx, card.columnId, leaf, -1)
+  shiftLeaves(tx, card.columnId, leaf, -1)
   await removeFromLeaf(tx, card.columnId, without(leaf, card.id))
 }
 
@@ -142,7 +142,7 @@ async function insertAt(
   position: number,
 ): Promise<number> {
   if (!leaf) return addLeaf(tx, columnId, { id: await addNode(tx, columnId, 0, 1), start: 0 }, [encode(cardId)])
-  shift(tx, columnId, leaf, 1)
+  shiftLeaves(tx, columnId, leaf, 1)
   return insertInto(tx, columnId, leaf, cardId, position - placeOf(leaf))
 }
 

@@ -33,7 +33,7 @@ export const without = (leaf: Leaf, cardId: number): Leaf => ({
 })
 export const placeOf = ({ nodeStart, start }: Leaf) => nodeStart + start
 /** Returns a leaf, shifted if it follows another one whose length has changed. */
-export const later = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
+export const shiftedAfter = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
   leaf.nodeId === behind.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
 
 // A constant: the engine caches prepared statements by their text.
@@ -59,7 +59,7 @@ export async function leafAt(db: Reader, columnId: number, position: number): Pr
 }
 
 /** Adds to a leaf's length, and to the starts of all that follow. */
-export function shift(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
+export function shiftLeaves(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
   tx.enqueue(
     'UPDATE column_nodes SET start = start + iif(start > ?1, ?2, 0), length = length + iif(id = ?3, ?2, 0) WHERE column_id = ?4 AND start >= ?1',

@@ -66,7 +66,7 @@ export async function copyBoard(
   if (!replace) await requireEmpty(to)
   const plan = planCopy()
   const copyId = randomUUID()
-  await clear(to, plan, { copyId, requireFree })
+  await clearTarget(to, plan, { copyId, requireFree })
   let done = 0
   const step = (rows: number) => onProgress?.((done += rows))
   const tallies: Tally[] = []
@@ -80,7 +80,7 @@ export async function copyBoard(
       )
   }
   await mergeAudit(from, to)
-  await finish(from, to, plan, { copyId, requireFree })
+  await finishCopy(from, to, plan, { copyId, requireFree })
   return tallies
 }
 
@@ -93,7 +93,7 @@ interface Begun extends Pick<CopyOptions, 'requireFree'> {
  * Deletes the leftovers of an unfinished copy, and marks the target with this copy's ID. Triggers are dropped, because they would
  * count rows twice.
  */
-const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
+const clearTarget = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
   to.transaction(async tx => {
     await requireFree(tx)
     await tx.run(
@@ -110,7 +110,7 @@ const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }
     for (const name of skippedTables) await tx.run(`DELETE FROM ${name}`)
   })
 
-const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
+const finishCopy = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
   to.transaction(async tx => {
     await requireOwn(tx, copyId)
     await requireFree(tx)

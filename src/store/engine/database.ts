@@ -112,7 +112,7 @@ export class UniqueViolation extends Error {}
 export class ForeignKeyViolation extends Error {}
 
 /** Translates an engine's error into the board's own. */
-export function translate(error: unknown): unknown {
+export function translateError(error: unknown): unknown {
   const {
     code: engineCode,
     extendedCode,

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { translate } from './database.ts'
+import { translateError } from './database.ts'
 import { runInChildProcess, type EngineFailure, type Query } from './runInChildProcess.ts'
 import { describeUnsupported, objectsOf, objectsSql } from './migrate.ts'
 
@@ -29,7 +29,7 @@ export async function copyDatabase(from: string, to: string, signal?: AbortSigna
     await query([{ sql: 'VACUUM INTO ?', args: [to] }])
   }
   await runInChildProcess(from, copy, signal).catch(error => {
-    throw translate(error)
+    throw translateError(error)
   })
 }
 
@@ -67,10 +67,10 @@ const filesSql = 'SELECT stored_as AS name, size, sha256 FROM attachments ORDER 
  * @throws InvalidDatabase
  */
 export async function examineDatabase(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  return runOnCopy(path, examine, signal)
+  return runOnCopy(path, examineContents, signal)
 }
 
-async function examine(query: Query): Promise<DatabaseContents> {
+async function examineContents(query: Query): Promise<DatabaseContents> {
   const version = await requireBoard(query)
   const [integrity, references, files] = await query([
     { sql: 'PRAGMA integrity_check(1)' },

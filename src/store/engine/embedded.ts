@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../contract/errors.ts'
 import { createCommitSignals, type CommitSignals } from '../forges/commitSignals.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { translate, type EmbeddedDatabase, type EmbeddedOptions, type Reader } from './database.ts'
-import { attempt, createJobQueue, settle, type Job, type Outcome } from './jobs.ts'
+import { translateError, type EmbeddedDatabase, type EmbeddedOptions, type Reader } from './database.ts'
+import { attemptJob, createJobQueue, settleJob, type Job, type Outcome } from './jobs.ts'
 
 const maxJobsPerCommit = 128
 const busyWaitMs = 200
@@ -106,7 +106,7 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
     note,
     watch: read =>
       read.catch((error: unknown) => {
-        throw note(translate(error))
+        throw note(translateError(error))
       }),
   }
 }
@@ -132,7 +132,8 @@ function openWriter(
       try {
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
-        for (const job of jobs) outcomes.push(await attempt(connection, job, { now: clock().toISOString(), signals }))
+        for (const job of jobs)
+          outcomes.push(await attemptJob(connection, job, { now: clock().toISOString(), signals }))
         // A failed commit might have taken effect anyway.
         commits++
         connection.exec('COMMIT')
@@ -140,18 +141,18 @@ function openWriter(
         // A connection with a refused statement can acknowledge later writes without committing them.
         connection?.close()
         connection = undefined
-        const reason = health.note(translate(error))
+        const reason = health.note(translateError(error))
         for (const job of jobs) job.reject(reason)
         return []
       }
-      for (const outcome of outcomes) settle(outcome)
+      for (const outcome of outcomes) settleJob(outcome)
       return []
     },
     checkpoint: () => {
       try {
         connection?.exec('PRAGMA wal_checkpoint(PASSIVE)')
       } catch (error) {
-        throw health.note(translate(error))
+        throw health.note(translateError(error))
       }
     },
     close: () => {

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { systemActor, translate, type Actor, type Reader, type Transaction } from './database.ts'
+import { systemActor, translateError, type Actor, type Reader, type Transaction } from './database.ts'
 
 /** The engine's statements inside one open transaction. */
 export interface Writer extends Reader {
@@ -87,7 +87,7 @@ async function letQueueFill(count: () => number, max: number): Promise<void> {
  * Runs one job of a commit.
  * @throws the engine's own error: the whole commit has failed then
  */
-export async function attempt(
+export async function attemptJob(
   writer: Writer,
   job: Job,
   { now, signals }: Pick<Transaction, 'now' | 'signals'>,
@@ -109,7 +109,7 @@ export async function attempt(
     writer.exec('RELEASE job')
     return { job, result, effects }
   } catch (error) {
-    const reason = translate(error)
+    const reason = translateError(error)
     if (reason instanceof Problem && reason !== error) throw error
     writer.exec('ROLLBACK TO job')
     writer.exec('RELEASE job')
@@ -118,7 +118,7 @@ export async function attempt(
 }
 
 /** Resolves or rejects a job's promise, once its commit is on disk. */
-export function settle(outcome: Outcome): void {
+export function settleJob(outcome: Outcome): void {
   if ('error' in outcome) return outcome.job.reject(outcome.error)
   for (const effect of outcome.effects) effect()
   outcome.job.resolve(outcome.result)

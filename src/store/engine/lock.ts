@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { makePrivateFolder } from '../../config/folders.ts'
 import { Problem } from '../../contract/errors.ts'
-import { translate } from './database.ts'
+import { translateError } from './database.ts'
 
 /**
  * Makes a data folder where it is missing, and takes it for this process: the operating system releases it when the process
@@ -40,7 +40,7 @@ function takeLock(path: string): (() => void) | undefined {
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    const problem = translate(error)
+    const problem = translateError(error)
     if (!(problem instanceof Problem)) throw problem
     if (problem.code === 'DATABASE_BUSY') return undefined
     throw problem.code === 'DATABASE_DAMAGED'

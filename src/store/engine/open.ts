@@ -1,5 +1,5 @@
 import {
-  translate,
+  translateError,
   type Database,
   type EmbeddedDatabase,
   type EmbeddedOptions,
@@ -15,7 +15,7 @@ export function openDatabase(options: EmbeddedOptions): EmbeddedDatabase {
   try {
     return openEmbedded(options)
   } catch (error) {
-    throw translate(error)
+    throw translateError(error)
   }
 }
 

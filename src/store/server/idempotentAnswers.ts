@@ -1,5 +1,5 @@
 import type { Reader, Transaction } from '../engine/database.ts'
-import { translate } from '../engine/database.ts'
+import { translateError } from '../engine/database.ts'
 
 export interface IdempotentAnswer {
   caller: string
@@ -27,7 +27,7 @@ export async function recordAnswer(tx: Transaction, answer: IdempotentAnswer): P
       tx.now,
     ])
   } catch (error) {
-    throw translate(error)
+    throw translateError(error)
   }
 }
 

@@ -90,7 +90,7 @@ function open(path: string, maxBytes: number): LogDatabase {
     ])
       database.exec(`PRAGMA ${pragma}`)
     const isNew = makeSchema(database)
-    return connect(database, isNew && existsSync(damaged(path)) ? Date.now() : 1)
+    return connect(database, isNew && existsSync(damagedPath(path)) ? Date.now() : 1)
   } catch (error) {
     database.close()
     throw error
@@ -115,14 +115,14 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
     'INSERT INTO entries (id, at, level, source, request_id, message, fields) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
   const insertWords = database.prepare('INSERT INTO entries_text (rowid, words) VALUES (?, ?)')
-  const alone = (work: () => void) => {
+  const inTransaction = (work: () => void) => {
     database.exec('BEGIN IMMEDIATE')
     work()
     database.exec('COMMIT')
   }
   return {
     insert: rows =>
-      alone(() => {
+      inTransaction(() => {
         for (const { at, level, source, requestId, message, fields, words } of rows) {
           insertEntry.run([nextId, at, level, source, requestId, message, fields])
           insertWords.run([nextId++, words])
@@ -141,7 +141,7 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
         .get([last, before, maxRows, maxPruned]) as { id: number | null }
       if (through === null) return 0
       let deleted = 0
-      alone(() => {
+      inTransaction(() => {
         database.prepare('DELETE FROM entries_text WHERE rowid <= ?').run([through])
         deleted = database.prepare('DELETE FROM entries WHERE id <= ?').run([through]).changes
       })
@@ -184,7 +184,7 @@ function select({ level, search, since, after, before, limit }: LogFilter): {
 /** Sets a corrupt log aside, replacing the one set aside before. */
 export function setAsideLog(path: string): void {
   for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
-  renameSync(path, damaged(path))
+  renameSync(path, damagedPath(path))
 }
 
-const damaged = (path: string) => `${path}.damaged`
+const damagedPath = (path: string) => `${path}.damaged`

@@ -87,8 +87,8 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     lists: lists.sort((a, b) => place(a) - place(b)),
     cards,
     ids: new Set(cards.map(({ id }) => toStorableText(id))),
-    checklists: grouped(checklists, ({ idCard }) => toStorableText(idCard)),
-    comments: grouped(
+    checklists: groupBy(checklists, ({ idCard }) => toStorableText(idCard)),
+    comments: groupBy(
       actions.filter(({ type }) => type !== undefined),
       ({ data }) => toStorableText(record(record(data).card).id),
     ),
@@ -121,7 +121,7 @@ const fullName = ({ fullName, username }: Entry): string => toStorableText(fullN
 
 const place = ({ pos }: Entry) => (typeof pos === 'number' ? pos : 0)
 
-function grouped(entries: readonly Entry[], keyOf: (entry: Entry) => string): Map<string, Entry[]> {
+function groupBy(entries: readonly Entry[], keyOf: (entry: Entry) => string): Map<string, Entry[]> {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries) {
     const group = groups.get(keyOf(entry))

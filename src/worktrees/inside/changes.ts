@@ -142,7 +142,7 @@ export interface Survey {
   nested: NestedRepository[]
 }
 
-export async function survey(quarantine: Quarantine): Promise<Survey> {
+export async function surveyChanges(quarantine: Quarantine): Promise<Survey> {
   const entries = await listEntries(quarantine)
   const listed = await listChanged(quarantine, true)
   const repositories = new Map<string, string | undefined>([

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, relative } from 'node:path'
-import { isChanged, losesCommits, survey } from './changes.ts'
+import { isChanged, losesCommits, surveyChanges } from './changes.ts'
 import { gitOutput, inGitDir } from '../../git/git.ts'
 import { kindOf } from '../../git/kindOf.ts'
 import { keptRefs, modulesOf } from '../../git/submodules.ts'
@@ -34,7 +34,7 @@ async function isCleanAt(
     if (await isChanged(quarantine)) return false
     if (await losesCommits(quarantine, branch, await elsewhere(quarantine))) return false
     const keptOf = ({ repository }: Quarantine) => listKept(worktree, repository)
-    for (const nested of (await survey(quarantine)).nested)
+    for (const nested of (await surveyChanges(quarantine)).nested)
       if (!(await isCleanAt(join(quarantine.topLevel, nested.path), undefined, level + 1, keptOf, worktree)))
         return false
     return true

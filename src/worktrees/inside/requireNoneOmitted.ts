@@ -4,7 +4,7 @@ import { shownName } from '../../contract/cards/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { readModules } from '../../git/submodules.ts'
 import { namePaths, pathDetails } from '../namePaths.ts'
-import { listAllChanges, survey, type NestedRepository } from './changes.ts'
+import { listAllChanges, surveyChanges, type NestedRepository } from './changes.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 
 const maxLevels = 16
@@ -41,7 +41,7 @@ async function listUncommitted(path: string, withUntracked: boolean, level = 1):
   try {
     const changed = await listAllChanges(quarantine, withUntracked)
     if (changed.length > 0 || level >= maxLevels) return changed
-    for (const { path: inner } of (await survey(quarantine)).nested) {
+    for (const { path: inner } of (await surveyChanges(quarantine)).nested) {
       const deeper = await listUncommitted(join(quarantine.topLevel, inner), withUntracked, level + 1)
       if (deeper.length > 0) return deeper.map(each => `${inner}/${each}`)
     }

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { kindWithin, survey, type NestedRepository } from './changes.ts'
+import { kindWithin, surveyChanges, type NestedRepository } from './changes.ts'
 import { type Kind } from '../../git/kindOf.ts'
 import { filePath, nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
@@ -55,7 +55,7 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
 }
 
 async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
-  const { changed: all, nested } = await survey(quarantine)
+  const { changed: all, nested } = await surveyChanges(quarantine)
   const changed = all.slice(0, limits.maxFiles)
   const kinds = await Promise.all(changed.map(path => kindWithin(quarantine.topLevel, path)))
   const ofKind = (...wanted: Kind[]) => changed.filter((_, index) => wanted.includes(kinds[index]!))

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { commitsOf, kindWithin, survey } from './changes.ts'
+import { commitsOf, kindWithin, surveyChanges } from './changes.ts'
 import { type Kind } from '../../git/kindOf.ts'
 import { nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
@@ -29,7 +29,7 @@ async function writeRepository(
   if (level > maxLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
   const quarantine = await openQuarantine(path, tmpdir())
   try {
-    const { nested } = await survey(quarantine)
+    const { nested } = await surveyChanges(quarantine)
     await writeCommits(quarantine, branch, send, prefix)
     await writeChanges(quarantine, send, prefix)
     for (const { path: folder } of nested)
@@ -95,7 +95,7 @@ async function writeChanges(quarantine: Quarantine, send: Send, prefix: string):
 
 /** Adds the worktree's files to the quarantine's index byte for byte: the attributes disable all conversions. */
 async function indexFiles(quarantine: Quarantine): Promise<void> {
-  const { changed: paths } = await survey(quarantine)
+  const { changed: paths } = await surveyChanges(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))
   const list = (...wanted: Kind[]) => nulTerminated(paths.filter((_, index) => wanted.includes(kinds[index]!)))
   await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')

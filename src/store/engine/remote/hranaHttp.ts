@@ -63,24 +63,25 @@ async function runOn(stream: HttpStream, steps: readonly Step[]): Promise<StepRe
     if (inside) step.condition(BatchCond.not(BatchCond.isAutocommit(batch)))
     if (needs !== undefined) step.condition(BatchCond.ok(made[needs]!))
     made.push(step)
-    return step.query([statement.sql, statement.args.map(exact)]).then(
+    return step.query([statement.sql, statement.args.map(toExact)]).then(
       (result): StepResult => (result ? { rows: rowsOf(result) } : { isLeftOut: true }),
-      (error: unknown): StepResult => ({ error: own(error) }),
+      (error: unknown): StepResult => ({ error: toServerError(error) }),
     )
   })
   try {
     await batch.execute()
   } catch (error) {
-    throw own(error)
+    throw toServerError(error)
   }
   return Promise.all(results)
 }
 
 /** Converts integers to BigInt, because SQL functions write the float 1 as 1.0 in JSON. */
-export const exact = (arg: Statement['args'][number]): string | number | bigint | null =>
+export const toExact = (arg: Statement['args'][number]): string | number | bigint | null =>
   typeof arg === 'number' && Number.isSafeInteger(arg) ? BigInt(arg) : arg
 
-const own = (error: unknown) => (error instanceof ResponseError ? new ServerError(error.message, error.code) : error)
+const toServerError = (error: unknown) =>
+  error instanceof ResponseError ? new ServerError(error.message, error.code) : error
 
 const rowsOf = ({
   columnNames,

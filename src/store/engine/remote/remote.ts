@@ -1,11 +1,11 @@
 import { createClient } from '@libsql/client'
 import { createCommitSignals, type CommitSignals } from '../../forges/commitSignals.ts'
 import { Problem } from '../../../contract/errors.ts'
-import { translate, type Database, type Reader, type RemoteOptions } from '../database.ts'
+import { translateError, type Database, type Reader, type RemoteOptions } from '../database.ts'
 import type { Stream } from './hrana.ts'
-import { exact } from './hranaHttp.ts'
+import { toExact } from './hranaHttp.ts'
 import { openHrana } from './openHrana.ts'
-import { createJobQueue, settle, type Job } from '../jobs.ts'
+import { createJobQueue, settleJob, type Job } from '../jobs.ts'
 import { runJob, type Attempt } from './remoteJob.ts'
 import { bind, readerOf, recordsOf } from './remoteReader.ts'
 import { openRemoteTransaction } from './remoteTransaction.ts'
@@ -122,7 +122,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
         answeredAt = performance.now()
         return result
       } catch (error) {
-        const problem = translate(error)
+        const problem = translateError(error)
         // If other requests were answered in the meantime, this statement is slow, not the connection.
         if (problem instanceof Problem && problem.code === 'DATABASE_BUSY' && answeredAt < askedAt) giveUp(connection)
         throw problem
@@ -192,7 +192,7 @@ async function commitBatch(
     scope: { reason },
     ...done
   } of attempts)
-    settle(reason ? { job: done.job, error: reason.error } : done)
+    settleJob(reason ? { job: done.job, error: reason.error } : done)
   return jobs.slice(tried)
 }
 
@@ -219,7 +219,7 @@ async function readSnapshot<T>(
     return await connection.use(async client => {
       const transaction = await client.transaction('read')
       return work(
-        readerOf(host, statement => transaction.execute({ sql: statement.sql, args: statement.args.map(exact) })),
+        readerOf(host, statement => transaction.execute({ sql: statement.sql, args: statement.args.map(toExact) })),
       )
     }, snapshotTimeoutMs)
   } finally {

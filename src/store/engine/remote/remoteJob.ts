@@ -1,4 +1,4 @@
-import { translate, type Transaction } from '../database.ts'
+import { translateError, type Transaction } from '../database.ts'
 import type { Job } from '../jobs.ts'
 import { bind, readerOf } from './remoteReader.ts'
 import type { RemoteTransaction, Scope } from './remoteTransaction.ts'
@@ -31,7 +31,7 @@ export async function runJob(
     })
     scope.keep()
   } catch (error) {
-    scope.undo(translate(error))
+    scope.undo(translateError(error))
   }
   return { job, scope, result, effects }
 }

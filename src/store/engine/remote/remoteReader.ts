@@ -1,4 +1,4 @@
-import { translate, type Reader, type Value } from '../database.ts'
+import { translateError, type Reader, type Value } from '../database.ts'
 import type { Rows, Statement } from './hrana.ts'
 import { objectMaker } from '../objectMaker.ts'
 
@@ -27,7 +27,7 @@ export function recordsOf({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Ar
 const makers = new WeakMap<readonly string[], (row: ArrayLike<unknown>) => object>()
 
 const fail = (error: unknown): never => {
-  throw translate(error)
+  throw translateError(error)
 }
 
 /** @throws TypeError for a value that the database would convert */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../../contract/errors.ts'
-import { translate } from '../database.ts'
+import { translateError } from '../database.ts'
 import { runBatch, type Rows, type Statement, type Step, type StepResult, type Stream } from './hrana.ts'
 
 /** A savepoint: a part of a transaction that can be rolled back separately. */
@@ -108,7 +108,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
     while (!broken && queue.some(({ waiting }) => waiting)) {
       const sent = queue.splice(0)
       try {
-        const ended = settle(
+        const ended = settleStatements(
           sent,
           await (openSince === undefined ? begin(stream, toSteps(sent, true)) : runBatch(stream, toSteps(sent, false))),
         )
@@ -116,7 +116,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
         if ('error' in ended) fail(ended.error, ended.left)
         else queue = [...ended.left, ...queue]
       } catch (error) {
-        fail(translate(error), sent)
+        fail(translateError(error), sent)
       }
     }
     isFlushing = false
@@ -155,7 +155,7 @@ export async function runBatchTransaction(stream: Stream, statements: readonly S
   const steps = all.map((statement, at): Step => ({ statement, needs: at === 0 ? undefined : at - 1, inside: at > 0 }))
   const results = await begin(stream, [...steps, { statement: { sql: 'ROLLBACK', args: [] }, inside: true }])
   const rows = results.slice(0, all.length).map(result => {
-    if ('error' in result) throw translate(result.error)
+    if ('error' in result) throw translateError(result.error)
     if (!('rows' in result)) throw new Problem('DATABASE_BUSY', 'The database server ended the transaction. Try again.')
     return result.rows
   })
@@ -167,7 +167,7 @@ async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult
   for (; ; await delay(busyMs)) {
     const results = await runBatch(stream, steps)
     const [first] = results
-    const problem = first && 'error' in first && translate(first.error)
+    const problem = first && 'error' in first && translateError(first.error)
     if (!(problem instanceof Problem && problem.code === 'DATABASE_BUSY')) return results
   }
 }
@@ -193,7 +193,7 @@ function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
 }
 
 /** Settles each statement. @returns the statements that are still to be sent, or the error that ended the transaction */
-function settle(
+function settleStatements(
   sent: readonly QueuedStatement[],
   results: readonly StepResult[],
 ): { left: QueuedStatement[] } | { error: unknown; left: readonly QueuedStatement[] } {
@@ -209,7 +209,7 @@ function settle(
         error: new Problem('DATABASE_BUSY', 'The database server ended the transaction. Try again.'),
         left: later,
       }
-    const error = translate(result.error)
+    const error = translateError(result.error)
     if (error instanceof Problem || !state) return { error, left: later }
     if (waiting) {
       waiting.reject(error)
