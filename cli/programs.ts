@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { ServerProgram } from '../src/config/serverProgram.ts'
 
-/** Where the program is, and a loader of the server, which most commands do not need. `bin/board.js` passes both. */
+/** The path of the program, and a loader for the server, which most commands do not need. `bin/board.js` passes both. */
 export interface Programs {
   /** The file that starts `board`. Services and background servers are started with it. */
   path: string

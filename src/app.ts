@@ -38,7 +38,7 @@ export interface App extends BackgroundServices {
   config: ServerConfig
   logs: Logs
   db: Database
-  /** Reads frequently requested data: on a database server, each statement once between two commits. */
+  /** Reads frequently requested data. On a database server, results are cached until the next commit. */
   reads: Reader
   outbox: Outbox
   identity: Identity

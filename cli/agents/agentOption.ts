@@ -47,7 +47,8 @@ export async function agentFieldsOf(
 }
 
 /**
- * The id of an agent to be set: undefined where nothing was said, null for `none`. An API key cannot list the agents, so its word is taken.
+ * The ID of the agent that an option sets: undefined without the option, null for `none`. With an API key, the ID is not
+ * checked, because a key cannot list the agents.
  * @throws Failure (not found)
  */
 export async function chosenAgent(

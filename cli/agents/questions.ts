@@ -99,7 +99,7 @@ export function answerTo(
   return { approved: !reject && !kind.startsWith('reject'), optionId: id }
 }
 
-/** The option of this ID, or the only one of this name. @throws Failure (usage) if the question offers none */
+/** The option with this ID, or the only option with this name. @throws Failure (usage) if the question has no such option */
 export function optionNamed(question: Question, wanted: string): Option {
   const named = question.options.filter(({ name }) => name === wanted)
   const found = question.options.find(({ id }) => id === wanted) ?? (named.length === 1 ? named[0] : undefined)

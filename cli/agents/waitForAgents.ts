@@ -34,7 +34,7 @@ export const atRest: ReadonlySet<CardStatus> = new Set(
 )
 
 /**
- * Waits for cards and prints one line for each as it gets there; with `--json` the list at the end.
+ * Waits for cards, and prints a line for each card that reaches the state. With `--json`, prints the list at the end.
  * @param reconnectSecs the maximum outage of the server
  */
 export async function printReached(

@@ -12,12 +12,12 @@ export interface CardFilter extends PlanFilter {
   label?: string
   search?: string
   archived?: boolean
-  /** Only what could start now, which comes in the order in which it should. */
+  /** Lists only cards that could start now, in the order in which they should start. */
   ready?: boolean
-  /** Only what waits for other cards. */
+  /** Lists only cards that wait for other cards. */
   blocked?: boolean
 }
-/** Which cards are listed: `withColumns` adds the names and types of their columns where the route leaves them out. */
+/** Selects cards. `withColumns` adds the names and types of their columns if the route omits them. */
 export interface CardQuery {
   projectId: string
   filter?: CardFilter
@@ -29,8 +29,9 @@ export interface CardPage {
   more: boolean
 }
 /**
- * Lists at most `limit` cards in the order of the board: boards, their columns, places. The archived ones have none and come by
- * id. Where more than the column is asked for, or by an API key, a column's cards come by id, and those that came are put in order.
+ * Lists at most `limit` cards in the order of the board: by board, column and place. Archived cards have no place and are
+ * listed by ID. With other filters than the column, or with an API key, the server lists a column's cards by ID, and the
+ * received cards are sorted here.
  */
 export async function listCards(
   context: Context,
@@ -69,7 +70,7 @@ async function readCards(
   return { cards: cards.slice(0, limit), more: cards.length > limit }
 }
 
-/** Whether the cards come in the order in which they are shown. */
+/** Whether the server returns the cards in the order in which they are shown. */
 const isOrdered = ({ ready, sort }: CardFilter): boolean => ready === true || sort !== undefined
 
 /** Returns the filter once per column that can hold matching cards. Skips empty columns. */

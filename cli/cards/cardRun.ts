@@ -6,10 +6,7 @@ import { columnsOf } from '../context/resolve.ts'
 import { startIn } from '../../src/client/startCard.ts'
 import { warnOfFolder } from './startWarnings.ts'
 
-/**
- * Has a card's agent started (see startCard).
- * @throws like startCard, and Failure (failure) when the server has no agent to start
- */
+/** Starts a card's agent (see startCard). @throws as startCard, and Failure (failure) if the server has no agent to start */
 export async function runCard(context: Context, place: CardPlace, force = false): Promise<Card> {
   await startCard(context, place, force)
   const card = await getCard(context, place)
@@ -37,8 +34,9 @@ export async function startCard(context: Context, place: CardPlace, force = fals
 }
 
 /**
- * The column where a card of this one is started: itself, if it is active, else the first active one of its board.
- * @throws Failure (conflict) when the board has none
+ * The column in which a card of the given column starts: the column itself if it is active, otherwise the first active column
+ * of its board.
+ * @throws Failure (conflict) if the board has none
  */
 export async function activeColumn(
   context: Context,

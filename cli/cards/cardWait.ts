@@ -8,7 +8,7 @@ import { exitOf, Failure } from '../failures/failure.ts'
 import type { Outage } from '../requests/outage.ts'
 import { createRefresher } from '../requests/refresher.ts'
 
-/** The result of waiting for one card: the card at that time, or an error if the card cannot get there. */
+/** The result of waiting for a card: the card in the awaited state, or an error if the card cannot reach the state. */
 export type Outcome = { id: string; card: Card } | { id: string; error: unknown }
 export interface WaitOptions {
   /** Reports outages of the server, and limits them. */
@@ -27,8 +27,8 @@ const safetyNetMs = 10_000
 const pollMs = 2000
 
 /**
- * Waits until each card has one of the statuses, by live events, or without them by polling. The wait for a card ends with
- * an error once nothing can give it such a status without a person.
+ * Waits until each card has one of the statuses, by live events, or by polling if there are none. The wait for a card ends
+ * with an error if only a user can give it such a status.
  * @returns in the order of `places`
  * @throws Failure (timed out) after `--timeout`, Failure (unreachable) after too long an outage, and the signal's reason
  */

@@ -1,7 +1,7 @@
 import type { AfterMerge, DoneAfterMerge } from '../../src/contract/forges/afterMerge.ts'
 import type { Card } from './cardApi.ts'
 
-/** Finds the steps that can follow the merge of a card, and did not follow it yet. If one of them was not possible, none is left. */
+/** Finds the steps that can follow the merge of a card and have not run yet. Empty if a step was not possible. */
 export function findOpenSteps(card: Card, after: DoneAfterMerge): AfterMerge {
   const { mergedAt, columnType, archivedAt, useWorktree, gitBranch } = card
   if (!mergedAt || after.problem !== null) return { moveToDone: false, removeWorktree: false }

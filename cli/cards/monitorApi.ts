@@ -11,7 +11,10 @@ export type Monitor = Output<Contract['monitors']['create']>
 /** Long enough for one command. */
 const tokenSecs = 300
 
-/** A card's monitors, by an agent token of it; people also see and delete those of a card that is not active. */
+/**
+ * The monitors of a card. With an agent token, those of its own card. Users can also list and delete monitors of a card that
+ * is not active.
+ */
 export interface CardMonitors {
   projectId: string
   list(): Promise<Monitor[]>

@@ -28,7 +28,7 @@ export interface PlanFilter extends ChoiceFilter {
 /** How options name people, as `resolvePeople` finds them. */
 export const peopleWords = 'me, names, IDs; on a server without accounts, me is the local operator'
 
-/** The options that say how soon a card is to be done, by when, and how much it is. */
+/** The options for a card's plan: priority, dates and estimate. */
 export const addPlanOptions = (command: Command): Command =>
   planOptions().reduce((added, option) => added.addOption(option), command)
 

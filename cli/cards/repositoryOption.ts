@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { homeName } from '../../src/contract/forges/repositories.ts'
 
-/** Names one of a project's repositories as requests do, where people say home for the one of the project's folder. */
+/** Converts the name of a project's repository for a request. Users write `home` for the repository of the project's folder. */
 export const repositoryOption = (what: string): Option =>
   new Option('--repository <name>', what).argParser(name => (name === homeName ? '' : name))
 

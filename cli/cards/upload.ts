@@ -52,8 +52,8 @@ async function checkFile(path: string): Promise<void> {
 }
 
 /**
- * Uploads files and sends the message that they belong to. They are taken away again where the server refuses it: who tries again
- * must not attach them twice.
+ * Uploads files, and sends the message with them. If the server refuses the message, the files are deleted, so that a second
+ * attempt does not attach them twice.
  */
 export async function sendWith<Sent>(
   context: Context,

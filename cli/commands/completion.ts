@@ -9,7 +9,7 @@ import { createOutput } from '../output/createOutput.ts'
 interface Shell {
   /** The file in completions/. */
   file: string
-  /** Where the shell looks for the completions of one person. */
+  /** Returns the path where the shell searches for the user's completions. */
   place: () => string
   /** Returns the next step after the script is installed. */
   next: (place: string) => string

@@ -154,7 +154,7 @@ async function saveCredential(context: Context, name: string, options: AddOption
   return context.client.credentials.create({ name, provider, apiKey, baseUrl, headers, models: model })
 }
 
-/** The headers that were named, with their values. @throws Failure (usage) where a value is nowhere */
+/** The specified headers with their values. @throws Failure (usage) if a header has no value */
 async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOptions) {
   if (apiKeyStdin && headerStdin !== undefined)
     throw usage('--api-key-stdin and --header-stdin both read stdin', { hint: 'give the header by --header-env' })

@@ -88,7 +88,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     )
 }
 
-/** The conf file's settings. One that cannot be read is a fault, and does not keep the rest from being checked. */
+/** Reads the conf file's settings. If the file cannot be read, reports a fault, and the other checks continue. */
 function confFile(): { settings: Settings; fault: Finding[] } {
   try {
     return { settings: readSettings(), fault: [] }

@@ -188,7 +188,10 @@ function registerEnd(presession: Command): void {
   example(cancel, 'board presession cancel 7')
 }
 
-/** Does something to a pre-session of the current project. @throws Failure (not found) with the project's name for one of another */
+/**
+ * Runs an action on a pre-session of the current project.
+ * @throws Failure (not found) with the project's name if the pre-session is in another project
+ */
 async function atPreSession<T>(
   context: Context,
   sessionId: string,

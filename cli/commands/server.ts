@@ -109,7 +109,7 @@ export function register(server: Command): void {
   registerInstall(server, path)
 }
 
-/** `--wait` alone is as long as without it: it waits in any case. */
+/** `--wait` without a value uses the default, because the command always waits. */
 const secsOf = (wait: number | true): number => (wait === true ? 15 : wait)
 
 const outOf = (command: Command): Out => createOutput(globalsOf(command)).out

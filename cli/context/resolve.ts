@@ -115,7 +115,7 @@ export async function resolveTemplate(context: LookupContext, wanted: string): P
   return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
 }
 
-/** Where a script is, as the routes name it. */
+/** The path parameters of a script in the API. */
 export interface ScriptPlace {
   projectId: string
   scriptId: string
@@ -135,7 +135,7 @@ export async function resolveScript(context: LookupContext, wanted: string): Pro
   return { projectId, scriptId, name }
 }
 
-/** Where a schedule is, as the routes name it. */
+/** The path parameters of a schedule in the API. */
 export interface SchedulePlace {
   projectId: string
   scheduleId: string
@@ -156,7 +156,7 @@ export async function resolveSchedule(
   return { projectId, scheduleId, name }
 }
 
-/** Where a webhook is, as the routes name it. */
+/** The path parameters of a webhook in the API. */
 export interface WebhookPlace {
   projectId: string
   webhookId: string

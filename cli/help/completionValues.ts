@@ -9,7 +9,7 @@ export interface Candidate {
   value: string
   about?: string
 }
-/** Where the cursor is: in which command, behind which of its arguments. */
+/** The position of the cursor: the command, and the argument that is being completed. */
 export interface Place {
   command: Command
   given: readonly string[]
@@ -135,7 +135,7 @@ async function columnCandidates(context: Context): Promise<Candidate[]> {
   )
 }
 
-/** Those whom cards can be assigned to. */
+/** The users that cards can be assigned to. */
 async function personCandidates({ client, project }: Context): Promise<Candidate[]> {
   const people = await client.members.people({ projectId: (await project()).id })
   return [

@@ -107,13 +107,13 @@ const page = (name: string, summary: string, lines: readonly string[]): string =
 
 const section = (title: string, ...lines: readonly string[]): string[] => [`.SH ${quoteRoff(title)}`, ...lines]
 
-/** Text as roff prints it: no sign of it is an escape, and none at the start of a line a request. */
+/** Escapes text for roff: backslashes, and control characters at the start of a line. */
 const escapeRoff = (plain: string): string =>
   plain.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq')
 const text = (plain: string): string => {
   const line = escapeRoff(plain)
   return /^[.']/.test(line) ? `\\&${line}` : line
 }
-/** The rest of a request's line as one argument. */
+/** Quotes a text as one argument of a roff request. */
 const quoteRoff = (plain: string): string => `"${escapeRoff(plain).replaceAll('"', '\\(dq')}"`
 const word = (plain: string): string => (/[ "]/.test(plain) ? quoteRoff(plain) : escapeRoff(plain))

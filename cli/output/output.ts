@@ -155,7 +155,7 @@ export class Out {
     return paint(text, colour, this.terminal.colour)
   }
 
-  /** Shows on stderr how far something is, on a terminal only and not before half a second has passed. */
+  /** Shows the progress of an operation on stderr. Only on a terminal, and after half a second. */
   progress(label: string, total?: number): Progress {
     return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk)
   }

@@ -16,7 +16,7 @@ export interface Column<Row> {
   value: (row: Row) => unknown
   align?: 'left' | 'right'
   style?: Style
-  /** Only `--json` shows it. */
+  /** Whether only `--json` shows the field. */
   hidden?: boolean
   /** A list leaves the column out if no row has a value. Only the last column of a list can be optional, so that scripts find the others. */
   optional?: boolean

@@ -4,7 +4,7 @@ import { lineOf } from './commandPath.ts'
 import { load, loadAll } from './loadCommands.ts'
 import { nearestWords } from '../output/text.ts'
 
-/** Where the words of a command line lead. */
+/** The command that the words of a command line name. */
 export interface NamedCommand {
   /** The command that acts, or the noun at which the names ended. */
   command: Command

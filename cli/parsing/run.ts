@@ -76,7 +76,7 @@ const optionSynonyms = [
   ['--expires', '--ttl', '--expiry'],
 ]
 
-/** A command's own options that mean what another command, or another program, calls so, and those that look alike. */
+/** Suggests options of a command: those with a similar name, and those that have another name in other commands or programs. */
 function suggestOptions(command: Command, word: string): string[] {
   const own = command.options.flatMap(({ long }) => (long ? [long] : []))
   const same = optionSynonyms

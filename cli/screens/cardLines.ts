@@ -27,7 +27,10 @@ export interface CardStyling {
 /** The minimum width for the name of a status. Narrower lines show only its symbol. */
 const minNamedStatus = 46
 
-/** A card in its column: the title, and below it the number, how its agent is doing or that it is merged, its pull request, its plan, whether it waits for others, its labels, and when it last changed. */
+/**
+ * Draws a card in its column: the title, and below it the number, the state of its agent or its merge, its pull request, its
+ * plan, its blockers, its labels, and the time of its last change.
+ */
 export function cardLines(card: Card, how: CardStyling): Line[] {
   const { isDense, inside, width, nowMs, theme } = how
   const { palette, glyphs } = theme
@@ -68,7 +71,7 @@ function requestMark(request: NonNullable<Card['pullRequest']>, { palette, glyph
   return span(`${number}${said}${sign && ` ${sign}`}`, style)
 }
 
-/** How soon it is to be done, by when, and by whom. */
+/** The card's priority, due date and assignees. */
 function planOf(card: Card, { columnType, nowMs, theme: { palette } }: CardStyling): Span[] {
   const isLate = isOverdue(card, columnType, nowMs)
   const people = assigneeNames(card)
@@ -95,7 +98,7 @@ function denseLine(card: Card, how: CardStyling): Line {
   return oneColour(card, how, between(left, right, inside, '', glyphs.ellipsis))
 }
 
-/** The card under the cursor, and those that are selected, are drawn in one colour, so that they are seen as one thing. */
+/** Draws the lines of the card under the cursor, or of a selected card, in one color. */
 function oneColour(
   { unread }: Card,
   { isCurrent, isSelected, theme: { palette } }: CardStyling,
@@ -133,8 +136,8 @@ export const hasBadge = ({ status, monitorQuestions, mergedInto }: Badged): bool
   status !== 'idle' || monitorQuestions > 0 || mergedInto !== null
 
 /**
- * How a card's agent is doing, and whether a monitor waits for a person. A merged card shows that instead, unless an agent is at work.
- * The sign of a running one turns once a second.
+ * The state of a card's agent, and whether a monitor waits for a user. For a merged card, its merge unless an agent is at
+ * work. The sign of a running agent rotates once a second.
  */
 export function badge(card: Badged, { palette, glyphs }: Theme, nowMs: number): Span {
   const { status, statusReason, monitorQuestions, hasActiveAgent } = card

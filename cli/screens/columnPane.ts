@@ -14,11 +14,11 @@ export interface ColumnProps {
   column: ShownColumn
   view: Model['view']
   layout: Layout
-  /** Which of the columns that are shown. */
+  /** The index among the visible columns. */
   at: number
   theme: Theme
   nowMs: number
-  /** Where a card that is dragged would go. */
+  /** The position where the dragged card would be dropped. */
   drop?: { columnId: string; at: number }
 }
 /** The cards that are seen: the first one and how many. */
@@ -27,7 +27,7 @@ interface Window {
   count: number
 }
 
-/** One column: its name and count in the frame, the cards of its window, and below where that window is. */
+/** A column: its name and count in the frame, the visible cards, and the position of the visible part below. */
 export function columnPane(props: ColumnProps): Omit<Pane, 'x' | 'y'> {
   const { layout, at } = props
   const width = layout.widths[at]!
@@ -131,7 +131,7 @@ function thumbOf({ top, count }: Window, all: number, height: number): { from: n
   return { from, to: from + size }
 }
 
-/** Where the cursor is: `3 of 12`. */
+/** The position of the cursor: `3 of 12`. */
 export const placeOf = (column: ShownColumn, view: Model['view']): string =>
   column.found.length === 0
     ? ''

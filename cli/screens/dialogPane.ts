@@ -144,7 +144,7 @@ function pick({ model, theme, inside }: Asked, dialog: PickDialog): Content {
   return { title, lines: [...typed.lines, ...lines], caret: typed.caret, hint }
 }
 
-/** How many of the agents' commands are seen at once. */
+/** The number of visible slash commands. */
 const commandRows = 6
 
 function send({ model, theme, inside }: Asked, dialog: SendDialog): Content {

@@ -1,7 +1,7 @@
 import { widthOf } from '../output/text.ts'
 import type { TextField } from '../ui/state/textField.ts'
 
-/** The visible part of a field. It scrolls horizontally to keep the caret visible, which is `caret` cells from its start. */
+/** The visible part of a field, scrolled so that the caret is visible. `caret` is its distance from the start in cells. */
 export function seenOf({ graphemes, at }: TextField, room: number): { text: string; caret: number } {
   let start = at
   let caret = 0

@@ -1,7 +1,7 @@
 import type { CardStatus } from '../../src/contract/fields.ts'
 import type { LineKind } from '../ui/state/textLine.ts'
 
-/** How the parts of the screens are drawn: SGR parameters, empty where a part looks like any text. */
+/** The styles of the screens as SGR parameters. Empty for plain text. */
 export interface Palette {
   accent: string
   strong: string

@@ -49,7 +49,7 @@ interface Counts {
 }
 const counted = new WeakMap<Model['cache']['cards'], Counts>()
 
-/** How many cards there are of what one looks for. The same cards are counted once. */
+/** The numbers of running, waiting, queued and unread cards. Computed once per state of the cache. */
 function countOf(cards: Model['cache']['cards']): Counts {
   const known = counted.get(cards)
   if (known) return known

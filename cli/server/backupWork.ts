@@ -28,7 +28,7 @@ export async function during<T>({ out }: Context, label: string, work: Promise<T
   })
 }
 
-/** The backup that is named, or the newest that is good. */
+/** The name of a backup: the specified one, or the newest verified one. @throws Failure if neither or both are requested */
 export async function chosen(
   { client }: Context,
   wanted: string | undefined,

@@ -248,7 +248,7 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
   }
 }
 
-/** Who reaches the program of a preview around its proxy. */
+/** Whether other accounts can reach the programs of previews without the proxy. */
 const previewReach = {
   isolated: 'only the server reaches their programs, except those of projects with the network full',
   shared: 'other accounts of this machine can reach their programs, because there is no bubblewrap',

@@ -4,7 +4,7 @@ import type { Out } from '../output/output.ts'
 import { talk } from '../output/streams.ts'
 
 interface Address {
-  /** Where the server answers on this machine. */
+  /** The address of the server on this machine. */
   url: string
   publicUrl?: string
   allowHost?: readonly string[]

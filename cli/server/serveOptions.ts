@@ -108,7 +108,7 @@ export function addLimits(command: Command): void {
     )
 }
 
-/** How its agents run. */
+/** Adds the options for agents. */
 export function addAgents(command: Command): void {
   command
     .addOption(

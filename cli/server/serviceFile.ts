@@ -1,20 +1,20 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** A service of the platform's own, which starts a server at sign-in or boot and again when it fails. */
+/** A service of the platform's service manager, which starts a server at sign-in or boot and restarts it on failure. */
 export interface Service {
   /** The service manager. */
   manager: 'systemd' | 'launchd'
-  /** Where its file belongs. */
+  /** The path of its file. */
   path: string
   text: string
   /** The links that the manager creates in addition to the file. */
   links: string[]
-  /** Checks whether the manager accepts commands from this account. */
+  /** The command that succeeds if the manager accepts commands from this account. */
   probe: string[]
-  /** Prints the number of the service's process. */
+  /** The command that prints the process ID of the service. */
   mainPid: string[]
-  /** Makes the manager read the files again. */
+  /** The command that reloads the manager's files. */
   reload: string[]
   /** Commands that register the service with the platform, and that undo it. */
   enable: string[][]

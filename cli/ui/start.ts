@@ -31,7 +31,7 @@ export async function readStart(context: Context, wanted: string | undefined): P
   const { client } = context
   const settings = Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
   settings.catch(() => {
-    /* Handled where it is awaited. */
+    /* The error is handled by the code that awaits the promise. */
   })
   const project = await chosenProject(context)
   if (!('id' in project)) {

@@ -6,7 +6,7 @@ import type { Out } from '../output/output.ts'
 import { createRefresher } from '../requests/refresher.ts'
 import { RowList, type Rows, type RowListProps } from './RowList.tsx'
 
-/** The interval for a new read: ages change, and changes before the subscription must appear. */
+/** The interval of repeated reads, because ages change, and changes before the subscription cause no event. */
 const readAgainMs = 10_000
 
 /** The title of a list and its columns. */

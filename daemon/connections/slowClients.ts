@@ -5,9 +5,9 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Listener } from '../limits/drainGate.ts'
 import { refuseConnection } from './refuseConnection.ts'
 
-/** The timeout of a request's head, and of the rest of a body that is not read any more. */
+/** The timeout of a request's head, and of the part of a body that the server no longer reads. */
 const timeoutMs = 10_000
-/** How long a closing connection is still read, so that the client sees the answer. */
+/** The time for which a closing connection is still read, so that the client receives the response. */
 const lingerMs = 2000
 const sweepMs = 1000
 
@@ -132,7 +132,7 @@ function isLate(socket: Socket, connection: TrackedConnection): boolean {
   if (connection.underWay > 0) return false
   if (connection.last?.complete && !connection.isClosing)
     Object.assign(connection, { last: undefined, lateAtMs: undefined, bytesBefore: socket.bytesRead })
-  // The next head has begun to come.
+  // The first bytes of the next request's head have arrived.
   if (!connection.last && socket.bytesRead > connection.bytesBefore)
     connection.lateAtMs ??= performance.now() + timeoutMs
   return connection.lateAtMs !== undefined && performance.now() > connection.lateAtMs

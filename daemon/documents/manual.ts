@@ -61,7 +61,9 @@ function readPage(name: string, text: string, names: ReadonlySet<string>): Manua
   }
 }
 
-/** Leads a link to another page to its address here. A link to another file of the repository becomes plain text. */
+/**
+ * Rewrites a link to another page to its address on this server. A link to another file of the repository becomes plain text.
+ */
 function adaptLink(token: Token, from: string, names: ReadonlySet<string>): void {
   if (token.type === 'image') token.hidden = true
   if (token.type !== 'link_open') return

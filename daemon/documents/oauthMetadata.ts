@@ -6,8 +6,8 @@ import { appAccess, resourcePath } from '../../src/contract/accounts/oauth.ts'
 import { serverUrl } from './serverUrl.ts'
 
 /**
- * The board's address as the app sees it. An app compares the answer with the address of its request, so without a public
- * address it is the Host of the request, which is one of the server's accepted names.
+ * The board's address for the app. Without a public address, it is the Host of the request, because an app compares it with
+ * the address of its request. The Host is one of the server's accepted names.
  */
 export function issuerOf(app: Pick<App, 'config'>, request: IncomingMessage): string {
   const { host } = request.headers
@@ -20,7 +20,7 @@ export function issuerOf(app: Pick<App, 'config'>, request: IncomingMessage): st
 export const oauthChallenge = (app: Pick<App, 'config'>, request: IncomingMessage): string =>
   `Bearer resource_metadata="${issuerOf(app, request)}${contract.oauth.resourceOfMcp.path}"`
 
-/** Where one signs in to use the resource (RFC 9728). */
+/** The metadata that names the authorization server of the resource (RFC 9728). */
 export const resourceMetadata = (issuer: string) => ({
   resource: issuer + resourcePath,
   resource_name: 'board',

@@ -149,7 +149,7 @@ function rawSchema(type: string): Schema {
   return type.startsWith('text/') ? { type: 'string' } : {}
 }
 
-/** One answer for each status, which names the codes that this row can answer with it. */
+/** One response per status, which lists the error codes of the route with this status. */
 function failures(route: Route): Operation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of new Set(failuresOf(route))) {

@@ -9,7 +9,7 @@ import type { Reader } from '../../src/store/engine/database.ts'
 
 type Params = Record<string, unknown>
 
-/** Whether a row is open to this peer without a token. */
+/** Whether a route is open to this peer without a token. */
 export const isOpenTo = ({ who }: Route, peer: Peer): boolean | Promise<boolean> =>
   who.kind === 'local' ? peer.isOwn() : who.kind === 'public'
 
@@ -104,7 +104,7 @@ async function requireOrganizationRole(
 export const projectOf = async (db: Reader, { who }: Route, input: Params): Promise<number | undefined> =>
   who.kind === 'member' ? paths[who.through].find(db, input) : (input.projectId as number | undefined)
 
-/** How an input leads to its project, and the error code if it does not. */
+/** Maps each kind of ID in an input to the look-up of its project, and the error code if it does not exist. */
 const paths: Record<
   (Who & { kind: 'member' })['through'],
   { find: (db: Reader, input: Params) => number | undefined | Promise<number | undefined>; code: ErrorCode }

@@ -14,7 +14,7 @@ import type { RequestCall } from './requestCall.ts'
 
 type Fields = Record<string, unknown>
 
-/** One row of the contract, with what answers it. */
+/** A route of the contract, with its handler. */
 export interface Endpoint {
   route: Route
   handler: AnyHandler

@@ -12,19 +12,19 @@ export interface Call {
   /** The caller's role in the project or organization that the route is about. */
   role: ProjectRole
   peer: Peer
-  /** Where the request comes from, also one that another daemon passes on. */
+  /** The address of the client, even if another daemon forwarded the request. */
   address: string
-  /** The header, on a row that honours it. */
+  /** The `If-Match` header. Undefined if the route does not support it. */
   ifMatch: string | undefined
-  /** The header, on a row that honours it. */
+  /** The `Idempotency-Key` header. Undefined if the route does not support it. */
   idempotencyKey: string | undefined
   request: IncomingMessage
-  /** The verbatim body, on a row that requires it. */
+  /** The verbatim body. Undefined unless the route requires it. */
   bytes: Buffer | undefined
   response: ServerResponse
   /** Aborted when the client disconnects. */
   signal: AbortSignal
-  /** The call's entry in the audit log, on a row that is audited. */
+  /** The call's entry in the audit log. Undefined if the route is not audited. */
   audit: AuditTrail | undefined
   /** The database for a change without `write`. It also writes the call's entry in the audit log. */
   db: Database
@@ -48,7 +48,7 @@ export class Json {
   }
 }
 
-/** A handler for each row of a resource: a missing one is a type error in the resource's file. */
+/** A handler for each route of a resource. A missing handler is a type error in the resource's file. */
 export type Handlers<Rows> = {
   [Name in keyof Rows]: Rows[Name] extends Route
     ? (input: Received<Rows[Name]>, call: Call) => Promise<Output<Rows[Name]> | Json>

@@ -63,7 +63,7 @@ function createRules(config: ServerConfig): Rules {
   return rules
 }
 
-/** Whether a request names the server by a Host that is its own. */
+/** Whether the Host of a request is one of the server's names. */
 export const namesOwnHost = ({ config }: { config: ServerConfig }, { headers }: IncomingMessage): boolean =>
   acceptsHost(rulesOf.get(config) ?? createRules(config), headers.host ?? '')
 

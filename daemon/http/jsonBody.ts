@@ -5,8 +5,8 @@ import { fieldsOnce } from './validate.ts'
 /** The maximum time for a body, and the minimum rate after that time. */
 const [graceMs, minBytesPerSec] = [10_000, 16_384]
 /**
- * The uncounted bytes of each body. Its connection costs more, and a sign-in succeeds while anonymous clients use the rest of the
- * budget.
+ * The part of each body that does not count for the budget. It is smaller than the cost of a connection, and lets users sign
+ * in while anonymous clients use up the budget.
  */
 const uncountedBytes = 1024
 

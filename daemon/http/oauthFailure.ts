@@ -8,7 +8,7 @@ const words: { readonly [Code in ErrorCode]?: string } = {
   UNSUPPORTED_GRANT_TYPE: 'unsupported_grant_type',
 }
 
-/** A failure as OAuth has it (RFC 6749, 5.2; RFC 7591, 3.2.2). */
+/** A failure in the format of OAuth (RFC 6749, 5.2; RFC 7591, 3.2.2). */
 export function oauthFailure({ code, status, message }: Problem): { error: string; error_description: string } {
   const usual = status === 429 || status === 503 ? 'temporarily_unavailable' : undefined
   return {

@@ -21,9 +21,9 @@ export interface BodyBudgets {
 const readers: { readonly [Body in Route['body']]?: typeof readJson } = { json: readJson, form: readForm }
 
 /**
- * Reads and validates what a handler gets: the path's parameters with the query's or the body's fields. The body of an upload is
- * left to its handler. A sent Idempotency-Key is looked up where the row takes one.
- * @throws Problem VALIDATION_FAILED, IDEMPOTENCY_KEY_REUSED, or what reading the body throws
+ * Reads and validates a handler's input: the path parameters with the fields of the query or the body. The handler of an
+ * upload reads the body itself. If the route supports Idempotency-Key, looks up the sent key.
+ * @throws Problem VALIDATION_FAILED, IDEMPOTENCY_KEY_REUSED, or the error of reading the body
  */
 export async function readInput(
   app: Pick<App, 'db'>,

@@ -18,7 +18,10 @@ import type { Headers } from './response.ts'
 
 const [maxKnownBodyBytes, maxStrangersBodyBytes] = [64 * 1024 * 1024, 8 * 1024 * 1024]
 
-/** Makes the h3 application: one route for each row of the contract, 405 for other methods of its path, 404 for the rest. */
+/**
+ * Creates the h3 application: one handler per route of the contract, 405 for other methods of its path, and 404 for other
+ * paths.
+ */
 export function createRouter(app: App): H3 {
   // A path whose escapes are broken is answered like any other that leads nowhere.
   const h3 = new H3({ silent: true, allowMalformedURL: true })

@@ -11,7 +11,7 @@ export function readQuery(url: string): Record<string, string> {
   return at < 0 ? {} : fieldsOnce(url.slice(at + 1), 'A query parameter occurs more than once.')
 }
 
-/** @throws Problem VALIDATION_FAILED with the message where a name occurs more than once */
+/** @throws Problem VALIDATION_FAILED with the message if a name occurs more than once */
 export function fieldsOnce(text: string, message: string): Record<string, string> {
   const entries = [...new URLSearchParams(text)]
   const fields = Object.fromEntries(entries)

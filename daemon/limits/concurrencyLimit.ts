@@ -3,7 +3,7 @@ import { Problem } from '../../src/contract/errors.ts'
 
 /** A semaphore that also limits the queue. */
 export interface ConcurrencyLimit {
-  /** Counts a request until it leaves. @throws Problem RATE_LIMITED when there are too many already */
+  /** Counts a request until the returned function is called. @throws Problem RATE_LIMITED if too many are counted */
   enter(): () => void
   /** Does the work when fewer than the limit are at work, first come, first served. */
   runInTurn<T>(work: () => Promise<T>): Promise<T>
@@ -25,10 +25,10 @@ export function createConcurrencyLimit(
       if (underWay >= maxUnderWay)
         throw new Problem('RATE_LIMITED', `${maxUnderWay} ${what} are already in progress.`, { retryAfterSecs: 10 })
       underWay++
-      let isInside = true
+      let isCounted = true
       return () => {
-        if (isInside) underWay--
-        isInside = false
+        if (isCounted) underWay--
+        isCounted = false
       }
     },
     runInTurn: createSemaphore(maxAtWork),

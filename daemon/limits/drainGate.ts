@@ -6,53 +6,49 @@ import { nextRequestId } from '../http/requestId.ts'
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The requests that pass: all, reads, or only the health check. */
+/** The requests that the gate admits: all, reads, or only the health check. */
 type GateState = 'open' | 'reading' | 'closed'
 
-/** The entry of all requests. It tracks those in progress, and can refuse new ones for a while. */
+/** Admits or refuses requests, and tracks the active ones. */
 export interface DrainGate {
   listen: Listener
   /**
-   * Refuses requests that the state does not allow, and resolves when none of those is in progress; after the timeout
-   * they are aborted, save `except`.
+   * Enters a state, and resolves when no request is active that the state refuses. After the timeout, these requests are
+   * aborted. `except` is neither awaited nor aborted.
    */
-  drain(opening: GateState, except: IncomingMessage | undefined, timeoutMs: number): Promise<void>
+  drain(to: GateState, except: IncomingMessage | undefined, timeoutMs: number): Promise<void>
   reopen(): void
 }
 
-const alwaysAnswered: string = contract.server.health.path
+const healthPath: string = contract.server.health.path
 
-/** @param answer what answers the requests that are let through, now */
-export function createDrainGate(answer: () => Listener): DrainGate {
+/** @param currentListener returns the listener that answers admitted requests */
+export function createDrainGate(currentListener: () => Listener): DrainGate {
   const active = new Map<ServerResponse, IncomingMessage>()
-  let opening: GateState = 'open'
-  const isLetThrough = ({ method, url }: IncomingMessage, by: GateState) =>
-    by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
+  let state: GateState = 'open'
+  const isAdmitted = ({ method, url }: IncomingMessage) =>
+    state === 'open' || url === healthPath || (state === 'reading' && (method === 'GET' || method === 'HEAD'))
 
-  const untilEnded = (except: IncomingMessage | undefined) =>
-    Promise.all(
-      [...active]
-        .filter(([, request]) => request !== except && !isLetThrough(request, opening))
-        .map(([response]) => new Promise(resolve => response.once('close', resolve))),
-    )
+  /** The responses of active requests that the state refuses. */
+  const listRefused = (except: IncomingMessage | undefined): ServerResponse[] =>
+    [...active].filter(([, request]) => request !== except && !isAdmitted(request)).map(([response]) => response)
   return {
     listen: (request, response) => {
-      if (!isLetThrough(request, opening)) return refuse(request, response)
+      if (!isAdmitted(request)) return refuse(request, response)
       active.set(response, request)
       response.once('close', () => active.delete(response))
-      answer()(request, response)
+      currentListener()(request, response)
     },
     drain: async (to, except, timeoutMs) => {
-      opening = to
-      const cutOff = setTimeout(() => {
-        for (const [response, request] of active)
-          if (request !== except && !isLetThrough(request, opening)) response.destroy()
+      state = to
+      const timeout = setTimeout(() => {
+        for (const response of listRefused(except)) response.destroy()
       }, timeoutMs)
-      await untilEnded(except)
-      clearTimeout(cutOff)
+      await Promise.all(listRefused(except).map(response => new Promise(resolve => response.once('close', resolve))))
+      clearTimeout(timeout)
     },
     reopen: () => {
-      opening = 'open'
+      state = 'open'
     },
   }
 }

@@ -17,8 +17,8 @@ const minuteMs = 60_000
 const portion = 1 / 8
 
 /**
- * The rate limit of a minute for each of a kind, such as the API keys (specification "Limits"), across all daemons on the database.
- * Infinity disables it.
+ * Limits the requests per minute of each API key or each agent, across all daemons on the database (specification "Limits").
+ * Infinity disables the limit.
  */
 export function createRequestLimit(kind: 'key' | 'agent', requestsPerMinute: number, db: Database): RequestLimit {
   if (!Number.isFinite(requestsPerMinute)) return async () => {}

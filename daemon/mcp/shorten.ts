@@ -75,7 +75,7 @@ function cutTexts(value: unknown, max: number): unknown {
 const cutText = (text: string, max: number) =>
   `${text.slice(0, max).toWellFormed()}… [${text.length - max} more characters]`
 
-/** As many items as fit, at least one. */
+/** Returns as many items as fit, but at least one. */
 function fitList(tool: Tool, input: Fields, list: List, whole: readonly unknown[]): Fields & List {
   const { items } = list
   const lengths = items.map(item => JSON.stringify(item).length)

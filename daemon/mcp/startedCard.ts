@@ -1,7 +1,7 @@
 import { find, type CardRef } from '../../src/domain/cards/cards.ts'
 import type { Reader } from '../../src/store/engine/database.ts'
 
-/** Returns the answer for a model after a card's agent was to start: whether it started, and the next step if it did not. */
+/** Reports to a model whether a card's agent started and, if it did not, the next step. */
 export async function tellOfStart(db: Reader, ref: CardRef): Promise<Record<string, unknown>> {
   const { columnType, archivedAt, status } = await find(db, ref)
   const isActive = columnType === 'active' && archivedAt === null

@@ -24,7 +24,7 @@ interface Spec<Entries extends v.ObjectEntries> {
   audited?: Described
   name: BoardToolName
   description: string
-  /** Where it is answered if several machines share the board, as routes are. */
+  /** The machine that answers the tool if several machines share the board, as for routes. */
   at?: Route['at']
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'

@@ -6,7 +6,7 @@ import { describeRow, type Description, type RowTool } from './rowTools.ts'
 import type { Tool } from './tool.ts'
 import { tools as agentTools } from './tools.ts'
 
-/** A tool found by name: a custom tool, or one of a row of the contract. */
+/** A tool by name: a custom tool, or the tool of a route. */
 export type Found = { byHand: Tool } | { ofRow: RowTool }
 
 /** The tools that a client requests. */

@@ -33,7 +33,7 @@ interface OpenBoard {
 
 /** The open board of a data folder. A restore closes it and opens another one in its place. */
 export class BoardHost implements Host {
-  /** Where requests come in. */
+  /** The listener of all requests. */
   readonly listen: Listener
   readonly #config: ServerConfig
   readonly #logs: Logs

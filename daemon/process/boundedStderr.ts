@@ -19,7 +19,7 @@ export function boundedStderr(log: Log, file: string): Log {
   }
 }
 
-/** Returns whether stderr is this file. A file of another program is that program's responsibility. */
+/** Returns whether stderr is this file. If another program created the file, that program limits it. */
 function isStderr(file: string): boolean {
   const own = fstatSync(stderr)
   if (!own.isFile()) return false

@@ -62,8 +62,8 @@ function reasonOf(error: unknown, isClosed: boolean): string {
 }
 
 /**
- * The address of the server that the certificate names, for programs that the server starts and for people: `host`, localhost, or
- * the one that people use. Without such a name it is that of the listener, and its clients refuse it.
+ * The server's address with a name from the certificate: `host`, localhost or an allowed host. For users, and for programs
+ * that the server starts. If the certificate has none of these names, returns the public URL. Undefined without one.
  */
 export function namedUrl(
   { coversHost: names }: Certificate,

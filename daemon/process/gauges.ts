@@ -111,7 +111,7 @@ function registerDaemonGauges({ metrics, db, membership }: Pick<App, 'metrics' |
   })
 }
 
-/** How many of each kind there are, 0 for those of which there are none. */
+/** The count of each kind, including 0 for kinds without a count. */
 const byKind = (kinds: readonly string[], counts: ReadonlyArray<{ kind: string; total: number }>) =>
   Object.fromEntries(kinds.map(kind => [kind, counts.find(each => each.kind === kind)?.total ?? 0]))
 

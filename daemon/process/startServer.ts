@@ -35,7 +35,7 @@ const noOtherPorts = {
 }
 
 export interface RunningServer {
-  /** Where it answers on this machine. */
+  /** The address of the server on this machine. */
   url: string
   /** The current board. A restore replaces it. */
   readonly app: App

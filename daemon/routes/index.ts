@@ -51,7 +51,7 @@ import { webhooksRoutes } from './automation/webhooks.ts'
 
 /**
  * A handler for each row of the contract.
- * @param endpoints what answers each row, filled in later: tools call rows
+ * @param endpoints the endpoints of all rows, which MCP tools call. The list is filled after this call
  */
 export const handlers = (
   app: App,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Node drops headers beyond this number, so that a dropped one could be the body's length. */
+/** The maximum number of headers. Node drops further ones, and a dropped one could be the length of the body. */
 const maxHeaders = 1000
 
 /**

@@ -40,7 +40,7 @@ export function createFanOut(
   const consumers = new Set<NotificationConsumer>()
   let stopListening: (() => void) | undefined
 
-  /** The newest seq at an earlier moment: what follows it is read from the database or delivered. */
+  /** Subscribes to the events after the seq `after`. Followers read earlier ones from the database. */
   const listen = (after: number) => {
     stopListening ??= outbox.subscribe(events => {
       for (const event of events) publish(event, followers, consumers, onProjectChanged)

@@ -19,7 +19,7 @@ export interface FeedDependencies {
 /** The progress of one socket in one project. */
 interface Cursor extends Follower {
   audience: Audience
-  /** The connection's `rightsVersion` at the last access check. While they differ, nothing is sent. */
+  /** The connection's `rightsVersion` at the last access check. While the connection has another one, nothing is sent. */
   rightsVersion: number
   /** Every event up to this seq was sent, or is not visible to this audience. */
   seq: number

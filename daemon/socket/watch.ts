@@ -38,8 +38,8 @@ export function startWatch(db: Reader, sessions: SocketSessions, log: Log): Watc
 }
 
 /**
- * One round over all sockets. A token, and an account's access to a project, is looked up once per round; a later
- * change counts in the next one.
+ * Checks all sockets once. Each token, and each account's access to a project, is looked up once per round. A later change
+ * takes effect in the next round.
  */
 function createRound(db: Reader, sessions: SocketSessions): (session: SocketSession) => Promise<void> {
   const versions = new Map([...sessions].map(({ connection }) => [connection, connection.rightsVersion]))

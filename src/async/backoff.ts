@@ -1,7 +1,7 @@
 /**
- * How long to wait before the next attempt: doubles from `firstMs` with each failure, up to `maxMs`, and less a random share of up
- * to `jitter` (0 to 1), so that clients that failed together do not come back together.
- * @param failures how many attempts have failed in a row, at least 1
+ * The delay before the next attempt. It doubles from `firstMs` with each failure, up to `maxMs`. A random share of up to
+ * `jitter` (0 to 1) is subtracted, so that clients that failed together do not retry together.
+ * @param failures the number of consecutive failures, at least 1
  */
 export function backoffMs(
   failures: number,

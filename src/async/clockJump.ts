@@ -1,4 +1,4 @@
-/** Smaller differences are drift between the two clocks, not a change of the clock. */
+/** The minimum difference between the two clocks that counts as a change of the clock. Smaller ones are drift. */
 const jumpMs = 1000
 
 /**

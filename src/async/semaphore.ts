@@ -1,4 +1,4 @@
-/** Runs work, at most so much of it at once. The rest waits, first come, first served. */
+/** Runs a limited number of works concurrently. Others wait in order. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Work that finds a free place begins at once, before the call returns. */

@@ -1,5 +1,5 @@
 export interface Throttled {
-  /** Has the listener called within the interval. */
+  /** Calls the listener within the interval. */
   (): void
   /** Calls the listener now if a call is due. */
   flush(): void

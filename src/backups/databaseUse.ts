@@ -15,9 +15,9 @@ import { readHeader } from './databaseHeader.ts'
 import { databaseName } from './manifest.ts'
 
 /**
- * How a database that was copied without its log is detected. While a server uses the database, a row in it names the run, and
- * a file next to it names the run and an event that the run has committed. Both go when the server stops. A file that is
- * replaced by a copy from before the run, or by a backup, has another run or none.
+ * The file that detects a database copied without its log. While a server uses the database, a row in it identifies the run,
+ * and this file identifies the run and an event that the run has committed. Both are deleted when the server stops. A file
+ * from before the run, or from a backup, has another run or none.
  */
 const databaseUseName = 'database-use.json'
 const settingName = 'database-use'
@@ -35,7 +35,7 @@ export async function lacksLog(dataDir: string): Promise<boolean> {
 }
 
 /**
- * To be called for a database that lacks its log, before it is opened. Changes nothing: the log fits this file only.
+ * Must be called before a database without its log is opened. Changes nothing, because the log fits this file only.
  * @throws Problem CONFLICT if the data folder records a later event of the run that used the database
  */
 export async function requireLatestEvents(dataDir: string): Promise<void> {

@@ -13,11 +13,11 @@ export interface Grown {
   isWhole: boolean
 }
 
-/** Receives from another thread how far a file has grown. */
+/** Receives the size of a growing file from another thread. */
 export function followGrowth(port: MessagePort): Growth & { close(): void } {
   let now: Grown = { bytes: 0, isWhole: false }
   let wake = () => {
-    /* Does nothing until `more` waits. */
+    /* Replaced when `more` waits. */
   }
   port.on('message', (grown: Grown) => {
     now = grown

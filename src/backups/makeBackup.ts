@@ -89,7 +89,7 @@ async function write(pack: Omit<Pack, 'growth' | 'isMeasured'>, signal?: AbortSi
   }
 }
 
-/** While one thread writes the archive, another reads it, which takes little longer than the slower of both. */
+/** Writes the archive in one thread while another reads it. Together they take little longer than the slower one. */
 async function writeOnce(pack: Omit<Pack, 'growth'>, signal?: AbortSignal): Promise<Written> {
   const failed = new AbortController()
   const either = { signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) }

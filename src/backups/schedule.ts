@@ -6,8 +6,8 @@ import { bySystem } from '../store/server/audit.ts'
 import type { Backups } from './backups.ts'
 
 /**
- * When something is due again, from the time it was last done, if ever, and the time since which it is scheduled. Undefined for
- * never.
+ * Returns the next due time, from the time of the last run (undefined if there was none) and the start of the schedule.
+ * Undefined if it never becomes due.
  */
 export type Schedule = (last: Date | undefined, since: Date) => Date | undefined
 
@@ -57,7 +57,7 @@ export function scheduledBackups({
   let retryAt = since
   return async () => {
     const now = config.clock()
-    // A recorded time in the future is from before the clock was set back.
+    // A recorded time in the future means that the clock was set back.
     if (since > now) since = now
     if (last && last > now) last = undefined
     last ??= await lastMade(backups, now)

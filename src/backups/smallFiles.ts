@@ -4,8 +4,8 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 export const wholeBytes = 256 * 1024
 
 /**
- * Reads a plain file of an expected size to a place in memory, which needs space for one more byte.
- * @returns whether the size matches; also false if the file is missing, or a link
+ * Reads a plain file of an expected size into memory. The target needs space for one more byte.
+ * @returns whether the size matches. Also false if the file is missing or is a link
  */
 export function readExactly(path: string, target: Buffer, at: number, size: number): boolean {
   const descriptor = openPlain(path)

@@ -7,10 +7,10 @@ const fields = { size: 124, changedAt: 136, sum: 148, type: 156, link: 157, magi
 const digits = { size: 11, sum: 6 }
 const maxOctal = 0o77777777777
 
-/** How many bytes follow a member of this size to its last block's end. */
+/** The number of padding bytes after a member of this size. */
 export const paddingOf = (size: number): number => (blockBytes - (size % blockBytes)) % blockBytes
 
-/** Makes what writes a member's header, one block, for files that were all changed at this time (POSIX.1-1988, "ustar"). */
+/** Returns a function that creates the header of a member, one block, with this modification time (POSIX.1-1988, "ustar"). */
 export function headerWriter(changedAt: Date): (target: Buffer, at: number, part: Pick<Part, 'name' | 'size'>) => void {
   const blank = Buffer.alloc(blockBytes)
   for (const [at, text] of Object.entries({ 100: '000600 ', 108: '000000 ', 116: '000000 ', 329: '000000 ' }))
@@ -33,7 +33,7 @@ export function headerWriter(changedAt: Date): (target: Buffer, at: number, part
 }
 
 /**
- * Reads a block that should be the header of a plain file; undefined when it is one of those at an archive's end.
+ * Reads a block that should be the header of a plain file. Undefined for an end block of the archive.
  * @throws Problem INVALID_BACKUP
  */
 export function readHeader(header: Buffer): { name: string; size: number } | undefined {

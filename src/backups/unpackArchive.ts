@@ -10,7 +10,7 @@ import { readExactly, wholeBytes } from './smallFiles.ts'
 const maxConcurrent = 32
 const sync = promisify(fsync)
 
-/** Where parts are unpacked to. */
+/** The target of unpacked parts. */
 export interface Unpacking {
   /** Writes a part to a new file there. */
   take(part: Part, bytes: Buffer | AsyncIterable<Buffer>): Promise<void>

@@ -12,8 +12,8 @@ const firstPage = 100
 const laterPage = 1000
 
 /**
- * The page to ask for next: the columns' beginnings before their rests, the focused column first.
- * @param needed how many cards of a column are wanted; all, where nothing is said
+ * The next page to request: the start of each column before the remaining cards, and the focused column first.
+ * @param needed the number of requested cards of a column. All cards if undefined
  */
 export function nextPage(
   { cache, reading }: BoardFeed,

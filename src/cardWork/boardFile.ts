@@ -86,8 +86,8 @@ function parse(content: string): ReadBoardFile {
 }
 
 /**
- * Returns equal versions for equal settings, regardless of formatting. The full digest: two files that share 64 bits of it can be
- * found in minutes.
+ * Returns equal versions for equal settings, regardless of formatting. Uses the full digest, because two files with the same
+ * 64 bits can be found in minutes.
  */
 const versionOf = (settings: EffectiveWorktree): string =>
   createHash('sha256')

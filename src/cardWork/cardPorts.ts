@@ -50,7 +50,7 @@ export const portVariables = (ports: readonly number[]): Record<string, string> 
 export const portsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, at) => first + at)
 
-/** Whether nothing listens on any of these ports of this machine. */
+/** Whether all of these ports of this machine are free. */
 const areFree = async (ports: readonly number[]): Promise<boolean> =>
   (await Promise.all(ports.flatMap(port => loopback.map(host => isFree(port, host))))).every(Boolean)
 

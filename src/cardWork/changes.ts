@@ -124,5 +124,5 @@ export async function merge(
   })
 }
 
-/** A title as the first line of a commit's message. */
+/** Converts a title to the first line of a commit message. */
 export const inOneLine = (title: string): string => title.replace(/\s+/g, ' ')

@@ -89,7 +89,7 @@ async function withWork(
   return found
 }
 
-/** The merge is final, so a step that fails is reported, and the next one is tried. */
+/** Runs the steps after a merge. The merge is final, so a failed step is reported, and the next one still runs. */
 async function finish(
   { db, worktrees, agents, removal }: MergeDependencies,
   merged: CardRow,

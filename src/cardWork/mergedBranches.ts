@@ -9,7 +9,7 @@ import { projectIn } from './repositoryWork.ts'
 
 /** The commits of the branches of a project's merged cards when they were last checked. */
 export interface CheckedBranches {
-  /** The folders of these branches, and what else Git changes with a branch. */
+  /** The paths that Git changes with these branches. */
   places: readonly string[]
   /** The state of the places. Undefined: the branches must be read again. */
   stamps: string | undefined

@@ -20,9 +20,13 @@ interface MovedCard {
   lastAgentAction?: { type: string; at: string; detail: string | null } | null
 }
 
-/** Why a card's agent did not start after the move that brought it here. Null if the reason is unknown. */
+/**
+ * Why the last change of a card, a move, did not start its agent. Null if no reason is recorded. Undefined if the agent was not
+ * held back.
+ */
 export const whyNotStarted = (card: MovedCard): string | null | undefined => {
   const { columnType, status, statusReason, lastAgentAction, updatedAt } = card
+  const isOfLastChange = lastAgentAction?.at === updatedAt
   const isHeld = lastAgentAction?.type === 'not_started' || (status === 'waiting' && statusReason === 'budget')
-  return columnType === 'active' && isHeld && lastAgentAction?.at === updatedAt ? lastAgentAction.detail : undefined
+  return columnType === 'active' && isHeld && isOfLastChange ? lastAgentAction?.detail : undefined
 }

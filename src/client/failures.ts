@@ -33,7 +33,7 @@ export class ApiFailure extends Error {
 
 /** There was no response from a board: refused, timed out, interrupted, not HTTP, or from another program. */
 export class Unreachable extends Error {
-  /** How to fix it, if that is known. */
+  /** The fix, if it is known. */
   readonly hint: string | undefined
 
   constructor(url: string, cause: unknown, told?: { message: string; hint?: string }) {

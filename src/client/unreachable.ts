@@ -1,4 +1,4 @@
-/** How to fix a missing response, if the error code indicates it. */
+/** Returns a hint for fixing a missing response, if the error code indicates one. */
 export function hintFor({ protocol, host, hostname }: URL, code: string): string | undefined {
   if (code === 'EPROTO') return `it does not use https: try http://${host}`
   if (code === 'ECONNREFUSED')

@@ -61,10 +61,7 @@ export interface ServerConfig {
   sandboxCommand?: string
   /** The maximum time to wait for a project's upstream before work starts without it. */
   fetchTimeoutMs: number
-  /**
-   * How often an open pull request is read from its forge: after `minMs` if something happens on it, after `maxMs` if nothing
-   * does.
-   */
+  /** The intervals between reads of an open pull request from its forge: `minMs` after a change, up to `maxMs` without one. */
   forgePolling: { minMs: number; maxMs: number }
   /** The maximum number of concurrent agents. More wait in a queue. */
   agentSlots: number

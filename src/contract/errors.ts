@@ -197,7 +197,7 @@ export class Problem extends Error {
   }
 }
 
-/** Throws a Problem where an expression is required: `row ?? refuse('CARD_NOT_FOUND')`. @throws Problem */
+/** Throws a Problem in an expression: `row ?? refuse('CARD_NOT_FOUND')`. @throws Problem */
 export function refuse(code: ErrorCode, message?: string): never {
   throw new Problem(code, message)
 }

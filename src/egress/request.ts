@@ -94,7 +94,7 @@ const plainHeaders = (headers: Record<string, string | string[] | undefined>) =>
     ),
   )
 
-/** Why no answer came, in words that hold nothing of the request. */
+/** The reason why no response arrived, without any part of the request. */
 export function whyUnreachable(error: unknown, limitMs = timeLimitMs): string {
   const { name, code } = error as { name?: string; code?: unknown }
   if (name === 'TimeoutError') return `it did not answer within ${limitMs / 1000} seconds`

@@ -70,7 +70,7 @@ function messageOf(text: string): string {
   }
 }
 
-/** The texts in a value, of errors and their fields. */
+/** Returns the texts of errors and their fields in a value. */
 function wordsOf(value: unknown, depth = 0): string {
   if (typeof value === 'string') return value
   if (depth > 3) return ''

@@ -32,12 +32,12 @@ export async function branchTip(commonDir: string, branch: string): Promise<stri
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
 
-/** Does the same, in most repositories without a process. */
+/** Reads the commit of a branch, in most repositories without a process. */
 export const readBranchTip = async (commonDir: string, branch: string): Promise<string | undefined> =>
   ((await keepsFiles(commonDir)) ? await readRefFile(commonDir, `refs/heads/${branch}`) : undefined) ??
   branchTip(commonDir, branch)
 
-/** Those of some commits that another commit does not contain. */
+/** The commits that another commit does not contain. */
 export async function listNotIn(commonDir: string, commits: readonly string[], tip: string): Promise<string[]> {
   const present = await resolveCommits(commonDir, commits)
   const listed = await listCommits(commonDir, [], [...present.flatMap(commit => commit ?? []), `^${tip}`])

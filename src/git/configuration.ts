@@ -11,13 +11,13 @@ export interface ConfigurationEntry {
 }
 type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 
-/** Only some settings, because unneeded ones, such as a header with a token, must not be kept. */
+/** Only these settings are kept in memory, because others can be secret, such as a header with a token. */
 const wanted =
   '^((core|extensions|include|includeif|commit|i18n)\\.|(user|author|committer)\\.(name|email|useconfigonly)$|init\\.defaultbranch$|merge\\.conflictstyle$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
 const systemFiles = ['/etc/gitconfig', '/usr/etc/gitconfig', '/usr/local/etc/gitconfig', '/opt/homebrew/etc/gitconfig']
 
-/** By the repository's Git folder: the configuration, which is valid as long as none of its files has changed. */
+/** The configuration of each repository by its Git folder. Valid until one of its files changes. */
 const kept = new Map<string, { stamps: string; entries: readonly ConfigurationEntry[] }>()
 
 /**

@@ -31,8 +31,9 @@ export function repositoryFilters(configuration: readonly ConfigurationEntry[]):
 }
 
 /**
- * Variables with which Git does not run these filters.
- * @param areStored whether the files are as in the commits. Otherwise Git must not add them: that would reveal what a filter encrypts
+ * The variables that disable these filters in Git.
+ * @param areStored whether the files are as in the commits. Otherwise, Git must not add them, because that would reveal the
+ * content that a filter encrypts
  */
 export function withoutFilters(names: readonly string[], areStored: boolean): Record<string, string> {
   const program = areStored ? '' : 'false'
@@ -58,7 +59,7 @@ const filterName = ([name]: Settings[number]) => name.slice('filter.'.length, na
 /** Whether the attributes of a commit's files name a filter. @throws GitFailed */
 export const namesFilter = cacheByCommit(async (commonDir, commit) => {
   const args = ['grep', '--name-only', '--fixed-strings', '-e', 'filter=', commit, '--', ':(glob)**/.gitattributes']
-  // Git ends with 1 if it finds nothing.
+  // Git exits with 1 if it finds nothing.
   return (await gitOutput(commonDir, args, { env: inGitDir(commonDir), exitCodes: [0, 1] })).length > 0
 })
 

@@ -57,7 +57,7 @@ async function readLoose(commonDir: string): Promise<Map<string, string>> {
   return found
 }
 
-/** Whether a repository with refs in files has one, without a process. A link or a pipe in its place counts as one. */
+/** Whether a repository with refs in files has the ref. Runs no process. A link or a pipe at its path counts as the ref. */
 export const hasRef = async (commonDir: string, name: string): Promise<boolean> =>
   // Git packs a ref before it removes its file, so this checks them in the same order.
   !['nothing', 'folder'].includes(await kindOf(join(commonDir, name))) ||

@@ -42,7 +42,7 @@ export const outsideRef = 'refs/board/outside'
 /** The beginning of the names of folders for transfers of objects. */
 export const transferPrefix = 'transfer-'
 
-/** Where the repository stores its shadows. Git ignores this folder. */
+/** The folder of a repository's shadows. Git ignores it. */
 export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 
 /** The name of the shadow of the repository's original working tree. Git never uses this name for a worktree. */

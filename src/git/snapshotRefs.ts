@@ -10,7 +10,7 @@ export async function keepSnapshot(projectPath: string, cardId: number, snapshot
   await updateRef(await requireGitRepository(projectPath), [refOf(cardId, snapshot), snapshot])
 }
 
-/** Deletes a card's kept snapshots. Ignores missing ones, and a missing repository. @throws GitFailed; Problem CONFLICT */
+/** Deletes a card's snapshots. Ignores missing snapshots and a missing repository. @throws GitFailed; Problem CONFLICT */
 export async function dropSnapshots(projectPath: string, cardId: number, snapshots: readonly string[]): Promise<void> {
   const repository = snapshots.length === 0 ? undefined : await findRepository(projectPath)
   if (!repository) return

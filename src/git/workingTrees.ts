@@ -72,7 +72,7 @@ async function readRecord(commonDir: string, name: string): Promise<WorkingTree 
   return { topLevel: await realPlace(dirname(resolve(gitDir, record.trimEnd()))), gitDir, commonDir }
 }
 
-/** Resolves only the links of the parent folder, because an agent can have put a link in place of its folder. */
+/** Resolves links in the path of the parent folder only. The last part could be a link that an agent created. */
 export const realPlace = (path: string): Promise<string> =>
   realpath(dirname(path)).then(
     parent => join(parent, basename(path)),

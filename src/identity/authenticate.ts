@@ -38,7 +38,7 @@ interface AgentNames {
 }
 
 /**
- * Whether another daemon on the same database has signed the request as one of its machine's operator; undefined
+ * Whether another daemon on the same database has signed the request on behalf of the operator of its machine. Undefined
  * without such a header.
  */
 export type ForwardCheck = (() => boolean) | undefined

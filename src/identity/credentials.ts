@@ -36,8 +36,8 @@ export interface CredentialChange {
 export const secretPlace = ({ id }: Pick<CredentialRow, 'id'>): string => `credentials/${id}/secret`
 
 /**
- * Stores a sealed API key of the caller's. @throws Problem VALIDATION_FAILED without a key, or without an address
- * where the provider has none
+ * Encrypts and stores an API key of the caller.
+ * @throws Problem VALIDATION_FAILED without a key, or without an address if the provider has none
  */
 export async function create(
   seal: Seal,

@@ -46,8 +46,8 @@ export interface DeviceGrants {
   /** @throws Problem VALIDATION_FAILED, PROVIDER_UNAVAILABLE, CONFLICT with ten pending ones */
   start(caller: Caller, request: DeviceRequest): Promise<StartedGrant>
   /**
-   * Also resumes polling after a restart. @throws Problem CREDENTIAL_NOT_FOUND, CONFLICT for an API key,
-   * SEALED_WITH_OTHER_KEY
+   * Returns the status, and resumes polling after a restart.
+   * @throws Problem CREDENTIAL_NOT_FOUND, CONFLICT for an API key, SEALED_WITH_OTHER_KEY
    */
   status(caller: Caller, id: number): Promise<DeviceStatus>
   /**
@@ -65,7 +65,7 @@ export function createDeviceGrants(dependencies: DeviceGrantDependencies): Devic
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
   const closing = new AbortController()
-  // One listener per poll.
+  // The signal has one listener per poll.
   setMaxListeners(0, closing.signal)
 
   const followGrant = (id: number, deviceCode: string) => {

@@ -28,7 +28,7 @@ export function createLastUsedWriter(db: Database): LastUsedWriter {
       for (const [tokenHash, at] of usedSignIns) await setSignInUsed(tx, tokenHash, at)
       for (const [tokenHash, expiresAt] of extendedTokens) await extendSignInToken(tx, tokenHash, expiresAt)
     }).catch(() => {
-      /* The token's next request records it again. */
+      /* Ignored: the next request with the token records a newer time. */
     })
   }
   const soon = throttle(write, debounceMs)

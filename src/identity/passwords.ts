@@ -28,7 +28,10 @@ export async function verifyPassword(passwordHash: string | null | undefined, pa
   return matches && typeof passwordHash === 'string'
 }
 
-/** Runs hashing work, a little at once and the rest queued. `address` is the unauthenticated client's. */
+/**
+ * Runs hashing work. A limited number runs concurrently, and the rest is queued. `address` is the address of an
+ * unauthenticated client.
+ */
 export type HashQueue = <T>(work: () => Promise<T>, address?: string) => Promise<T>
 
 /**

@@ -8,6 +8,8 @@ import type { Seal } from './seal.ts'
 
 export const maxFailuresPerMinute = 10
 const minuteMs = 60_000
+/** Hexadecimal digits: 20 bits. */
+const hashDigits = 5
 
 /** Rate-limits password guessing: failures per minute of an address and of an email. */
 export interface Throttle {
@@ -24,21 +26,23 @@ interface Failures {
 }
 
 /**
- * Counts per 20 bits of a keyed hash of the address or email: 20 bits limit the memory that strangers can fill, and with a secret
- * key, attackers cannot choose an address that shares a victim's count. The key is new at each start; daemons that share a
- * database derive the same one.
+ * Counts failures by a short keyed hash of the address or email. The short hash limits the memory that attackers can fill. The
+ * secret key prevents them from choosing an address that shares a victim's count. The key is new at each start; daemons that
+ * share a database derive the same key.
  */
 export function createThrottle(db: Database, seal: Seal): Throttle {
   const [failures, secret] = db.isShared
     ? [sharedFailures(db), seal.derive('board throttle')]
     : [ownFailures(), randomBytes(32)]
-  const keysOf = (address: string, email: string) =>
-    [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`].map(
-      text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5),
-    )
-  const refuse = (counts: Array<Count | undefined>, maxTaken: number) => {
+  const keyOf = (kind: 'address' | 'email', value: string) =>
+    kind[0] + createHmac('sha256', secret).update(`${kind} ${value}`).digest('hex').slice(0, hashDigits)
+  const keysOf = (address: string, email: string) => [
+    keyOf('address', networkOf(address)),
+    keyOf('email', email.toLowerCase()),
+  ]
+  const requireAtMost = (counts: Array<Count | undefined>, maxFailures: number) => {
     const exceeded = counts.filter(
-      count => count !== undefined && count.taken > maxTaken && count.leftMs > 0,
+      count => count !== undefined && count.taken > maxFailures && count.leftMs > 0,
     ) as Count[]
     if (exceeded.length > 0)
       throw new Problem('RATE_LIMITED', 'Too many failed attempts. Try again later.', {
@@ -47,9 +51,9 @@ export function createThrottle(db: Database, seal: Seal): Throttle {
   }
   return {
     check: async (address, email) =>
-      refuse(await Promise.all(keysOf(address, email).map(failures.get)), maxFailuresPerMinute - 1),
+      requireAtMost(await Promise.all(keysOf(address, email).map(failures.get)), maxFailuresPerMinute - 1),
     countFailure: async (address, email) =>
-      refuse(await Promise.all(keysOf(address, email).map(failures.add)), maxFailuresPerMinute),
+      requireAtMost(await Promise.all(keysOf(address, email).map(failures.add)), maxFailuresPerMinute),
   }
 }
 
@@ -65,7 +69,7 @@ const sharedFailures = (db: Database): Failures => ({
   add: key => db.transaction(tx => addToCounter(tx, `failures/${key}`, 1, minuteMs)),
 })
 
-/** The network of an address: an IPv6 host can use any address of its /64, so the /64 is counted. */
+/** Returns the /64 network of an IPv6 address, because a host can use all its addresses. Returns other addresses unchanged. */
 export function networkOf(address: string): string {
   try {
     const parsed = parse(address)

@@ -8,15 +8,15 @@ import type { AuthContext } from './identity.ts'
 
 type Info = InferOutput<typeof TokenInfo>
 
-/** A token's account, kind, permissions and expiry. */
+/** The caller's account, and the kind, permissions and expiry of its token. */
 export async function whoAmI({ identity }: AuthContext, caller: Caller): Promise<InferOutput<typeof WhoAmI>> {
   const { userId, email, displayName, role } = caller
   const id = userId === noAccount ? null : String(userId)
-  return { id, email, displayName, role, token: { ...nothing, ...(await infoOf(identity.holders, caller)) } }
+  return { id, email, displayName, role, token: { ...unlimited, ...(await infoOf(identity.holders, caller)) } }
 }
 
 /** The fields of a token without limits. */
-const nothing: Omit<Info, 'kind'> = {
+const unlimited: Omit<Info, 'kind'> = {
   name: null,
   scope: 'server',
   organizationId: null,
@@ -33,7 +33,7 @@ async function infoOf(
   if (key) {
     const row = await readKey(holders, userId, key.id)
     // An app's token expires before the app's key.
-    const ofApp = row?.app === null ? undefined : await findKeyHolderByAccessToken(holders, tokenHash)
+    const appToken = row?.app === null ? undefined : await findKeyHolderByAccessToken(holders, tokenHash)
     return {
       kind: 'key',
       name: row?.name ?? null,
@@ -41,7 +41,7 @@ async function infoOf(
       organizationId: key.organizationId === null ? null : String(key.organizationId),
       projectId: key.projectId === null ? null : String(key.projectId),
       permissions: [...key.permissions],
-      expiresAt: (ofApp ?? row)?.expiresAt ?? null,
+      expiresAt: (appToken ?? row)?.expiresAt ?? null,
     }
   }
   if (agent) {

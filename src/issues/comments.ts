@@ -38,8 +38,8 @@ export const isOwn = ({ body, author }: ForgeComment, token: string | null, acco
   token !== null && author === account && tokenIn(body) === token
 
 /**
- * Applies comments of the forge to a card, and records the changes for the forge before they are sent. Each comment is changed
- * and deleted where it was written, and its copy follows. A change of a copy stays there.
+ * Applies comments of the forge to a card, and records the card's changes for the forge before they are sent. A comment can be
+ * changed and deleted where it was written, and its copy follows. A change of the copy itself is not transferred.
  */
 export async function exchangeComments(
   tx: Transaction,

@@ -67,7 +67,7 @@ async function read(
     return await sync.forge.readIssue(before.number)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
-    // A token that has lost access to the repository gets the same response.
+    // "missing" can also mean that the token has lost access to the repository. Then this call throws.
     await sync.forge.repository()
     await dependencies.db.transaction(tx => markMissing(tx, sync, before.id), sync.actor)
     return undefined

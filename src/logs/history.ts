@@ -67,7 +67,7 @@ export class History {
     this.#later(flushAfterMs)
   }
 
-  /** The written entries, and those about to be written. @throws the engine's error if the database cannot be read */
+  /** Lists the written entries and the pending ones. @throws the engine's error if the database cannot be read */
   list(filter: LogFilter): LogRow[] {
     for (let batches = 0; batches < 10 && this.#queue.length > 0 && !this.#isResting(); batches++) this.#write()
     try {

@@ -81,7 +81,10 @@ function toAnyValue(value: unknown): AnyValue | undefined {
   return { kvlistValue: { values: keyValues(value as Record<string, unknown>) } }
 }
 
-/** Where an endpoint takes logs: what names no path gets the usual one (OTLP specification, "OTLP/HTTP Request"). */
+/**
+ * The address for logs of an endpoint. An endpoint without a path gets the default path (OTLP specification, "OTLP/HTTP
+ * Request").
+ */
 export function logsUrl(endpoint: string): string {
   const url = new URL(endpoint)
   if (url.pathname === '/') url.pathname = '/v1/logs'

@@ -37,7 +37,7 @@ export function createMonitors({ db, processTrees, outbox, config }: MonitorDepe
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
   const runner = createRunner(
-    () => ({ db, processTrees, ...reconciler.at!, timeoutMs: config.monitorTimeoutMs }),
+    () => ({ db, processTrees, ...reconciler.server!, timeoutMs: config.monitorTimeoutMs }),
     schedule,
     wallTime,
     () => reconciler.wake(),

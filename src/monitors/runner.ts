@@ -72,7 +72,7 @@ export function createRunner(
   }
 }
 
-/** One run, from marking the row to storing the result. Never rejects. */
+/** Runs a monitor once: marks its row, runs the command and stores the result. Never rejects. */
 async function runOnce(
   dependencies: RunDependencies,
   schedule: Schedule,

@@ -12,13 +12,13 @@ export interface Schedule {
   add(monitor: Scheduled, inMs: number): void
   forget(id: number): void
   /**
-   * The next due monitor given the running ones: of the project, then of the card, with the fewest runs; then the one
-   * waiting longest.
+   * Chooses the next due monitor: one whose project has the fewest running monitors, then whose card has the fewest, then the
+   * one that has waited longest.
    */
   next(running: ReadonlyMap<number, Scheduled>): Scheduled | undefined
   /**
-   * After a run: schedules the next time on the monitor's own grid; missed ones are skipped. @returns the time until
-   * then
+   * Schedules the next run, a multiple of the interval after the last scheduled time. Missed times are skipped.
+   * @returns the milliseconds until the next run
    */
   advance(id: number): number
   /** Postpones a monitor that could not run. */

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import { hashToken, createToken } from '../domain/accounts/token.ts'
 
 const ticketMs = 120_000
-/** Of more the oldest are dropped. */
+/** The maximum number of tickets, and of sessions. The oldest ones are dropped first. */
 const maxKept = 1000
 const ticketParameter = 'board-ticket'
-/** Cookies are shared by all ports of a host, so a preview is sent those of the others. */
+/** Followed by the port. Browsers send a cookie to all ports of a host, so each preview receives those of all others. */
 const cookiePrefix = 'board_preview_'
 
 /** Whether the person who got a ticket still has the permission, with the same sign-in or key. */
@@ -31,7 +31,7 @@ interface GateOptions {
   uidOf(socket: Socket): Promise<number | undefined>
 }
 
-/** Decides who can read a preview: a browser that brings a ticket, and then the cookie that it got for the ticket. */
+/** Admits browsers to a preview. A browser exchanges a ticket for a cookie, and then sends the cookie. */
 export class PreviewGate {
   readonly #options: GateOptions
   readonly #cookieName: string
@@ -69,7 +69,7 @@ export class PreviewGate {
     )
   }
 
-  /** Ends the sessions of those who have signed out, or lost the permission, while a connection of theirs is open. */
+  /** Ends sessions with open connections whose users have signed out or lost the permission. */
   async recheck(): Promise<void> {
     for (const [key, session] of this.#sessions)
       if (session.open.size > 0 && !(await session.canOpen().catch(() => false))) this.#end(key, session)
@@ -95,7 +95,7 @@ export class PreviewGate {
     const value = createToken('svc_bt_')
     const uid = await this.#options.uidOf(socket)
     addLimited(this.#sessions, hashToken(value), { canOpen: found.canOpen, uid, open: new Set() })
-    // Not Strict: the redirect that follows a click on a board of another site would come without it.
+    // Not Strict: after a click on a board of another site, the browser would follow the redirect without the cookie.
     return `${this.#cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax`
   }
 
@@ -107,7 +107,7 @@ export class PreviewGate {
     const session = key === undefined ? undefined : this.#sessions.get(key)
     if (key === undefined || !session) return undefined
     const uid = await this.#options.uidOf(socket)
-    // The cookie goes to each server on the machine's loopback that its owner visits, also to those of other accounts.
+    // Another account could have received the cookie, because browsers send it to each server on loopback that the user opens.
     if (session.uid !== uid) return undefined
     if (await session.canOpen()) return session
     this.#end(key, session)
@@ -120,8 +120,8 @@ export class PreviewGate {
   }
 
   /**
-   * Whether a page of another origin caused the request. All ports of a host are one site, so `SameSite` does not keep away what
-   * another account serves. A person can follow a link from anywhere.
+   * Whether a page of another origin caused the request. All ports of a host are one site, so `SameSite` does not exclude pages
+   * of other accounts. Following a link is allowed from any origin.
    */
   #isForeign({ method, headers }: IncomingMessage): boolean {
     const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
@@ -132,7 +132,7 @@ export class PreviewGate {
   }
 }
 
-/** Takes the cookies of previews out of a request, before the program of one gets it. */
+/** Removes the cookies of all previews from a request, so that no preview's program receives them. */
 export function removePreviewCookies({ rawHeaders }: IncomingMessage): void {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
     if (rawHeaders[at]!.toLowerCase() !== 'cookie') continue

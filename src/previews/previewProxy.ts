@@ -9,12 +9,12 @@ const maxConnections = 128
 const connectTimeoutMs = 2000
 const recheckMs = 1000
 
-/** Connects to the program of a preview, at a port by its place among the ports. @throws Error where nothing listens */
+/** Connects to the port of a preview's program that has this index. @throws Error if nothing listens there */
 export type ConnectToProgram = (index: number) => Promise<Socket>
 
 /** A preview's server on loopback, in front of its program. */
 export interface PreviewProxy {
-  /** Whether the program takes connections at its first port. */
+  /** Whether the program accepts connections at its first port. */
   isReached(): Promise<boolean>
   /** The address that opens the preview once. */
   issueTicket(canOpen: CanOpen): { url: string; expiresAt: string }
@@ -30,7 +30,7 @@ interface ProxyOptions {
   onError(error: unknown): void
 }
 
-/** The address of a preview. A name, such as localhost, could lead to a server of another account on `::1`. */
+/** The address of a preview. An IP address, because the name localhost could lead to another account's server on `::1`. */
 export const previewUrl = (port: number): string => `http://${loopback[0]}:${port}`
 
 /** Connects to a program on the machine's own network. */
@@ -99,49 +99,53 @@ export async function openPreviewProxy(options: ProxyOptions): Promise<PreviewPr
   }
 }
 
-interface Proxy {
+interface PortProxy {
   admit(request: IncomingMessage): Promise<Admission>
   connect: ConnectToProgram
   index: number
   port: number
 }
 
-async function answerRequest(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRequest(proxy: PortProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const admission = await proxy.admit(request)
   if ('refusal' in admission) return refuse(response, 403, admission.refusal)
   if ('location' in admission) return redirect(response, admission)
-  const upstream = await connectFor(proxy, admission.session, response)
+  const upstream = await connectForSession(proxy, admission.session, response)
   if (!upstream) return refuse(response, 502, "The preview's program takes no connection.")
   removePreviewCookies(request)
-  forwardRequest(request, response, wayTo(proxy, upstream))
+  forwardRequest(request, response, forwardingTo(proxy, upstream))
 }
 
-async function answerUpgrade(proxy: Proxy, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+async function answerUpgrade(proxy: PortProxy, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
   const admission = await proxy.admit(request)
-  const upstream = 'session' in admission ? await connectFor(proxy, admission.session, socket) : undefined
+  const upstream = 'session' in admission ? await connectForSession(proxy, admission.session, socket) : undefined
   if (!upstream) {
     const status = 'session' in admission ? '502 Bad Gateway' : '403 Forbidden'
     return void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   }
   removePreviewCookies(request)
-  forwardUpgrade(request, socket, head, wayTo(proxy, upstream))
+  forwardUpgrade(request, socket, head, forwardingTo(proxy, upstream))
 }
 
-/** Connects to the program; the session's end ends `connection`. Undefined where the program takes no connection. */
-async function connectFor(
-  { connect, index }: Proxy,
+/** Connects to the program. The client's connection closes when the session ends. Undefined if the program does not accept. */
+async function connectForSession(
+  { connect, index }: PortProxy,
   { open }: PreviewSession,
-  connection: Duplex | ServerResponse,
+  client: Duplex | ServerResponse,
 ): Promise<Socket | undefined> {
-  open.add(connection)
-  connection.once('close', () => open.delete(connection))
+  open.add(client)
+  client.once('close', () => open.delete(client))
   const upstream = await connect(index).catch(() => undefined)
-  if (connection.destroyed) upstream?.destroy()
+  if (client.destroyed) upstream?.destroy()
   return upstream
 }
 
-/** A program that compiles, and a stream of events, can be silent for long. */
-const wayTo = ({ port }: Proxy, upstream: Socket) => ({ upstream, target: { host: loopback[0], port }, idleMs: 0 })
+/** Without an idle timeout, because a program that compiles or an event stream can be silent for long. */
+const forwardingTo = ({ port }: PortProxy, upstream: Socket) => ({
+  upstream,
+  target: { host: loopback[0], port },
+  idleMs: 0,
+})
 
 const safeHeaders = {
   'cache-control': 'no-store',
@@ -165,7 +169,7 @@ const listen = (server: Server, port: number): Promise<void> =>
     server.once('error', reject)
     server.listen({ host: loopback[0], port }, () => {
       server.off('error', reject).on('error', () => {
-        /* A connection could not be taken; the next one can be. */
+        /* A failure to accept one connection does not affect later ones. */
       })
       resolve()
     })

@@ -23,7 +23,7 @@ import type { CanOpen } from './previewGate.ts'
 import { connectToLoopback, openPreviewProxy, type ConnectToProgram, type PreviewProxy } from './previewProxy.ts'
 
 const maxOutputBytes = 8192
-/** More is kept, so that a secret whose beginning was cut off is not part of the shown output. */
+/** More than is shown, because a secret without its beginning is not recognized, and must not be shown. */
 const keptBytes = 2 * maxOutputBytes
 const probeMs = { first: 100, last: 2000, for: 120_000 }
 const termMs = 3000
@@ -150,7 +150,7 @@ export class PreviewRun {
     const wrapped = await sandbox.wrap({ argv: shellCommand(command), cwd: launch.cwd, env })
     const child = await this.#dependencies.processTrees.spawn({ ...wrapped, stdin: 'ignore', kind: 'preview' })
     this.#child = child
-    const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
+    const outputEnd = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
     this.#limits = watchLimits(
       sandboxOf(plan.project),
       { usage: child.usage, terminate: graceMs => child.stop({ graceMs, termMs: graceMs }) },
@@ -159,7 +159,7 @@ export class PreviewRun {
     if (this.isStopping) void child.stop({ graceMs: 0, termMs })
     this.#probe(probeMs.for)
     const exit = await child.exited
-    await Promise.race([told, delay(drainMs, undefined, { ref: false })])
+    await Promise.race([outputEnd, delay(drainMs, undefined, { ref: false })])
     if (this.isStopping) return
     this.exitCode = exitCodeOf(exit)
     throw this.#limits.explain(new AgentFailure('crashed', `The preview command ${describeExit(exit)}.`), this.output())
@@ -177,7 +177,7 @@ export class PreviewRun {
     })
   }
 
-  /** Checks whether the port accepts connections, for a time, and at least once. */
+  /** Checks repeatedly, for `forMs` and at least once, whether the program accepts connections. */
   #probe(forMs: number): void {
     if (this.#isProbing) return
     this.#isProbing = true
@@ -203,7 +203,7 @@ export class PreviewRun {
     this.#dependencies.onStatus()
   }
 
-  /** Also ends the processes that the command left running. */
+  /** Ends all processes, including those that the command left running. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
     await this.#sandbox.close()

@@ -39,9 +39,9 @@ export interface Previews {
   end(cardId: number): Promise<void>
   /** Whether processes of a preview might be running in the card's folder. */
   isAtWork(cardId: number): boolean
-  /** Starts: commands reach the server at this address, and from a sandbox through `acceptForBoard`. */
+  /** Enables starts. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
   open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
-  /** Ends all. Takes at most 9 s. */
+  /** Ends all previews. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ class CardPreviews implements Previews {
   })
   #acceptForBoard = (socket: Socket): void => void socket.destroy()
   #unsubscribe = (): void => {}
-  #told: Promise<unknown> = Promise.resolve()
+  #eventWrites: Promise<unknown> = Promise.resolve()
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
@@ -83,14 +83,15 @@ class CardPreviews implements Previews {
     const { cardId } = ref
     const { db, config, worktrees } = this.#dependencies
     const plan = await retryWhileBusy(() => planPreview(worktrees, db, config.dataDir, ref))
-    const before = this.#runs.get(cardId)
-    if (before && (before.isStopping || !isLive(before))) await before.over
-    const running = this.#runs.get(cardId)
-    const isNew = !running || !isLive(running)
+    const previous = this.#runs.get(cardId)
+    if (previous && (previous.isStopping || !isLive(previous))) await previous.over
+    // Read again: a concurrent call can have started another run.
+    const current = this.#runs.get(cardId)
+    const isNew = !current || !isLive(current)
     if (isNew) this.#launch(plan)
-    else running.renew()
+    else current.renew()
     const preview = this.read(cardId)
-    await this.#told
+    await this.#eventWrites
     return { preview, isNew }
   }
 
@@ -105,7 +106,7 @@ class CardPreviews implements Previews {
     if (!run) return
     await withinStop(run.stop())
     if (!isLive(run) && this.#runs.get(cardId) === run) this.#forget(run)
-    await this.#told
+    await this.#eventWrites
   }
 
   open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
@@ -122,26 +123,26 @@ class CardPreviews implements Previews {
   }
 
   #launch(plan: PreviewPlan): void {
-    const { at, isOver } = this.#reconciler
-    if (!at || isOver) throw new Problem('SHUTTING_DOWN')
+    const { server, isOver } = this.#reconciler
+    if (!server || isOver) throw new Problem('SHUTTING_DOWN')
     if (this.#live().length >= maxPreviews)
       throw new Problem('CONFLICT', `${maxPreviews} previews are running on this server. Stop one of them.`)
     const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
-    const dependencies = {
+    const common = {
       config,
       processTrees,
       sandbox,
       worktrees,
       connect,
       acceptForBoard: this.#acceptForBoard,
-      ...at,
+      ...server,
     }
-    const run = new PreviewRun({ ...dependencies, uidOf: this.#uidOf, onStatus: () => this.#announce(plan) }, plan)
-    // An earlier failure moves to the end of the order.
+    const run = new PreviewRun({ ...common, uidOf: this.#uidOf, onStatus: () => this.#emitState(plan) }, plan)
+    // Deleted first, so that the new run is the last one of the map. The first failed runs are dropped.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)
-    this.#announce(plan)
+    this.#emitState(plan)
     void run.over.then(() => {
       if (isLive(run)) this.#forget(run)
       const failed = [...this.#runs.values()].filter(each => !isLive(each))
@@ -151,23 +152,23 @@ class CardPreviews implements Previews {
 
   #forget({ plan }: PreviewRun): void {
     this.#runs.delete(plan.card.id)
-    this.#announce(plan)
+    this.#emitState(plan)
   }
 
   #live(): PreviewRun[] {
     return [...this.#runs.values()].filter(isLive)
   }
 
-  /** Emits states in order. A state whose event fails is skipped, because clients can read it. */
-  #announce({ card, project }: PreviewPlan): void {
+  /** Emits the state of a preview after the earlier ones. A failed event is skipped, because clients can read the state. */
+  #emitState({ card, project }: PreviewPlan): void {
     const state = stateOf(card.id, this.#runs.get(card.id))
     const { db } = this.#dependencies
     const write = () =>
       retryWhileBusy(() => db.transaction(tx => appendEvent(tx, 'preview.updated', project.id, state)))
     if (this.#reconciler.isOver) return
-    this.#told = this.#told.then(write).catch((error: unknown) => {
-      const { at } = this.#reconciler
-      if (at) logFailure(at.log, 'The event about the state of a preview could not be stored.', error)
+    this.#eventWrites = this.#eventWrites.then(write).catch((error: unknown) => {
+      const { server } = this.#reconciler
+      if (server) logFailure(server.log, 'The event about the state of a preview could not be stored.', error)
     })
   }
 }

@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { searchPath } from './environment.ts'
 
-/** Where an executable program is: at its path, or on the PATH. Null where it is not. */
+/** Returns the path of an executable program, which is a path or is searched on the PATH. Null if it does not exist. */
 export async function findProgram(program: string, path: string): Promise<string | null> {
   if (program.includes('/')) return isAbsolute(program) && (await isProgram(program)) ? program : null
   const names = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'].map(ending => program + ending) : [program]

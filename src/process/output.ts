@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** The tail of an output. */
+/** The end of an output. */
 export interface Tail {
   add(bytes: Buffer): void
   /** At most the tail's size in bytes, in whole characters. */
@@ -55,11 +55,11 @@ export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGen
   let size = 0
   let isCut = false
   const keepBytes = (bytes: Buffer) => {
-    const room = bytes.subarray(0, maxLineBytes - size)
-    isCut ||= room.length < bytes.length
-    if (room.length === 0) return
-    kept.push(Buffer.from(room))
-    size += room.length
+    const fitting = bytes.subarray(0, maxLineBytes - size)
+    isCut ||= fitting.length < bytes.length
+    if (fitting.length === 0) return
+    kept.push(Buffer.from(fitting))
+    size += fitting.length
     if (kept.length > 1000) kept = [Buffer.concat(kept)]
   }
   const takeLine = (): Line => {

@@ -10,8 +10,8 @@ const stopTimeoutMs = 9000
  * another run; a failed run is retried.
  */
 export interface Reconciler {
-  /** The address of the server and its log. Undefined before the start. */
-  readonly at: { url: string; log: Log } | undefined
+  /** Undefined before the start. */
+  readonly server: { url: string; log: Log } | undefined
   readonly isOver: boolean
   start(url: string, log: Log): void
   wake(): void
@@ -21,24 +21,24 @@ export interface Reconciler {
   end(): Promise<void>
 }
 
-/** @param what names the reconciled things in the log: "Sessions" */
+/** @param what the subject of log messages: "Sessions" */
 export function createReconciler(what: string, reconcile: () => Promise<void>): Reconciler {
-  let at: Reconciler['at']
+  let server: Reconciler['server']
   let isOver = false
   let last = Promise.resolve()
   const run = coalesce(() =>
     reconcile().catch(error => {
-      logFailure(at!.log, `${what} could not be reconciled; retrying.`, error)
+      logFailure(server!.log, `${what} could not be reconciled; retrying.`, error)
       setTimeout(wake, retryMs).unref()
     }),
   )
   const wake = () => {
-    if (at && !isOver) last = run()
+    if (server && !isOver) last = run()
   }
   const idle = () => last
   return {
-    get at() {
-      return at
+    get server() {
+      return server
     },
     get isOver() {
       return isOver
@@ -46,7 +46,7 @@ export function createReconciler(what: string, reconcile: () => Promise<void>): 
     wake,
     idle,
     start: (url, log) => {
-      at = { url, log }
+      server = { url, log }
       wake()
     },
     end: () => {

@@ -33,8 +33,8 @@ export interface SpawnOptions {
   descriptors?: readonly number[]
   runId?: string
   /**
-   * Opens a channel to the program, its descriptor 3, over which it can hand over sockets (`NODE_CHANNEL_FD`), and receives the
-   * process right after its start. The receiver must close the channel.
+   * Called with the process right after its start. If set, a channel is open to the program's descriptor 3
+   * (`NODE_CHANNEL_FD`), over which the program can send sockets. The callee must close the channel.
    */
   withChannel?(child: ChildProcess): void
 }

@@ -104,7 +104,7 @@ async function signalUntilNone(
   }
 }
 
-/** Signals a group at once, so that no member forks in between; then each process outside of such groups. */
+/** Signals each process group at once, so that no member forks in between, and then the processes outside of these groups. */
 function signalAll(signal: NodeJS.Signals, members: readonly ProcessEntry[]): void {
   const leaders = new Set(members.filter(({ pid, groupId }) => pid === groupId).map(({ pid }) => pid))
   for (const member of members) if (leaders.has(member.pid)) send(signal, member, true)

@@ -142,7 +142,7 @@ function groupByParent(entries: readonly ProcessEntry[]): Map<number, ProcessEnt
   return children
 }
 
-/** This process and its ancestors. A server that an agent started can have the agent's marker. */
+/** This process and its ancestors, which are never swept. A server that an agent started can have the agent's marker. */
 function ancestry(entries: readonly ProcessEntry[]): Set<number> {
   const parents = new Map(entries.map(({ pid, parentPid }) => [pid, parentPid]))
   const own = new Set<number>()

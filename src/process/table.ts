@@ -13,7 +13,7 @@ export interface ProcessEntry {
   startedAt: string
   /** Its memory in bytes, if the system reports it (Linux). */
   memoryBytes?: number
-  /** Its CPU time; on Linux, including that of the children that it has waited for. */
+  /** The CPU time of the process. On Linux, includes the children that it has waited for. */
   cpuMs: number
 }
 

@@ -6,7 +6,8 @@ import { readPullRequestById, type CommentAnswer } from '../store/forges/pullReq
 import { listOpenOfCard } from '../store/forges/pullRequestReads.ts'
 
 /**
- * Keeps what a card's agent answers to a comment on its request, which is posted with its work. A later answer replaces it.
+ * Stores the agent's answer to a comment on its pull request. The answer is posted with the agent's work. A later answer
+ * replaces it.
  * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED for a comment that the agent was not asked about
  */
 export async function answerComment(

@@ -3,7 +3,7 @@ import { hasEnded } from '../domain/forges/pullRequestPhases.ts'
 import type { SessionRow } from '../store/agents/sessions.ts'
 import type { PullRequestRow } from '../store/forges/pullRequests.ts'
 
-/** How long checks can take to appear on a new commit, if there were some before. */
+/** The time within which checks appear on a new commit, if there were checks before. */
 const checksAppearMs = 5 * 60_000
 
 /** The next step after the agent's turn. */
@@ -83,8 +83,8 @@ function isGreen(row: Actable, now: string): boolean {
 }
 
 /**
- * The time until the next read, in milliseconds: as long as nothing has changed, within limits. A running check and waiting work
- * are read soon.
+ * The time until the next read, in milliseconds. Equals the time since the last change, within limits. Running checks and
+ * pending work are read soon.
  */
 export function decideWaitMs(
   row: Pick<PullRequestRow, 'state' | 'phase' | 'checks' | 'updatedAt'>,

@@ -16,7 +16,7 @@ export interface LoopDependencies extends RefreshDependencies {
   worktrees: Worktrees
   dataDir: string
   polling: { minMs: number; maxMs: number }
-  /** How Git reaches the remote of a project. */
+  /** Returns the means by which Git reaches the remote of a project. */
   reachOf(project: Pick<ProjectRow, 'forgeCredentialId'>): Promise<RemoteReach>
   runCleanup: RunCleanup
   /** Whether processes of an agent or of a preview might be running in a card's worktree. */

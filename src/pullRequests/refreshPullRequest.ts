@@ -83,8 +83,8 @@ async function readPull(forge: Forge, number: number, etag: string | null): Prom
 }
 
 /**
- * The pull request that the forge created before its response was lost. A closed one existed before, or is not wanted; the same
- * applies to one that was merged without the pushed commit.
+ * Finds the pull request that the forge created if its response was lost. Ignores closed pull requests, and merged ones
+ * without the pushed commit, because they existed before.
  */
 export async function findCreated(
   forge: Pick<Forge, 'findPull'>,

@@ -21,7 +21,7 @@ export function momentOf(wallMs: number, timeZone: string): number {
   const moments = [wallMs - before, wallMs - after].sort((a, b) => a - b)
   const shown = moments.find(atMs => wallTimeOf(atMs, timeZone) === wallMs)
   if (shown !== undefined) return shown
-  // The change is between the two: where the clock no longer shows less than the time.
+  // The clock skips the time between the two moments. Finds the first moment after the skip.
   let [low, high] = moments as [number, number]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)

@@ -74,7 +74,7 @@ async function openSource(path: string): Promise<Source | undefined> {
 
 const pathOf = (handle: FileHandle): Promise<string> => readlink(`/proc/self/fd/${handle.fd}`)
 
-/** Checks that the source is still at its path: where bubblewrap mounts it, another folder could be now. */
+/** Checks that the source is still at its path, because bubblewrap mounts by path. Opens a replaced file again. */
 async function refresh(source: Source): Promise<void> {
   const path = await pathOf(source.handle)
   if (path === source.path) return

@@ -22,7 +22,7 @@ import type { TimedWork } from '../daemons/timer.ts'
 
 /** The number of schedules that are read at once. Each runs in a separate transaction. */
 const pageSize = 100
-/** A last run further in the future comes from a wrong clock. */
+/** If the last run is further in the future, the clock was wrong. */
 const maxAheadMs = 86_400_000
 const whatNext = 'Enable the schedule again to take it over.'
 

@@ -16,12 +16,13 @@ import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/aut
 const maxOutputBytes = 64 * 1024
 const saveEveryMs = 5000
 const termMs = 3000
-/** Background processes of a finished script get less time. */
+/** The time for background processes of a finished script to exit. */
 const leftoverTermMs = 1000
-const lastWordsMs = 1000
+/** The time to read the last output of ended processes. */
+const drainMs = 1000
 const retryMs = 1000
 
-/** The dependencies of a run. `url` is the address of this server for its command; `launchQueue` starts one process at a time. */
+/** The dependencies of a run. `url` is the address of this server for its command. `launchQueue` starts one process at a time. */
 export interface RunDependencies {
   db: Database
   processTrees: ProcessTrees
@@ -36,7 +37,7 @@ export interface LiveRun {
   readonly output: TextTail['read']
   /** Resolves when all its processes have exited and its row records the end. Never rejects. */
   readonly over: Promise<void>
-  /** Ends it as cancelled for this reason; the first reason counts. Takes at most 6 s. */
+  /** Cancels the run. A later reason is ignored. Takes at most 6 s. */
   stop(reason: string): void
 }
 
@@ -57,13 +58,13 @@ export function startRun(dependencies: RunDependencies, run: OpenRun): LiveRun {
     output: state.tail.read,
     stop: reason => {
       state.reason ??= reason
-      if (state.child) void end(dependencies, run, state.child)
+      if (state.child) void endProcesses(dependencies, run, state.child)
     },
   }
 }
 
 async function runToEnd(dependencies: RunDependencies, run: OpenRun, state: State): Promise<void> {
-  const ending = await runScript(dependencies, run, state).catch((error: unknown): Ending => {
+  const ending = await runProcess(dependencies, run, state).catch((error: unknown): Ending => {
     logFailure(dependencies.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
@@ -86,7 +87,7 @@ async function runToEnd(dependencies: RunDependencies, run: OpenRun, state: Stat
 
 const isShuttingDown = (error: unknown) => error instanceof Problem && error.code === 'SHUTTING_DOWN'
 
-async function runScript(dependencies: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
+async function runProcess(dependencies: RunDependencies, run: OpenRun, state: State): Promise<Ending> {
   const child = await dependencies
     .launchQueue(async () => (state.reason === null ? launch(dependencies, run) : undefined))
     .catch((error: unknown) => {
@@ -101,14 +102,14 @@ async function runScript(dependencies: RunDependencies, run: OpenRun, state: Sta
       error: child.reason === 'folder' ? "The project's folder is not there any more." : child.message,
     }
   state.child = child
-  const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
-  // Cancelled during its start.
-  if (state.reason !== null) void end(dependencies, run, child)
+  const outputEnd = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
+  // If the run was cancelled while the process started.
+  if (state.reason !== null) void endProcesses(dependencies, run, child)
   const stopSaving = keepOutput(dependencies, run, state, child.pid)
   const exit = await child.exited
   const { reason } = state
-  const isGone = await end(dependencies, run, child, leftoverTermMs)
-  await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
+  const isGone = await endProcesses(dependencies, run, child, leftoverTermMs)
+  await Promise.race([outputEnd, delay(drainMs, undefined, { ref: false })])
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
   if (!isGone) dependencies.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
@@ -124,8 +125,8 @@ const launch = ({ processTrees, url }: RunDependencies, { projectId, command, pa
     kind: 'script',
   })
 
-/** Also ends a script's remaining background processes. */
-const end = (dependencies: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
+/** Ends the processes of a script, including background processes. Returns false if one of them could not be ended. */
+const endProcesses = (dependencies: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
   child.stop({ termMs: withinMs }).catch((error: unknown) => {
     dependencies.log('error', 'Processes of a script could not be ended.', {
       scriptId: run.scriptId,
@@ -134,9 +135,9 @@ const end = (dependencies: RunDependencies, run: OpenRun, child: Child, withinMs
     return false
   })
 
-/** Stores the pid at once and the output periodically. A failed write is retried later, or at the end. */
+/** Stores the process ID at once, and the output periodically. @returns a function that stops */
 function keepOutput({ db }: RunDependencies, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
-  let kept = 0
+  let savedOffset = 0
   let saving: Promise<unknown> = db
     .transaction(tx => setRunPid(tx, scriptId, pid))
     .catch(() => {
@@ -144,13 +145,13 @@ function keepOutput({ db }: RunDependencies, { scriptId }: OpenRun, { tail }: St
     })
   const timer = setInterval(() => {
     const now = tail.read()
-    const told = now.outputStart + now.output.length
-    if (told === kept) return
+    const endOffset = now.outputStart + now.output.length
+    if (endOffset === savedOffset) return
     saving = db
       .transaction(tx => setRunOutput(tx, scriptId, now))
       .then(
         () => {
-          kept = told
+          savedOffset = endOffset
         },
         () => {
           /* Retried the next time. */

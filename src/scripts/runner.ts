@@ -7,19 +7,19 @@ import type { Database } from '../store/engine/database.ts'
 import { listOpenRuns } from '../store/automation/scripts.ts'
 import { startRun, type LiveRun } from './run.ts'
 
-/** Runs scripts, each once at a time. */
+/** Runs scripts. Each script has at most one run at a time. */
 export interface ScriptRunner extends ScriptRuns {
   /** The output of each live run by script, including a run that is ending. */
   outputs(): Map<number, LiveRun['output']>
   /** Reconciles runs with their rows. */
   check(): void
-  /** Starts to run scripts, which reach the server at this address. */
+  /** Starts running scripts. `url` is the address of the server for their commands. */
   start(url: string, log: Log): void
   /** Ends every run as cancelled. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
-/** Reconciles processes with the rows of runs: an open run runs; one with a reason, or without a row, is ended. */
+/** Reconciles processes with the rows of open runs. A run whose row has an error or was deleted is stopped. */
 export function createScriptRunner(db: Database, processTrees: ProcessTrees): ScriptRunner {
   const running = new Map<number, LiveRun>()
   // Starting a process blocks the event loop for some milliseconds, so requests are handled between two starts.
@@ -33,7 +33,7 @@ export function createScriptRunner(db: Database, processTrees: ProcessTrees): Sc
     }
     for (const row of open.values()) {
       if (running.has(row.scriptId) || reconciler.isOver) continue
-      const live = startRun({ db, processTrees, launchQueue, ...reconciler.at! }, row)
+      const live = startRun({ db, processTrees, launchQueue, ...reconciler.server! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)
@@ -58,5 +58,5 @@ export function createScriptRunner(db: Database, processTrees: ProcessTrees): Sc
   }
 }
 
-/** For the start of a server, after the processes of an earlier one were ended. */
+/** Marks the runs of an earlier server process as failed. Called at startup, after their processes were ended. */
 export const recoverScripts = (db: Database): Promise<void> => db.transaction(failLost)

@@ -63,7 +63,7 @@ export interface Part<S extends GenericSchema = GenericSchema> {
   /** Checks what a schema cannot, record after record, and at the end of the list. */
   check?(record: InferOutput<S>, known: RecordIndex): void
   checkEnd?(known: RecordIndex): void
-  /** Creates rows from a record. Records of a part without this function are only for readers. */
+  /** Creates rows from a record. A part without this function is for information only and is not imported. */
   write?(tx: Transaction, record: InferOutput<S>, made: Made): Promise<void>
   /**
    * Whether rows are created only at the end of an import, in the step that shows it, because they belong to no project that

@@ -26,7 +26,7 @@ export const templates = part({
 
 const identity = ({ name, columns }: { name: string; columns: string }) => `${name}\n${columns}`
 
-/** Only for readers: those who manage the new project or organization decide who gets access. */
+/** Exported only for information. The managers of the new project or organization decide who gets access. */
 export const organizationMembers = part({
   name: 'organizationMembers',
   schema: OrganizationMember,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import type { ContentFile } from './contentPieces.ts'
 
-/** An attachment whose file is not on this machine: its exact size in bytes, its hash in hexadecimal, and the file's name. */
+/** An attachment whose file is on another machine: its size in bytes, its hash in hexadecimal, and the file name. */
 export interface RemoteAttachment {
   id: number
   projectId: number

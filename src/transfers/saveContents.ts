@@ -54,7 +54,7 @@ interface Piece {
   bytes: Buffer
 }
 
-/** The pieces of all attachments in the order of the file, with a look at the next one. */
+/** The pieces of all attachments in the order of the file. The next piece can be read in advance. */
 class Pieces {
   readonly #records: AsyncIterator<{ value: unknown }>
   #ahead: Piece | undefined

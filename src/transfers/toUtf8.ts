@@ -9,8 +9,8 @@ const utf16le = /^(?:fffe|(?!00)..00)/
 const utf16be = /^(?:feff|00(?!00)..)/
 
 /**
- * Checks that a file is text, and gives the path of it in UTF-8: a UTF-16 file, such as the output of Windows PowerShell, is converted to
- * a file at `converted`.
+ * Checks that a file is text, and returns the path of its UTF-8 version. A UTF-16 file, such as the output of Windows
+ * PowerShell, is converted to the file `converted`.
  * @throws Problem INVALID_IMPORT if it is neither
  */
 export async function toUtf8(path: string, converted: string, signal: AbortSignal): Promise<string> {
@@ -64,7 +64,7 @@ async function requireUtf8(path: string, signal: AbortSignal): Promise<void> {
 const notUtf8 = (line: number) =>
   importError('', `line ${line} of the file is not UTF-8: save the file as UTF-8, for example with iconv`)
 
-/** How many bytes at the end are the beginning of a character whose rest is in the next chunk. */
+/** The number of bytes at the end that are an incomplete character, which continues in the next chunk. */
 function cutOff(bytes: Buffer): number {
   for (let length = 1; length <= 3 && length <= bytes.length; length++) {
     const byte = bytes[bytes.length - length]!
@@ -82,7 +82,7 @@ function countLines(bytes: Buffer, end: number): number {
   return lines
 }
 
-/** How many lines come before the first one that is not UTF-8. */
+/** The number of lines before the first line that is not UTF-8. */
 function brokenLine(bytes: Buffer): number {
   let [lines, from] = [0, 0]
   for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, from)) {

@@ -178,7 +178,7 @@ export function message(row: MessageRow): MessageView {
 
 const terminalBlock = /^\[terminal [^\]]*\]$/
 
-/** If a tool call received terminal output outside of its content, that is its output. */
+/** Merges the pieces of a tool call. Terminal output is its output unless the agent reported one. */
 function toolCall({ callId }: MessageRow, pieces: readonly ToolPiece[]): Pick<MessageView, 'content' | 'tool'> {
   const nothing = { name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [] }
   const { content, program, terminal, ...tool } = Object.assign({ ...nothing, content: '', program: '' }, ...pieces, {

@@ -18,7 +18,7 @@ const auditEntry = (row: AuditRow): AuditEntry => ({
   count: row.count,
 })
 
-/** A page of entries, and where the next one begins. */
+/** A page of entries, with the cursor of the next page. */
 export const auditPage = (rows: readonly AuditRow[], limit: number) => ({
   items: rows.map(auditEntry),
   nextCursor: rows.length < limit ? null : `${rows.at(-1)!.at}_${rows.at(-1)!.id}`,

@@ -37,7 +37,7 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
 )
 
 /**
- * A card without a caller, to which `cardFor` adds the caller's fields. Another field would change the hidden class of the view,
+ * A card whose caller field has a default, which `cardFor` replaces. Adding the field later would change the view's hidden class
  * and cost 5 µs.
  */
 const callersCard: (card: CardRow) => InferOutput<typeof CallersCard> = viewOf(
@@ -57,7 +57,7 @@ export const cardFor =
   }
 
 type Moved = EventData<'card.moved'>
-/** A card that has not moved, to which `cardMoved` adds the places: like `callersCard`, at 15 µs. */
+/** A card with empty places, which `cardMoved` fills in. Adding the fields later would cost 15 µs (see `callersCard`). */
 const movedCard: (card: CardRow) => Moved = viewOf(cardFields, events['card.moved'].data, 'text', (card: CardRow) =>
   Object.assign(detailOf(card), { from: nowhere, to: nowhere }),
 )

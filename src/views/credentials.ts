@@ -25,7 +25,7 @@ export const maskedCredential: (row: CredentialRow) => InferOutput<typeof Masked
   }),
 )
 
-/** Which credential something uses now. */
+/** A project or card, and the credential that it uses. */
 export const chosen = (id: number, credentialId: number | null): { id: string; credentialId: string | null } => ({
   id: String(id),
   credentialId: credentialId === null ? null : String(credentialId),

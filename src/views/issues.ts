@@ -12,7 +12,7 @@ export const cardIssue: (row: CardIssueRow) => InferOutput<typeof CardIssue> = v
   (row: CardIssueRow) => ({ cardId: String(row.cardId), state: issueStateOf(row) }),
 )
 
-/** How a project's issues and cards follow each other. */
+/** The state of the synchronization of a project's issues. */
 export const syncState = (
   { issueLabel, issueComments }: ForgeSettings,
   row: SyncRow | undefined,

@@ -1,4 +1,4 @@
-/** A page of records, with where the next one begins. */
+/** A page of records, with the cursor of the next page. */
 export const page = <R, V>(
   { rows, next }: { rows: readonly R[]; next: number | undefined },
   view: (row: R) => V,

@@ -49,7 +49,8 @@ export function createProjectWebhooks(
     update: async (tx, caller, ref, change) => {
       await catchUp(tx)
       await rules.find(tx, ref)
-      // A caller who enables a webhook whose owner was deleted becomes its owner, even if nothing has been sent since.
+      // If the owner of a webhook was deleted, the caller who enables it becomes its owner, even if nothing has been sent
+      // since.
       await disableForMaker(tx, ref.webhookId)
       return rules.update(tx, caller, ref, change)
     },

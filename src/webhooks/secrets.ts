@@ -7,7 +7,7 @@ const secretBytes = 32
 
 const placeOf = (webhookId: number) => `webhooks/${webhookId}/secret`
 
-/** Gives a webhook a new secret, `whsec_` and 32 random bytes in base64, and returns it for the one time that it is shown. */
+/** Creates a new secret for a webhook, `whsec_` and 32 random bytes in base64, and returns it. It is shown only once. */
 export async function giveSecret(seal: Seal, tx: Transaction, webhookId: number): Promise<string> {
   const secret = `whsec_${randomBytes(secretBytes).toString('base64')}`
   await setWebhookSecret(tx, webhookId, seal.seal(placeOf(webhookId), secret))

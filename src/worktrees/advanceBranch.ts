@@ -7,7 +7,10 @@ import { listWorkingTrees, readHead, type Repository } from '../git/workingTrees
 import { worktreeOf } from './findWorktree.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
+/**
+ * Advances a branch to a new commit, and the files of the working tree on that branch.
+ * @throws Problem WORKTREE_DIRTY, CONFLICT
+ */
 export async function advanceBranch(
   worktrees: Worktrees,
   repository: Repository,

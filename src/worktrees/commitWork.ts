@@ -18,7 +18,7 @@ const signTimeoutMs = 60_000
 /** A commit of the files of a worktree. */
 export interface WorkCommit {
   title: string
-  /** Whether the commit must omit nothing: no repository inside has work of which the worktree has no record. */
+  /** Whether the commit must be complete: fails if a nested repository has work that the worktree does not record. */
   isWhole: boolean
 }
 

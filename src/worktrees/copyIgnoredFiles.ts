@@ -6,7 +6,7 @@ import { copiedPathsFile } from './copiedPaths.ts'
 import { includeFile, readIncludeFile, type CopyRules } from './includeFile.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** The ignored files that new worktrees get copies of, in addition to those that the repository names. */
+/** The ignored files that are copied to new worktrees, in addition to the files that the repository specifies. */
 export type Copied = Pick<CopyRules, 'patterns' | 'hidden'>
 
 /**

@@ -2,7 +2,7 @@ import { rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Mount } from '../sandbox/mount.ts'
 
-/** How many open guards each folder has. */
+/** The number of open guards of each folder. */
 const counts = new Map<string, number>()
 
 /** Prevents that an agent creates a repository in its folder. */

@@ -137,7 +137,7 @@ async function openView(
     remark: isSigning ? noSignatures : null,
     sync: () => syncBranch(worktrees, worktree),
     close: async () => {
-      // Git does not remove a worktree that has this folder. It contains the Git folders of submodules, or nothing.
+      // If this folder exists, Git does not remove the worktree. It is empty, or contains the Git folders of submodules.
       if (!isMain(worktree)) await rmdir(modulesOf(worktree)).catch(() => {})
     },
   }
@@ -167,7 +167,10 @@ async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch:
   return update(worktrees, shadow, { isNew: true, tip: shadow.state.tip ?? undefined, head: undefined })
 }
 
-/** Where a new shadow is prepared. The project's folder can have files of agents, so a process prepares its shadow in place. */
+/**
+ * The folder where a new shadow is prepared. The project's folder can have files of agents, so a process prepares its shadow
+ * in place.
+ */
 const preparedCommon = (shadow: Shadow): string => (isMain(shadow) ? shadow.common : `${shadow.common}.new`)
 
 /** Brings a shadow up to date with the repository. Commits that could not be taken over stay. */

@@ -6,8 +6,8 @@ import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /**
- * Reaches repositories in folders of this machine, which agents can have changed: in a process that sees that folder and the objects of
- * the project's repository.
+ * Reaches repositories in folders of this machine. Agents can have changed them, so Git runs in a process that sees only that
+ * folder and the objects of the project's repository.
  */
 export const createLocalRemote = (worktrees: Worktrees): LocalRemote => ({
   async run(repository, folder, run) {

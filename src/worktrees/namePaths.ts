@@ -3,7 +3,7 @@ import { shownName } from '../contract/cards/fileNames.ts'
 const maxNamed = 5
 const maxDetails = 50
 
-/** Names files in a sentence: at most five, and how many more there are. */
+/** Lists at most five files in a sentence, and the number of further files. */
 export const namePaths = (paths: readonly string[]): string =>
   paths.slice(0, maxNamed).map(shownName).join(', ') +
   (paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : '')

@@ -48,7 +48,7 @@ export async function bringSubmodules(
       throw onlyInWorktree(submodule, places)
   }
   if (change.isTrial) return
-  // The innermost first: a commit in a submodule must not refer to one that could not be brought.
+  // Innermost first, because a commit must not refer to a commit of a nested submodule that could not be copied.
   for (const { submodule, store } of brought.toReversed()) await bringSubmodule(worktrees, worktree!, submodule, store)
 }
 
@@ -91,7 +91,7 @@ async function find(
     modules: modulesOf(target),
     commits,
   })
-  // An agent can change the submodules that the process reads.
+  // The process reads submodules that an agent can change, so its result is checked.
   if (!found.every(({ names, commit }) => names.every(isSafeName) && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)))
     throw new GitFailed('failed', 'The process of the worktree named no submodule.')
   return found

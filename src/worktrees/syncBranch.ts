@@ -48,7 +48,7 @@ export async function syncBranch(worktrees: Worktrees, worktree: WorkingTree): P
   }
 }
 
-/** Does the same for the worktrees of a repository whose branch is taken over. */
+/** Calls `syncBranch` for every sandboxed worktree of the repository that is on the branch. */
 export async function syncWorktreesOn(worktrees: Worktrees, known: WorkingTree, branch: string): Promise<void> {
   for (const shadow of await listShadows(known)) if (shadow.state.branch === branch) await syncBranch(worktrees, shadow)
 }
@@ -58,7 +58,7 @@ async function hasMoved(worktrees: Worktrees, shadow: Shadow): Promise<boolean> 
   return inside !== (outside ?? null) || inside !== shadow.state.tip
 }
 
-/** Does what `syncBranch` does. Requires the repository's lock. Changes the shadow's state. */
+/** The part of `syncBranch` that requires the repository's lock. Changes the shadow's state. */
 export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<BranchSync> {
   const outside = await tipOutside(shadow)
   // A branch without a commit gets its first one. A branch that was deleted does not come back.

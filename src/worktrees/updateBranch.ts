@@ -21,7 +21,7 @@ export interface BranchUpdate {
   /** The commit to merge in. */
   onto: string
   strategy: 'merge' | 'rebase'
-  /** The message of the commit with uncommitted changes, and that of the merge. */
+  /** The message of the commit with the uncommitted changes, and of the merge commit. */
   title: string
   message: string
 }

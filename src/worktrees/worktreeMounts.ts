@@ -10,7 +10,7 @@ import type { Mount } from '../sandbox/mount.ts'
 /** The folders that the process of a worktree sees in addition to the system. */
 export interface WorktreeMounts {
   mounts: Mount[]
-  /** Differs if one of the mounted folders is another one. A process that runs has the folders of its start. */
+  /** Changes if one of the mounted folders is replaced. A running process keeps the folders of its start. */
   key: string
 }
 

@@ -126,7 +126,7 @@ export function startWorktreeProcess(
   }
 }
 
-/** Kills the process with its group. bubblewrap's first child waits for its parent, and forever if only the parent is killed then. */
+/** Kills the whole process group. If only the parent is killed, bubblewrap's first child waits for it forever. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
@@ -141,7 +141,7 @@ const endOf = (child: ChildProcess): Promise<void> =>
     for (const event of ['exit', 'error']) child.once(event, () => resolve())
   })
 
-/** Passes on what the process answers. The process reads and writes hostile files, so unknown answers end it. */
+/** Returns the responses of the process. The process reads and writes hostile files, so an unknown response ends it. */
 async function answer(stdout: Readable, pending: Map<number, PendingCall>): Promise<void> {
   for await (const { head, bytes } of readMessages(stdout)) {
     const response = head as OperationResponse

@@ -160,7 +160,7 @@ async function listDeleted(context: Context, { board, limit: wanted, all }: Rest
   const boardId = board === undefined ? undefined : (await resolveBoard(context, projectId, board)).id
   const maxCards = all ? Infinity : wanted
   const cards: DeletedCard[] = []
-  // One more than wanted shows whether there are more.
+  // One more card than requested is read, to know whether there are more.
   for (let isWhole = false; !isWhole && cards.length <= maxCards;) {
     const limit = Math.min(pageSize, maxCards + 1 - cards.length)
     const page = await client.cards.listDeleted({ projectId, boardId, limit, offset: cards.length })

@@ -107,7 +107,7 @@ export async function printList(context: Context, query: CardQuery, empty: strin
     context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
 }
 
-/** Who does what by when is shown where the list is about it. */
+/** The columns of the list. Includes the plan of the cards if the list is filtered or sorted by it. */
 const columnsFor = ({ filter = {} }: CardQuery) => {
   const { ready, assigneeId, dueBefore, sort } = filter
   const isPlan = ready === true || planFieldNames.some(name => name === sort?.replace(/^-/, ''))

@@ -128,7 +128,7 @@ async function watchPreview(
   return undefined
 }
 
-/** Opens the preview, or prints an address that opens it once, and how to get there from another machine. */
+/** Opens the preview, or prints an address that opens it once, with a command for access from another machine. */
 async function showAddress(context: Context, place: CardPlace, preview: Preview, isOpened: boolean): Promise<void> {
   const { out, client, connection } = context
   const { hostname } = new URL(connection.url)

@@ -137,8 +137,8 @@ async function waitForCards(
 }
 
 /**
- * Runs an action on each card and returns the places of the cards. Failures don't stop the rest and are reported at
- * the end.
+ * Runs an action on each card and returns the references of the cards. A failure does not stop the other actions and is
+ * reported at the end.
  */
 async function eachPlace(
   context: Context,

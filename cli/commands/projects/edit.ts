@@ -81,7 +81,7 @@ export function registerEdit(projects: Command): void {
   )
 }
 
-/** The options that say what happens where an agent does not get on. */
+/** The options for limits of agents, silent agents, and the steps after a merge. */
 const addTroubleOptions = (edit: Command): Command =>
   edit
     .addOption(

@@ -14,7 +14,7 @@ export interface Shown {
 }
 export interface CmdHooks {
   dispatch: (msg: Msg) => void
-  /** Reads no more keys: they are for the program of `suspendWhile`. */
+  /** Stops reading keys. The next keys are for the program that `suspendWhile` runs. */
   hold: () => Hold
   suspendWhile: <T>(held: Hold, work: () => Promise<T>) => Promise<T>
   /** Copies a text to the terminal's clipboard. */

@@ -131,7 +131,7 @@ async function findCard({ client }: Context, { projectId }: Shown, cardId: strin
   return { type: 'found', card, project: { id, name } }
 }
 
-/** The server's message instead of a diff. */
+/** Returns the server's error message, which is shown instead of the result. @throws the error if the server is unreachable */
 function orReason(error: unknown): string {
   if (exitOf(error) === 'unreachable') throw error
   return reasonOf(error)

@@ -15,7 +15,7 @@ import { reasonOf } from './reason.ts'
 
 export interface CmdRunner {
   run(job: Job): void
-  /** Resolves when the changes have ended, also those that wait. Their results are not dispatched any more. */
+  /** Resolves when all changes have ended, including queued ones. Their results are not dispatched. */
   close(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
   const dispatch = (msg: Msg | void) => {
     if (msg && !isClosed) hooks.dispatch(msg)
   }
-  const refused = (error: unknown, job: Job) =>
+  const dispatchRefusal = (error: unknown, job: Job) =>
     dispatch({
       type: 'refused',
       moveId: 'move' in job ? job.move.id : undefined,
@@ -39,25 +39,28 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       text: reasonOf(error),
       forced: forcedOf(job, (error as Partial<ApiFailure>).code),
     })
-  const read = (job: Job, ask: () => Promise<Msg>) =>
-    void retryWhileUnreachable(ask, () => isClosed).then(dispatch, error => {
-      if (!isQuiet(job)) refused(error, job)
+  const runRead = (job: Job, read: () => Promise<Msg>) =>
+    void retryWhileUnreachable(read, () => isClosed).then(dispatch, error => {
+      if (!isQuiet(job)) dispatchRefusal(error, job)
     })
+  const runChange = (job: Job, visible: Shown) => {
+    const held = usesTerminal(job) ? hooks.hold() : undefined
+    const change = (changesOf(context, visible, jobHooks(hooks, held)) as Handlers<Msg | void>)[job.type]
+    if (!change) return
+    // Not queued, because a background command can take long.
+    if (job.type === 'userCommand' && job.command.background)
+      return void change(job).then(dispatch, error => dispatchRefusal(error, job))
+    const typed = typedTextOfCmd(job)
+    const unsaved = typed && hooks.unsaved.add(typed.filename, typed.text, true)
+    const done = changes(() => retryOnRateLimit(() => change(job))).finally(() => held?.release())
+    void (unsaved ? unsaved.save(() => done) : done).then(dispatch, error => dispatchRefusal(error, job))
+  }
   return {
     run: job => {
-      const place = shown()
-      const ask = (readsOf(context, place) as Table<Msg>)[job.type]
-      if (ask) return read(job, () => ask(job))
-      const held = usesTerminal(job) ? hooks.hold() : undefined
-      const act = (changesOf(context, place, jobHooks(hooks, held)) as Table<Msg | void>)[job.type]
-      if (!act) return
-      // Not queued, because a background command can take long.
-      if (job.type === 'userCommand' && job.command.background)
-        return void act(job).then(dispatch, error => refused(error, job))
-      const typed = typedTextOfCmd(job)
-      const unsaved = typed && hooks.unsaved.add(typed.filename, typed.text, true)
-      const done = changes(() => retryOnRateLimit(() => act(job))).finally(() => held?.release())
-      void (unsaved ? unsaved.save(() => done) : done).then(dispatch, error => refused(error, job))
+      const visible = shown()
+      const read = (readsOf(context, visible) as Handlers<Msg>)[job.type]
+      if (read) runRead(job, () => read(job))
+      else runChange(job, visible)
     },
     close: () => {
       isClosed = true
@@ -87,7 +90,8 @@ function jobHooks({ suspendWhile, copy, unsaved }: CmdHooks, held: Hold | undefi
   }
 }
 
-type Table<Result> = Partial<Record<Job['type'], (job: Job) => Promise<Result>>>
+/** The functions that run jobs, by the type of the job. */
+type Handlers<Result> = Partial<Record<Job['type'], (job: Job) => Promise<Result>>>
 
 /** Retries a change after the delay of a rate limit. */
 const retryOnRateLimit = <T>(act: () => Promise<T>): Promise<T> =>

@@ -19,7 +19,7 @@ export const tabText = (column: ShownColumn): [name: string, count: string] => [
 
 const tabWidth = (column: ShownColumn): number => tabText(column).reduce((sum, text) => sum + widthOf(text), 0)
 
-/** The first visible tab: as many before the one at `at` as fit. */
+/** The first visible tab, so that as many tabs as possible before the tab `at` are visible. */
 export function firstTab(columns: readonly ShownColumn[], at: number, width: number): number {
   let from = at
   let used = columns[at] ? tabWidth(columns[at]) : 0

@@ -4,7 +4,7 @@ import { updated, withNotice, type Cmd, type Forcible, type Model, type Msg, typ
 
 type Refused = Extract<Msg, { type: 'refused' }>
 
-/** Which refusals force overcomes: a column that is full, a card that waits for others or for its time. */
+/** The error codes that `force` overrides: a full column, and a card that waits for other cards or for its start time. */
 const forcibleCodes: ReadonlySet<string | undefined> = new Set(['COLUMN_FULL', 'CARD_BLOCKED'])
 
 /** Returns a refused change with force. Returns undefined if force does not help. */

@@ -136,7 +136,7 @@ export type Dialog =
       /** The question shown; undefined while it is loading, when no answer is accepted. */
       requestId?: string
       feedback?: TextField
-      /** To the board, where the person comes from. */ returns: boolean
+      /** Returns to the board. */ returns: boolean
     }
   /** Without `action`, the question is loading and accepts no answer. */
   | { kind: 'confirm'; question: string; action?: Action }

@@ -117,7 +117,9 @@ function dropCards(model: Model, { cardIds }: Drag): Update {
     : moveCards(idle, cards, places, text)
 }
 
-/** The card before which a drop inserts: the one under the mouse, or for a card dragged down the one below that. */
+/**
+ * The card before which a drop inserts: the card under the mouse, or the card below it if the dragged card comes from above.
+ */
 function anchorOf({ ids, found }: ShownColumn, at: number, moving: ReadonlySet<string>): string | undefined {
   const over = found[at]
   if (over === undefined) return undefined

@@ -12,14 +12,13 @@ import { pickItems, pickRows } from './pickItems.ts'
 import { planned } from './planItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
 
-/** The debounce of the server's search for cards. */
-const searchAfterMs = 150
+const searchDebounceMs = 150
 
 /** Handles a key in a pick list. */
 export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
   const items = pickItems(model, dialog)
   const item = items[Math.min(dialog.at, items.length - 1)]
-  const to = (at: number) =>
+  const moveCursor = (at: number) =>
     updated({ ...model, dialog: { ...dialog, at: Math.max(0, Math.min(at, items.length - 1)) } })
   switch (key.name) {
     case 'enter':
@@ -31,14 +30,14 @@ export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
         : picked(model, dialog, item)
     case 'down':
     case 'ctrl+n':
-      return to(dialog.at + 1)
+      return moveCursor(dialog.at + 1)
     case 'up':
     case 'ctrl+p':
-      return to(dialog.at - 1)
+      return moveCursor(dialog.at - 1)
     case 'pagedown':
-      return to(dialog.at + pickRows(model.size))
+      return moveCursor(dialog.at + pickRows(model.size))
     case 'pageup':
-      return to(dialog.at - pickRows(model.size))
+      return moveCursor(dialog.at - pickRows(model.size))
     default:
       return typeText(model, dialog, key)
   }
@@ -49,8 +48,10 @@ function typeText(model: Model, dialog: PickDialog, key: Key): Update {
   if (!field) return updated(model)
   const { purpose } = dialog
   if (purpose.type !== 'go') return updated({ ...model, dialog: { ...dialog, field, at: 0 } })
-  const isSearch = /[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(textIn(field)) && !/^\s*#?\d+\s*$/.test(textIn(field))
-  const searchAtMs = isSearch ? model.nowMs + searchAfterMs : undefined
+  const text = textIn(field)
+  const hasTwoCharacters = /[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(text)
+  const isCardId = /^\s*#?\d+\s*$/.test(text)
+  const searchAtMs = hasTwoCharacters && !isCardId ? model.nowMs + searchDebounceMs : undefined
   return updated({ ...model, dialog: { ...dialog, field, at: 0, purpose: { ...purpose, searchAtMs, hits: [] } } })
 }
 
@@ -79,7 +80,7 @@ function onEnter(model: Model, dialog: PickDialog, item: PickItem | undefined): 
   )
 }
 
-/** Performs an item's action. */
+/** Performs the action of the chosen item. */
 export function picked(model: Model, dialog: PickDialog, { target }: PickItem): Update {
   const { purpose } = dialog
   const closed = { ...model, dialog: undefined }
@@ -99,10 +100,10 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
     case 'command':
       return runUserCommand(closed, target.command)
     case 'agent':
-      return purpose.type === 'agent' ? agentChosen(closed, purpose.cardIds, target) : updated(closed)
+      return purpose.type === 'agent' ? chooseAgent(closed, purpose.cardIds, target) : updated(closed)
     case 'model':
       return purpose.type === 'model'
-        ? toAgent(closed, purpose.cardIds, { ...purpose.choice, model: target.id })
+        ? setAgent(closed, purpose.cardIds, { ...purpose.choice, model: target.id })
         : updated(closed)
     case 'plan':
       return purpose.type === 'plan' ? planned(closed, purpose, target.step) : updated(closed)
@@ -123,7 +124,7 @@ function sendCards(model: Model, cardIds: readonly string[], columnId: string, n
 const cardsOf = ({ cache, opened }: Model, cardIds: readonly string[]): Card[] =>
   cardIds.flatMap(id => cache.cards.get(id) ?? (opened?.card?.id === id ? opened.card : []))
 
-function agentChosen(
+function chooseAgent(
   model: Model,
   cardIds: readonly string[],
   { id, profile = null, install }: { id: string | null; profile?: string | null; install?: string },
@@ -138,15 +139,15 @@ function agentChosen(
   const models = hasModel ? [] : (model.agents.find(each => each.id === id)?.models ?? [])
   return models.length > 0
     ? updated(withPick(model, { type: 'model', cardIds, choice }))
-    : toAgent(model, cardIds, choice)
+    : setAgent(model, cardIds, choice)
 }
 
-const toAgent = (model: Model, cardIds: readonly string[], choice: AgentChoice): Update =>
+const setAgent = (model: Model, cardIds: readonly string[], choice: AgentChoice): Update =>
   runForEach(model, cardIds, cardId => ({ type: 'agent', cardId, choice }))
 
 type Labels = Extract<Purpose, { type: 'label' }>
 
-/** Toggles a label: removes it if all the cards have it, else adds it. */
+/** Marks a label for removal if all the cards have it, or else for adding. Saved by `applyLabels`. */
 function toggleLabel(model: Model, dialog: PickDialog, purpose: Labels, { target }: PickItem): Update {
   const label = (target as { id: string }).id
   const mark = pickItems(model, { ...dialog, field: emptyField }).find(({ text }) => text === label)?.mark
@@ -154,7 +155,7 @@ function toggleLabel(model: Model, dialog: PickDialog, purpose: Labels, { target
   return updated({ ...model, dialog: { ...dialog, field: emptyField, at: 0, purpose: { ...purpose, marks } } })
 }
 
-/** Puts the labels on the cards that were marked; without a mark, toggles the one under the cursor. */
+/** Adds and removes the marked labels. If none is marked, toggles the label under the cursor. */
 function applyLabels(model: Model, { cardIds, marks }: Labels, item: PickItem | undefined): Update {
   const wanted = Object.keys(marks).length > 0 ? marks : item ? { [item.text]: item.mark !== 'on' } : {}
   const closed = { ...model, dialog: undefined }

@@ -16,7 +16,7 @@ const newCard = (card: { title: string; prompt?: string }): TypedText => ({
   text: card.title === '' && !card.prompt ? '' : cardText(card),
 })
 
-/** The text that a command brings to the server. Commands that open the editor keep their text there. */
+/** The text that a command sends to the server. Commands that open the editor save their text there instead. */
 export function typedTextOfCmd(cmd: Cmd): TypedText | undefined {
   switch (cmd.type) {
     case 'create':

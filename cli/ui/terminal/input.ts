@@ -5,8 +5,8 @@ import { ReadStream } from 'node:tty'
 const maxReadBytes = 65_536
 
 /**
- * Opens the terminal's input. No byte is read before its turn: the keys behind one that opens a program stay in the terminal,
- * for that program.
+ * Opens the terminal's input. Reads only as many bytes as wanted, because keys that follow one that opens a program must stay in
+ * the terminal for that program.
  */
 export function openInput(wantedBytes: () => number, onBytes: (bytes: Buffer) => void): ReadStream {
   const descriptor = ownDescriptor()
@@ -21,8 +21,8 @@ export function openInput(wantedBytes: () => number, onBytes: (bytes: Buffer) =>
 }
 
 /**
- * Opens the terminal again. A program that inherits descriptor 0 turns reads into blocking ones: one that follows a full read
- * would block the process. Undefined if the terminal belongs to another account, as after su.
+ * Opens the terminal a second time. A program that inherits descriptor 0 turns off its nonblocking mode, and a read after a full one
+ * would block this process. Returns undefined if the terminal belongs to another account, as after su.
  */
 function ownDescriptor(): number | undefined {
   try {

@@ -65,7 +65,7 @@ const maxPasteLength = 1_000_000
 export interface Decoder {
   /** The keys completed by a chunk. */
   push(piece: string): Key[]
-  /** The number of bytes to read next: no byte behind a key or a paste is among them. */
+  /** The number of bytes to read next, so that no byte after a key or a paste is read. */
   readonly wantedBytes: number
   /** Whether an incomplete sequence might be buffered. */
   readonly pending: boolean

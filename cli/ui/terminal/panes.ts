@@ -9,7 +9,7 @@ export interface Pane {
   width: number
   height: number
   lines: readonly Line[]
-  /** Where text is typed, in cells from the pane's own corner. */
+  /** The position of the text caret, in cells from the pane's corner. */
   caret?: { x: number; y: number }
 }
 

@@ -70,7 +70,7 @@ const withClientName = <T extends object>(input: T, { request }: Call): T & { cl
   client: request.headers['user-agent'],
 })
 
-/** For unauthenticated routes, where the token was not checked yet. */
+/** Checks for the local token on routes without authentication, which have not checked the token. */
 const holdsLocalToken = ({ identity }: Pick<App, 'identity'>, { request }: Call) => {
   const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return token !== undefined && hashToken(token) === identity.localTokenHash

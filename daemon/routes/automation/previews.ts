@@ -20,7 +20,7 @@ export const previewsRoutes = (
   stop: async ref => app.previews.end((await find(app.db, ref)).id),
 })
 
-/** Checks again, later, that the caller's token is valid and the caller can see the card's preview. */
+/** Returns a function that repeats the checks of this request: whether the token is valid and its owner can see the card. */
 function stillCan(
   app: Pick<App, 'catalogue' | 'config' | 'db' | 'identity' | 'membership' | 'seal'>,
   { request }: Call,

@@ -21,7 +21,7 @@ interface AdminSection {
   id: string
   label: string
   view: ComponentType
-  /** A super administrator's alone. */
+  /** Whether only super admins see the section. */
   isSuper?: true
 }
 

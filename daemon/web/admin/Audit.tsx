@@ -16,7 +16,7 @@ const outcomes = [
   ['failed', 'failed actions'],
 ] as const
 
-/** Who did what with which rights. */
+/** The audit log. */
 export function Audit() {
   const { values, bind } = useFields<{ search: string; actor: string; action: string; outcome: '' | 'ok' | 'failed' }>({
     search: '',

@@ -9,7 +9,7 @@ import { Await } from '../ui/Page.tsx'
 
 type Relay = Output<Contract['settings']['getContextRelay']>
 
-/** When agents hand over to a fresh session. */
+/** The settings for handing a session off to a fresh one. */
 export function ContextRelay() {
   const loaded = useLoad(() => client.settings.getContextRelay(), [])
   return <Await of={loaded}>{relay => <RelayForm relay={relay} />}</Await>

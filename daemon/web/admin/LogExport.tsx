@@ -22,7 +22,7 @@ const compressions = [
   ['gzip', 'gzip'],
 ] as const
 
-/** Where the log is sent. */
+/** The settings for sending the log to a collector. */
 export function LogExport() {
   const loaded = useLoad(() => client.logs.getExport(), [])
   return <Await of={loaded}>{settings => <ExportForm settings={settings} onSaved={loaded.set} />}</Await>

@@ -1,4 +1,4 @@
-/** How a test of a setting came out. */
+/** The result of testing a setting. */
 export interface Tested {
   ok: boolean
   text: string

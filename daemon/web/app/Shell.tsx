@@ -67,7 +67,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   )
 }
 
-/** The menu of the current project, and the others to switch to. */
+/** The menu of the current project, with the other projects. */
 function ProjectSwitcher({ route }: { route: Route }) {
   const all = useStore(projects)
   const id = 'projectId' in route ? route.projectId : undefined

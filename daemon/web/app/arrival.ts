@@ -1,51 +1,53 @@
 import { client, type Arrival } from './session.ts'
 
 const verifierKey = 'board verifier'
-/** The storage key of the page that the person left for the identity provider. */
-const placeKey = 'board place'
+/** The storage key of the path to return to after single sign-on. */
+const returnPathKey = 'board place'
 
 /**
- * The addresses that return a person to the page: a ticket of the command line, or the outcome of single sign-on, and then the
- * target page.
+ * Addresses that sign a user in: a ticket of the command line, or the result of single sign-on, optionally followed by the path
+ * of the target page.
  */
-const arriving = /^#\/(ticket|code|refused)\/([^/]+)(\/.*)?$/
-/** The server's own address, to which single sign-on has moved the browser. */
-const beginning = '#/sign-on'
+const arrivalPattern = /^#\/(ticket|code|refused)\/([^/]+)(\/.*)?$/
+/** The address that starts single sign-on. The server redirects the browser to it. */
+const signOnHash = '#/sign-on'
 
 /**
- * Trades what the address brings for a token, once, and takes it out of the address and of the history.
- * @throws ApiFailure where it is not valid any more, Error where the identity provider refused
+ * Exchanges the ticket or code in the address for a token, and removes it from the address and the history. Undefined if there
+ * is none.
+ * @throws ApiFailure if it is no longer valid, Error if the identity provider refused
  */
 export async function takeArrival(): Promise<Arrival | undefined> {
-  if (location.hash === beginning) {
+  if (location.hash === signOnHash) {
     history.replaceState(null, '', '#/')
     await goToProvider()
   }
-  const [, kind, text, rest = sessionStorage.getItem(placeKey) ?? '/'] = arriving.exec(location.hash) ?? []
+  const [, kind, value, target = sessionStorage.getItem(returnPathKey) ?? '/'] =
+    arrivalPattern.exec(location.hash) ?? []
   if (kind === undefined) return undefined
   const verifier = sessionStorage.getItem(verifierKey) ?? ''
   sessionStorage.removeItem(verifierKey)
-  sessionStorage.removeItem(placeKey)
-  history.replaceState(null, '', `#${rest}`)
+  sessionStorage.removeItem(returnPathKey)
+  history.replaceState(null, '', `#${target}`)
   dispatchEvent(new HashChangeEvent('hashchange'))
-  if (kind === 'ticket') return client.auth.redeemTicket({ ticket: text! })
-  // Any website can link here with a code or a text.
+  if (kind === 'ticket') return client.auth.redeemTicket({ ticket: value! })
+  // Without this check, any website could link here with its own code or message.
   if (verifier === '') throw new Error('The sign-in was not started in this tab. Sign in here.')
-  if (kind === 'refused') throw new Error(decodeURIComponent(text!))
-  return (await client.oidc.exchange({ code: text!, verifier })) as Arrival
+  if (kind === 'refused') throw new Error(decodeURIComponent(value!))
+  return (await client.oidc.exchange({ code: value!, verifier })) as Arrival
 }
 
-/** Reloads when such an address is entered in an open tab, because the browser then loads no page. */
+/** Reloads if a sign-in address is entered in an open tab, because the browser does not load a page for a new hash. */
 export const startOverOnArrival = (): void =>
   addEventListener('hashchange', () => {
-    if (arriving.test(location.hash)) location.reload()
+    if (arrivalPattern.test(location.hash)) location.reload()
   })
 
-/** Goes to the identity provider, which sends the browser back here. */
+/** Opens the identity provider, which redirects the browser back to this page. */
 export async function goToProvider(): Promise<void> {
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
   sessionStorage.setItem(verifierKey, verifier)
-  sessionStorage.setItem(placeKey, location.hash.replace(/^#/, '') || '/')
+  sessionStorage.setItem(returnPathKey, location.hash.replace(/^#/, '') || '/')
   const challenge = base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
   location.assign(`api/oidc/login?${new URLSearchParams({ page: '1', challenge })}`)
 }

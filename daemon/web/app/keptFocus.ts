@@ -4,15 +4,15 @@ export const layers = '[role=dialog], [role=alertdialog], [role=menu]'
 /** The parts of the page that receive the focus of a removed element. */
 const parts = 'section, aside, main, .panel, .opened-head'
 /** Elements that manage the focus: a board moves it to the neighbour of a removed card, and a message returns it. */
-const keptByItself = 'main.board, .toasts'
+const managesFocus = 'main.board, .toasts'
 
 /** The focused element and its ancestors, with the element that had the focus before each dialog. */
 export type FocusPath = readonly Element[]
 /** The focused path when a dialog or menu was opened. */
-const before = new WeakMap<Element, FocusPath>()
+const returnPaths = new WeakMap<Element, FocusPath>()
 
 export const pathOf = (element: Element | null): FocusPath =>
-  element === null ? [] : [element, ...(before.get(element) ?? pathOf(element.parentElement))]
+  element === null ? [] : [element, ...(returnPaths.get(element) ?? pathOf(element.parentElement))]
 
 /** Restores the focus: to the first element of the path that is still connected and focusable. */
 export function restoreFocus(path: FocusPath): void {
@@ -27,9 +27,9 @@ export function restoreFocus(path: FocusPath): void {
   }
 }
 
-/** Records the path to which the focus returns from a dialog, from dialogs that open above it as well. */
+/** Sets where the focus returns when a dialog closes, including dialogs that open above it. */
 export const setReturnPath = (dialog: Element | null, path: FocusPath): void =>
-  void (dialog && before.set(dialog, path))
+  void (dialog && returnPaths.set(dialog, path))
 
 /** Remembers the focused element. @returns a function that restores the focus */
 export function rememberFocus(element: Element | null = document.activeElement): () => void {
@@ -42,7 +42,7 @@ export function keepFocus(): void {
   let path: FocusPath = []
   document.addEventListener('focusin', ({ target }) => (path = pathOf(target as Element)))
   document.addEventListener('focusout', () =>
-    // By then, removed elements are disconnected: for connected ones, the person moved the focus.
+    // A removed element is disconnected by then. If it is still connected, the user moved the focus.
     queueMicrotask(() => {
       if (document.activeElement === document.body && path[0]?.isConnected) path = []
     }),
@@ -51,6 +51,6 @@ export function keepFocus(): void {
     if (document.activeElement !== document.body || path.length === 0 || path[0]!.isConnected) return
     const lost = path
     path = []
-    if (!lost.some(each => each.matches(keptByItself))) restoreFocus(lost)
+    if (!lost.some(each => each.matches(managesFocus))) restoreFocus(lost)
   }).observe(document.body, { childList: true, subtree: true })
 }

@@ -4,14 +4,14 @@ import { Live, type LiveMessage } from '../../../src/client/socket.ts'
 import { liveConnection } from './session.ts'
 import { Store } from './store.ts'
 
-/** How the connection is: `waiting` for the next attempt. */
+/** The state of the connection. `waiting`: until the next attempt. */
 export type LiveState = 'connecting' | 'open' | 'waiting'
 export const liveState = new Store<LiveState>('connecting')
 
 type Listener = (events: readonly LiveMessage[]) => void
 interface Followed {
   listeners: Set<Listener>
-  /** Called each time the events start, because data that is read afterwards is complete. */
+  /** Called each time the events start. Data that is read afterwards misses no event. */
   starts: Set<() => void>
   isFollowed: boolean
 }
@@ -20,32 +20,32 @@ const followed = new Map<string, Followed>()
 const personal = new Set<Listener>()
 let live: Live | undefined
 let failures = 0
-let waiting: LiveMessage[] = []
+let queued: LiveMessage[] = []
 let isScheduled = false
 
-/** Events come in bursts; they are handed on once a frame. A hidden page draws no frames. */
-function schedule(): void {
+/** Dispatches queued events once per frame, because events arrive in bursts. A hidden page has no frames. */
+function scheduleDispatch(): void {
   if (isScheduled) return
   isScheduled = true
-  if (document.hidden) setTimeout(handOn, 50)
-  else requestAnimationFrame(handOn)
+  if (document.hidden) setTimeout(dispatchEvents, 50)
+  else requestAnimationFrame(dispatchEvents)
 }
 
-function handOn(): void {
+function dispatchEvents(): void {
   isScheduled = false
-  const events = waiting
-  waiting = []
-  const mine = events.filter(({ projectId, type }) => projectId === null || type === 'notification')
-  if (mine.length > 0) for (const listener of personal) listener(mine)
-  for (const [projectId, some] of Map.groupBy(events, event => event.projectId))
-    for (const listener of followed.get(projectId ?? '')?.listeners ?? []) listener(some)
+  const events = queued
+  queued = []
+  const personalEvents = events.filter(({ projectId, type }) => projectId === null || type === 'notification')
+  if (personalEvents.length > 0) for (const listener of personal) listener(personalEvents)
+  for (const [projectId, projectEvents] of Map.groupBy(events, event => event.projectId))
+    for (const listener of followed.get(projectId ?? '')?.listeners ?? []) listener(projectEvents)
 }
 
 function open(): Live {
-  const made = new Live(liveConnection, {
+  const connection = new Live(liveConnection, {
     onEvent: event => {
-      waiting.push(event)
-      schedule()
+      queued.push(event)
+      scheduleDispatch()
     },
     onState: ({ name }) => {
       if (name === 'open') failures = 0
@@ -58,17 +58,17 @@ function open(): Live {
       for (const start of project.starts) start()
     },
   })
-  for (const projectId of followed.keys()) made.subscribe(projectId)
+  for (const projectId of followed.keys()) connection.subscribe(projectId)
   // The connection ends only if it never opened, or if the token was rejected permanently.
-  made.done.catch((error: unknown) => {
-    if (live !== made) return
+  connection.done.catch((error: unknown) => {
+    if (live !== connection) return
     live = undefined
     liveState.set('waiting')
     for (const project of followed.values()) project.isFollowed = false
     const retryInMs = backoffMs(++failures, { firstMs: 250, maxMs: 10_000, jitter: 0.5 })
     setTimeout(() => (live ??= open()), error instanceof ApiFailure ? 10_000 : retryInMs)
   })
-  return made
+  return connection
 }
 
 /**
@@ -94,7 +94,7 @@ export function followProject(projectId: string, listener: Listener, onStart: ()
   }
 }
 
-/** Follows the person's own events and notifications. */
+/** Follows events without a project, and notifications. @returns a function that stops */
 export function followMine(listener: Listener): () => void {
   live ??= open()
   personal.add(listener)

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { reloadCount } from './session.ts'
 
-/** Something that is read from the server: the last that came, whether more is coming, and why it did not come. */
+/** A value that is read from the server: the last received value, the last error, and whether a read is in progress. */
 export interface Loaded<T> {
   value: T | undefined
   error: unknown
@@ -12,20 +12,20 @@ export interface Loaded<T> {
   set: (value: T) => void
 }
 
-/** Reads a value now, whenever one of `of` changes, and after `reloadAll`. Outdated answers are dropped. */
+/** Reads a value now, whenever a dependency in `of` changes, and after `reloadAll`. Responses to outdated reads are ignored. */
 export function useLoad<T>(read: () => Promise<T>, of: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: unknown; isLoading: boolean }>({ isLoading: true })
-  const turn = useRef(0)
+  const requestNumber = useRef(0)
   const latest = useRef(read)
   latest.current = read
   const reload = useCallback(async () => {
-    const mine = ++turn.current
+    const ownNumber = ++requestNumber.current
     setState(before => ({ ...before, isLoading: true }))
     try {
       const value = await latest.current()
-      if (mine === turn.current) setState({ value, isLoading: false })
+      if (ownNumber === requestNumber.current) setState({ value, isLoading: false })
     } catch (error) {
-      if (mine === turn.current) setState(before => ({ ...before, error, isLoading: false }))
+      if (ownNumber === requestNumber.current) setState(before => ({ ...before, error, isLoading: false }))
     }
   }, [])
   useEffect(() => reloadCount.subscribe(() => void reload()), [])
@@ -33,7 +33,7 @@ export function useLoad<T>(read: () => Promise<T>, of: readonly unknown[]): Load
     setState({ isLoading: true })
     void reload()
     return () => {
-      turn.current++
+      requestNumber.current++
     }
     // The caller lists the dependencies.
   }, of)

@@ -10,7 +10,7 @@ export type Shortcuts = Output<Contract['settings']['getShortcuts']>
 
 /** The person's settings, which hold in every browser and in the terminal. */
 export const settings = new Store<UserSettings>(defaultUserSettings)
-/** The keys that the person has chosen; until they are read, the usual ones. */
+/** The user's shortcuts. Empty until they are loaded, so that the defaults apply. */
 export const shortcuts = new Store<Partial<Shortcuts>>({})
 
 let changes = 0

@@ -74,7 +74,7 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
   )
 }
 
-/** Where cards go when their pull requests are merged or closed. */
+/** The fields for the columns to which cards move when their pull requests are merged or closed. */
 function AfterRequests({
   columns,
   bind,

@@ -123,7 +123,7 @@ function useDrop(
   }, [columnId, virtualizer, isThere, loaded])
 }
 
-/** Where the dragged cards would be dropped. */
+/** Draws a line where the dragged cards would be dropped. */
 function DropLine({ columnId, virtualizer }: { columnId: string; virtualizer: Lists }) {
   const at = useStore(drag, now => (now?.over?.columnId === columnId ? now.over.at : undefined))
   if (at === undefined) return null

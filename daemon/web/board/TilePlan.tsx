@@ -6,7 +6,7 @@ import { dated, useNow } from '../ui/Time.tsx'
 
 const signs = { urgent: 'up', high: 'up', normal: undefined, low: 'down' } as const
 
-/** How soon a card is to be done, and by when. */
+/** The priority and due date of a card. */
 export function TilePlan({ card, columnType }: { card: Card; columnType: string | undefined }) {
   const { priority, dueAt, startAt } = card
   const sign = signs[priority]
@@ -24,7 +24,7 @@ export function TilePlan({ card, columnType }: { card: Card; columnType: string 
   )
 }
 
-/** When it starts, while that is to come. */
+/** The start time of a card, if it is in the future. */
 function Start({ startAt }: { startAt: string }) {
   const now = useNow()
   if (!startsLater({ startAt }, now)) return null

@@ -133,7 +133,7 @@ export async function copy(text: string): Promise<void> {
 export const linkOf = ({ projectId, id }: Card): string =>
   new URL(hrefOf({ name: 'card', projectId, cardId: id }), location.href).href
 
-/** The function that a shortcut's action calls; undefined where the action has none on this board. */
+/** The function that a shortcut's action calls. Undefined if the action does not apply to this board. */
 export function actionOf(session: BoardSession, action: ShortcutAction): (() => void) | undefined {
   const cards = chosenCards(session)
   const [card] = cards

@@ -10,7 +10,7 @@ export interface Drag {
 }
 export const drag = new Store<Drag | undefined>(undefined)
 
-/** How many agents start when the dragged cards are dropped in a column. */
+/** The number of agents that start if the dragged cards are dropped in a column. */
 export function startsIn({ session, cardIds }: Drag, columnId: string): number {
   return countStarts(
     session.state.get(),

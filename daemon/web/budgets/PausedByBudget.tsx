@@ -7,7 +7,7 @@ import { dated } from '../ui/Time.tsx'
 import { Spent } from './Budgets.tsx'
 import { EditBudget, type Budget } from './EditBudget.tsx'
 
-/** Says of a card that waits for a budget which one that is, and lets who manages it raise it there and then. */
+/** Shows which budget a card waits for. Budget managers can raise it there. */
 export function PausedByBudget({ projectId, cardId }: { projectId: string; cardId: string }) {
   const all = useLoad(() => client.budgets.listProject({ projectId }), [projectId, cardId])
   const mayManage = useProject(projectId)?.role === 'admin'

@@ -86,8 +86,8 @@ export function AgentChoice() {
 }
 
 /**
- * Returns the offers of the effective agent: the card's, else its profile's, else the project's, else those of all installed
- * agents.
+ * Returns the options of the effective agent: the agent of the card, otherwise of its profile, otherwise of the project.
+ * Without one, the options of all installed agents.
  */
 function useOffers(projectId: string, card: { agent: string | null; profile: string | null }) {
   const read = useLoad(async () => {

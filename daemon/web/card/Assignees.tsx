@@ -8,7 +8,7 @@ import { useCard, useOpened } from './openedCard.ts'
 
 export type PlanChange = Omit<Parameters<typeof client.cards.update>[0], 'projectId' | 'cardId'>
 
-/** Those who are to do a card: people of the project, and names without an account. The agent is chosen elsewhere. */
+/** The assignees of a card: project members, and names without an account. Does not include the agent. */
 export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<unknown>) | undefined }) {
   const { projectId } = useOpened()
   const { assignees, agent } = useCard()
@@ -46,7 +46,7 @@ export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<u
   )
 }
 
-/** The account of who looks; null before there is one. */
+/** The ID of the signed-in account. Null before the first account exists. */
 export const useMyId = () => useStore(session, now => (now.name === 'in' ? now.me.id : null))
 
 interface AssignedProps {

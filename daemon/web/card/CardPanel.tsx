@@ -48,7 +48,7 @@ function onKey(event: KeyboardEvent, onClose: () => void): void {
   onClose()
 }
 
-/** The edge that is dragged, or moved with the arrows. */
+/** The edge of the panel, which is moved by dragging or with the arrow keys. */
 function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => void }) {
   const begin = useRef<{ x: number; width: number }>(undefined)
   const onPointerDown = (event: PointerEvent<HTMLDivElement>) => {

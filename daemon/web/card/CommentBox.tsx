@@ -17,7 +17,7 @@ interface CommentBoxProps {
   onCancel?: () => void
 }
 
-/** Where one writes a comment: Ctrl+Enter sends it, `@` offers the people of the project, files become attachments. */
+/** A field to write a comment. Ctrl+Enter sends it, `@` suggests project members, and files become attachments. */
 export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: CommentBoxProps) {
   const { projectId, cardId } = useOpened()
   const canAttach = useCanWork(projectId)

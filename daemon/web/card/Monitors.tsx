@@ -8,7 +8,7 @@ import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened, type Monitor } from './openedCard.ts'
 
-/** Commands that the card's agent has the server run again and again. */
+/** The monitors of the card: commands that the server runs repeatedly for its agent. */
 export function Monitors() {
   const { state, projectId } = useOpened()
   const monitors = useStore(state, now => now.monitors) ?? []

@@ -42,7 +42,7 @@ function Panel() {
   )
 }
 
-/** The address of the preview, and how to reach it from another machine. */
+/** The address of the preview, with a command for access from another machine. */
 function Address({ preview, open }: OpenedPreview) {
   const { url = null, port = null } = preview ?? {}
   if (url === null) return null

@@ -10,7 +10,7 @@ import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** Where the card's agent works: its branch, and a worktree of a person's own that is attached. */
+/** The agent's branch, and the attached worktree if there is one. */
 export function Worktree() {
   const opened = useOpened()
   const { gitBranch, worktreePath, useWorktree, kind } = useCard()

@@ -42,7 +42,7 @@ export function changeLayout(projectId: string, cardId: string, change: Layout):
   )
 }
 
-/** Keeps a change that waits, as when the card is closed. */
+/** Saves a pending change of the layout immediately, for example when the card is closed. */
 export function keepLayout(projectId: string, cardId: string): void {
   if (!timers.has(cardId)) return
   clearTimeout(timers.get(cardId))
@@ -53,7 +53,7 @@ export function keepLayout(projectId: string, cardId: string): void {
 export const useLayout = (cardId: string): Layout | undefined => useStore(layouts, all => all[cardId])
 
 let lastWidth: number | undefined
-/** Returns the width of the panel: the last one of this card, else the last one of any card. */
+/** Returns the last width of the panel for this card, or otherwise for any card. */
 export function useWidth(cardId: string): number | undefined {
   const own = useLayout(cardId)?.width
   const width = typeof own === 'number' && own > 0 ? own : lastWidth

@@ -9,14 +9,14 @@ import { Store } from '../app/store.ts'
 
 type PreSession = Output<Contract['preSessions']['get']>
 
-interface TalkState {
+interface PreSessionState {
   session?: PreSession
   messages: readonly Message[]
 }
 
-/** The talk that refines a card's prompt, while there is one that is neither accepted nor cancelled. */
+/** The pre-session that refines a card's prompt. Empty if the card has none, or once it is accepted or cancelled. */
 class PreSessionStore {
-  readonly state = new Store<TalkState>({ messages: [] })
+  readonly state = new Store<PreSessionState>({ messages: [] })
   readonly projectId: string
   readonly cardId: string
 
@@ -25,80 +25,84 @@ class PreSessionStore {
     this.cardId = cardId
   }
 
+  /** Follows the project's events. Returns a function that stops. */
   start(): () => void {
     return followProject(
       this.projectId,
-      events => this.#applyEvents(events),
-      () => void this.#find().catch(() => undefined),
+      events => this.#handleEvents(events),
+      () => void this.#load().catch(() => undefined),
     )
   }
 
   async begin(): Promise<void> {
-    this.#replaceSession(await client.preSessions.start({ projectId: this.projectId, cardId: this.cardId }))
-    await this.#read()
+    this.#setSession(await client.preSessions.start({ projectId: this.projectId, cardId: this.cardId }))
+    await this.#refresh()
   }
 
   async send(content: string, attachmentIds: string[]): Promise<void> {
-    const message = await client.preSessions.send({ ...this.#place(), content, attachmentIds })
+    const message = await client.preSessions.send({ ...this.#sessionRef(), content, attachmentIds })
     this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, [message]) }))
   }
 
   async accept(): Promise<Output<Contract['preSessions']['accept']>> {
-    const card = await client.preSessions.accept(this.#place())
+    const card = await client.preSessions.accept(this.#sessionRef())
     this.state.set({ messages: [] })
     return card
   }
 
   async cancel(): Promise<void> {
-    await client.preSessions.cancel(this.#place())
+    await client.preSessions.cancel(this.#sessionRef())
     this.state.set({ messages: [] })
   }
 
-  #place(): { projectId: string; sessionId: string } {
+  #sessionRef(): { projectId: string; sessionId: string } {
     return { projectId: this.projectId, sessionId: this.state.get().session!.sessionId }
   }
 
-  #replaceSession(session: PreSession): void {
+  #setSession(session: PreSession): void {
     const isOver = session.status === 'accepted' || session.status === 'cancelled'
     this.state.update(now => (isOver ? { messages: [] } : { ...now, session }))
   }
 
-  async #find(): Promise<void> {
+  async #load(): Promise<void> {
     const { items } = await client.preSessions.list({ projectId: this.projectId, limit: 200 })
-    const mine = items.find(({ cardId, status }) => cardId === this.cardId && /running|waiting|failed/.test(status))
-    if (!mine) return
-    this.#replaceSession(mine)
-    await this.#read()
+    const found = items.find(({ cardId, status }) => cardId === this.cardId && /running|waiting|failed/.test(status))
+    if (!found) return
+    this.#setSession(found)
+    await this.#refresh()
   }
 
-  async #read(): Promise<void> {
+  async #refresh(): Promise<void> {
     const [session, messages] = await Promise.all([
-      client.preSessions.get(this.#place()),
-      client.preSessions.messages(this.#place()),
+      client.preSessions.get(this.#sessionRef()),
+      client.preSessions.messages(this.#sessionRef()),
     ])
     this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
-    this.#replaceSession(session)
+    this.#setSession(session)
   }
 
-  #applyEvents(events: readonly LiveMessage[]): void {
+  #handleEvents(events: readonly LiveMessage[]): void {
     const id = this.state.get().session?.sessionId
-    if (events.some(({ type }) => type === 'resync')) return void this.#find().catch(() => undefined)
-    const mine = events.filter(({ data }) => id !== undefined && (data as { sessionId?: string }).sessionId === id)
-    const messages = mine
+    if (events.some(({ type }) => type === 'resync')) return void this.#load().catch(() => undefined)
+    if (id === undefined) {
+      const isStarted = events.some(
+        ({ type, data }) => type === 'agent.status' && (data as Session).cardId === this.cardId,
+      )
+      if (isStarted) void this.#load().catch(() => undefined)
+      return
+    }
+    const ownEvents = events.filter(({ data }) => (data as { sessionId?: string }).sessionId === id)
+    const messages = ownEvents
       .filter(({ type }) => /^agent\.(message|tool|plan)$/.test(type))
       .map(({ data }) => data as Message)
     if (messages.length > 0) this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
-    const status = mine.findLast(({ type }) => type === 'agent.status')?.data as Session | undefined
-    const begins = events.some(
-      ({ type, data }) => id === undefined && type === 'agent.status' && (data as Session).cardId === this.cardId,
-    )
-    if (status || begins) void (id === undefined ? this.#find() : this.#read()).catch(() => undefined)
+    if (ownEvents.some(({ type }) => type === 'agent.status')) void this.#refresh().catch(() => undefined)
   }
 }
 
-/** Follows the talk of a card. */
+/** Follows the pre-session of a card. */
 export function usePreSession(projectId: string, cardId: string): PreSessionStore {
-  const talk = useMemo(() => new PreSessionStore(projectId, cardId), [projectId, cardId])
-  useEffect(() => talk.start(), [talk])
-  return talk
+  const store = useMemo(() => new PreSessionStore(projectId, cardId), [projectId, cardId])
+  useEffect(() => store.start(), [store])
+  return store
 }

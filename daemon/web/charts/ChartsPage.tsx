@@ -116,7 +116,7 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
   )
 }
 
-/** How many cards had each status. */
+/** A chart of the number of cards by status. */
 function Statuses({ history, days }: Pick<ChartsProps, 'history' | 'days'>) {
   const chart = statusesByDay(history, days)
   const isPartial = chart.points.some(({ values }) => values === undefined)

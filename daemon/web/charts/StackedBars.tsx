@@ -16,7 +16,7 @@ const marginTop = 8
 /** The text for a day without values. */
 const unknown = 'not recorded'
 
-/** Bars of days, each of stacked series that differ in colour and in pattern; the same as a table. */
+/** A bar per day with stacked series, which differ in color and pattern, and a table of the same values. */
 export function StackedBars({ title, series, points, looks, format, minTop = 2 }: StackedBarsProps) {
   const id = useId().replace(/[^\w-]/g, '')
   const [box, width] = useWidth()

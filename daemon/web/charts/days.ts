@@ -13,7 +13,7 @@ interface Point {
 export interface Chart {
   series: readonly string[]
   points: readonly Point[]
-  /** Which colour and pattern each series has, where not those of its place. */
+  /** The index of each series' color and pattern. By default, the index of the series. */
   looks?: readonly number[]
 }
 
@@ -33,7 +33,7 @@ function recordedOf(history: readonly HistoryDay[], days: readonly string[]) {
   return days.map(day => ({ day, recorded: (last = known.get(day) ?? last) }))
 }
 
-/** How many cards there were at each day's end. */
+/** The number of cards at the end of each day, by column type. */
 export function cardsByDay(history: readonly HistoryDay[], days: readonly string[]) {
   const points = recordedOf(history, days).map(({ day, recorded }) => ({
     day,
@@ -55,7 +55,7 @@ const statusLooks = {
 } as const satisfies Record<CardStatus, number>
 const statuses = Object.keys(statusLooks) as CardStatus[]
 
-/** How many cards had each status at a day's end; of days before that was recorded it is not known. */
+/** The number of cards by status at the end of each day. Undefined for days before statuses were recorded. */
 export function statusesByDay(history: readonly HistoryDay[], days: readonly string[]): Chart {
   const recorded = recordedOf(history, days).map(each => ({
     day: each.day,
@@ -69,7 +69,7 @@ export function statusesByDay(history: readonly HistoryDay[], days: readonly str
   }
 }
 
-/** How many more cards were done or archived at a day's end than at the end of the day before. */
+/** The increase in done and archived cards on each day. */
 export function finishedByDay(history: readonly HistoryDay[], days: readonly string[]): Chart {
   const first = dayOf(Date.parse(days[0]!) - dayMs)
   const { points } = cardsByDay(history, [first, ...days])

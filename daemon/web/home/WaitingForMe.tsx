@@ -19,7 +19,7 @@ interface Of<T> {
   item: T
 }
 
-/** Those of a kind of all projects, sorted. */
+/** Collects the items of a kind from all projects, sorted. */
 function collect<T>(
   all: readonly Project[],
   known: ReadonlyMap<string, ProjectAttention>,

@@ -12,7 +12,7 @@ const switches = [
   ['statusLine', 'Status line', 'Shows tokens, cost and context below a transcript.'],
 ] as const
 
-/** How the board looks. It holds in every browser, and in the terminal. */
+/** The appearance of the board, in every browser and in the terminal. */
 export function Appearance() {
   const mine = useStore(settings)
   return (

@@ -34,7 +34,7 @@ const sections: readonly MySection[] = [
   { id: 'agents', label: 'Agents', view: Agents },
 ]
 
-/** One's own settings. */
+/** The settings of the account. */
 export function MePage({ section = 'profile' }: { section?: string }) {
   const hasAccount = useStore(session, now => now.name === 'in' && now.me.id !== '0')
   const shown = sections.filter(({ isOfAccount }) => hasAccount || !isOfAccount)

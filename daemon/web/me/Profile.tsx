@@ -7,7 +7,7 @@ const roles = {
   user: 'User',
 }
 
-/** Who is signed in. */
+/** The profile of the signed-in user. */
 export function Profile() {
   const me = useStore(session, now => (now.name === 'in' ? now.me : undefined))
   if (!me) return null

@@ -20,7 +20,7 @@ const said: Record<ShortcutAction, string> = {
   quit: 'close the card',
 }
 
-/** The keyboard shortcuts of the board, also for the terminal, with an editor. */
+/** Lists the keyboard shortcuts, which apply on this page and in the terminal. Each can be edited. */
 export function Shortcuts() {
   const keys: Keys = { ...defaultShortcuts, ...useStore(shortcuts) }
   const [edited, setEdited] = useState<ShortcutAction>()

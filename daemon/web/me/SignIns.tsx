@@ -4,7 +4,7 @@ import { Button } from '../ui/Button.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Time } from '../ui/Time.tsx'
 
-/** Where one is signed in. */
+/** Lists the sign-ins of the account. */
 export function SignIns() {
   const loaded = useLoad(() => client.auth.sessions(), [])
   const end = async (id: string) => {

@@ -5,7 +5,7 @@ import { Form } from '../ui/Form.tsx'
 import { OptionalNumber, useFields } from '../ui/Inputs.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-/** How many of the project's agents work at once, and how many cards each of their sessions creates. */
+/** The maximum number of concurrent agents of the project, and of cards that a session can create. */
 export function AgentSlots({ project, onChange }: SectionProps) {
   const { values, bind } = useFields({
     agentSlots: project.agentSlots,

@@ -73,7 +73,7 @@ interface AgentChoiceProps {
 }
 type Choices = Pick<SectionProps['project'], 'agent' | 'profile' | 'model' | 'mode' | 'effort'>
 
-/** Which agent works, and how. */
+/** The agent, with its profile, model, mode and effort. */
 export function AgentChoice({ known, value, none, hint, save: send }: AgentChoiceProps) {
   const { values, bind } = useFields({
     agent: value.agent ?? '',

@@ -30,7 +30,7 @@ const methods = [
   ['rebase', 'Rebased commits'],
 ] as const
 
-/** Where the project's work is reviewed and merged. */
+/** The forge on which the project's work is reviewed and merged. */
 export function ForgeSection({ project, mayManage, mayWork, onChange }: SectionProps) {
   const found = useLoad(() => client.forges.get({ projectId: project.id }), [project.id])
   return (

@@ -17,7 +17,7 @@ interface Made {
   name: string
   key: string
 }
-/** Where a key works: its scope and, of an organization or a project, the id after it. */
+/** A scope of a key as a form value. For an organization or a project, the ID follows. */
 type Place = readonly [value: string, text: string]
 
 interface KeyListProps {
@@ -71,7 +71,7 @@ function KeyRow({
   onMade,
 }: {
   apiKey: Key
-  /** Where it works, in words. */
+  /** The scope of the key, as text. */
   place: string | undefined
   reload: () => Promise<void>
   onMade: (key: Made) => void

@@ -27,7 +27,7 @@ const roles = [
   ['admin', 'admin: also manages the project'],
 ] as const
 
-/** Who is in the project, and who is invited. */
+/** The members and invitations of the project. */
 export function MembersSection(props: SectionProps) {
   const { project, mayManage } = props
   const list = useLoad(() => client.members.list({ id: project.id }), [project.id])

@@ -101,7 +101,7 @@ interface AssigneeProps {
   onChange: (ids: readonly string[]) => void
 }
 
-/** Who is to do its cards. */
+/** The assignee of the cards that the schedule creates. */
 function AssigneeField({ projectId, value, onChange }: AssigneeProps) {
   const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
   const id = useId()

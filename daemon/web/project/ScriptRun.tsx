@@ -11,7 +11,7 @@ export type Run = Output<Contract['scripts']['status']>[number]
 
 const statusClass = { idle: 'idle', running: 'running', succeeded: 'completed', failed: 'failed', cancelled: 'idle' }
 const pollMs = 400
-/** As much as the server keeps. */
+/** The number of characters that the server keeps. */
 const maxShown = 65_536
 
 /** A script's latest run with live output. */

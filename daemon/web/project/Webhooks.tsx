@@ -13,7 +13,7 @@ import { webhookEventTypes, type WebhookEventType } from './eventTypes.ts'
 import type { Webhook } from './records.ts'
 import type { SectionProps } from './sectionProps.ts'
 
-/** Where the project's events are sent to. */
+/** The webhooks to which the project's events are sent. */
 export function WebhooksSection(props: SectionProps) {
   const { project, mayManage } = props
   const list = useLoad(() => client.webhooks.list({ projectId: project.id }), [project.id])

@@ -24,7 +24,7 @@ interface ChangesBarProps {
   children: ReactNode
 }
 
-/** The bar above the changes, which stays visible: their size, how many files are viewed, and what to do with them. */
+/** The sticky bar above the changes: their size, the number of viewed files, and the actions. */
 export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMerged, children }: ChangesBarProps) {
   const [opened, setOpened] = useState<'request_changes' | 'approve'>()
   const bar = useRef<HTMLElement>(null)
@@ -75,7 +75,7 @@ function Total({ diff: { files, insertions, deletions }, viewed }: { diff: ReadD
   )
 }
 
-/** How many comments the draft has, and whether it is saved. */
+/** The number of comments in the draft, and whether it is saved. */
 function DraftState() {
   const { body, comments, saveState, reason } = useStore(useContext(DraftContext)!.state)
   if (comments.length === 0 && body === '' && saveState === 'saved') return null

@@ -5,7 +5,7 @@ import { lineParts, Visible } from './lineParts.tsx'
 import { NoteView } from './NoteView.tsx'
 import { isChosen, noteKey, type Chosen, type Note, type Notes, type Row } from './rows.ts'
 
-/** So many rows are drawn together, once they are near the window. */
+/** The number of rows that are rendered together, once they are near the visible area. */
 export const rowsPerBlock = 40
 const rowHeight = 20
 
@@ -16,22 +16,22 @@ interface DiffBlockProps {
   isSplit: boolean
   notes: Notes | undefined
   chosen: Chosen | undefined
-  /** The row that the Tab key comes to. */
+  /** The row that receives the focus by the Tab key. Undefined if it is in another block. */
   current: number | undefined
 }
 
-/** Some rows of a file. Until they are near the window, a placeholder of the same height. */
+/** Some rows of a file. Renders a placeholder of the same height until they are near the visible area. */
 export const DiffBlock = memo(function DiffBlock(props: DiffBlockProps) {
   const { file, rows, from, isSplit } = props
   const body = useRef<HTMLTableSectionElement>(null)
   const isNear = useNear(body) || props.notes !== undefined || (props.current ?? 0) > 0
   const highlight = useHighlight(file.path, isNear)
   const shown = useMemo(() => rows.slice(from, from + rowsPerBlock), [rows, from])
-  const parts = useMemo(() => (isNear ? partsOf(shown, highlight) : undefined), [shown, highlight, isNear])
+  const rendered = useMemo(() => (isNear ? partsOf(shown, highlight) : undefined), [shown, highlight, isNear])
   return (
     <tbody ref={body}>
-      {parts ? (
-        shown.map((row, at) => <DiffRow key={from + at} {...props} row={row} index={from + at} parts={parts} />)
+      {rendered ? (
+        shown.map((row, at) => <DiffRow key={from + at} {...props} row={row} index={from + at} rendered={rendered} />)
       ) : (
         <tr aria-hidden="true" style={{ height: shown.length * rowHeight }}>
           <td colSpan={isSplit ? 4 : 3} />
@@ -44,10 +44,10 @@ export const DiffBlock = memo(function DiffBlock(props: DiffBlockProps) {
 interface DiffRowProps extends DiffBlockProps {
   row: Row
   index: number
-  parts: ReadonlyMap<DiffLine, ReactNode>
+  rendered: ReadonlyMap<DiffLine, ReactNode>
 }
 
-function DiffRow({ file, rows, row, index, isSplit, notes, chosen, current, parts }: DiffRowProps) {
+function DiffRow({ file, rows, row, index, isSplit, notes, chosen, current, rendered }: DiffRowProps) {
   const { left, right } = row
   const line = right ?? left!
   const isFirst = rows[index - 1]?.hunk !== row.hunk
@@ -61,10 +61,10 @@ function DiffRow({ file, rows, row, index, isSplit, notes, chosen, current, part
         className={isChosen(chosen, index) ? 'chosen' : undefined}
         aria-selected={isChosen(chosen, index) || undefined}
       >
-        <Number line={left?.old} side="old" kind={left?.kind} />
-        {isSplit && <Code line={left} parts={parts} />}
-        <Number line={right?.new} side="new" kind={right?.kind} />
-        <Code line={isSplit ? right : line} parts={parts} />
+        <LineNumber line={left?.old} side="old" kind={left?.kind} />
+        {isSplit && <CodeCell line={left} rendered={rendered} />}
+        <LineNumber line={right?.new} side="new" kind={right?.kind} />
+        <CodeCell line={isSplit ? right : line} rendered={rendered} />
       </tr>
       {below.length > 0 && (
         <tr className="notes">
@@ -92,7 +92,15 @@ const HunkHead = ({ file, hunk, columns }: { file: DiffFile; hunk: number; colum
   )
 }
 
-const Number = ({ line, side, kind }: { line: number | undefined; side: 'old' | 'new'; kind: string | undefined }) => (
+const LineNumber = ({
+  line,
+  side,
+  kind,
+}: {
+  line: number | undefined
+  side: 'old' | 'new'
+  kind: string | undefined
+}) => (
   <td className={`number ${kind ?? 'none'}`} data-side={side}>
     {line !== undefined && (
       <button
@@ -108,12 +116,12 @@ const Number = ({ line, side, kind }: { line: number | undefined; side: 'old' | 
 )
 
 const signs = { same: ' ', added: '+', removed: '-' }
-const Code = ({ line, parts }: { line: DiffLine | undefined; parts: ReadonlyMap<DiffLine, ReactNode> }) => (
+const CodeCell = ({ line, rendered }: { line: DiffLine | undefined; rendered: ReadonlyMap<DiffLine, ReactNode> }) => (
   <td className={`code ${line?.kind ?? 'none'}`} data-side={line?.new === undefined ? 'old' : 'new'}>
     {line && (
       <>
         <span className="sign">{signs[line.kind]}</span>
-        <code dir="ltr">{parts.get(line)}</code>
+        <code dir="ltr">{rendered.get(line)}</code>
       </>
     )}
   </td>
@@ -127,7 +135,7 @@ function notesBelow({ at }: Notes, { left, right }: Row): Note[] {
   return keys.flatMap(key => at.get(key) ?? [])
 }
 
-/** A form stays the same one while other notes come and go. */
+/** The React key of a note. The form has a constant key, so that it keeps its state while other notes change. */
 export const keyOf = (note: Note): string =>
   note.kind === 'thread'
     ? note.comment.id
@@ -147,26 +155,26 @@ function partsOf(rows: readonly Row[], highlight: Highlight | undefined): Readon
   return parts
 }
 
-const nearby = '1200px'
-const waiting = new Map<Element, () => void>()
+const nearMargin = '1200px'
+const callbacks = new Map<Element, () => void>()
 let observer: IntersectionObserver | undefined
 
-/** Whether an element has been near the window. */
+/** Returns whether an element has been near the visible area. All elements share one observer. */
 function useNear(ref: React.RefObject<HTMLElement | null>): boolean {
   const [isNear, setNear] = useState(false)
   useEffect(() => {
     if (isNear) return
     observer ??= new IntersectionObserver(
       entries => {
-        for (const { target, isIntersecting } of entries) if (isIntersecting) waiting.get(target)?.()
+        for (const { target, isIntersecting } of entries) if (isIntersecting) callbacks.get(target)?.()
       },
-      { rootMargin: nearby },
+      { rootMargin: nearMargin },
     )
     const element = ref.current!
-    waiting.set(element, () => setNear(true))
+    callbacks.set(element, () => setNear(true))
     observer.observe(element)
     return () => {
-      waiting.delete(element)
+      callbacks.delete(element)
       observer!.unobserve(element)
     }
   }, [isNear])

@@ -17,7 +17,7 @@ interface DiffTableProps {
   onViewed: () => void
 }
 
-/** The lines of a file. Arrows go through them, with Shift they choose several, `c` comments on them. */
+/** The lines of a file. Arrow keys move between lines, Shift selects several, and `c` comments on the selection. */
 export const DiffTable = memo(function DiffTable(props: DiffTableProps) {
   const { file, isSplit, notes } = props
   const rows = useMemo(() => rowsOf(file, isSplit), [file, isSplit])
@@ -93,7 +93,7 @@ function useComment({ file, isNewOnly, onComment }: DiffTableProps, rows: readon
   )
 }
 
-/** A click on a number comments on its line, with Shift on all from the last one; so does dragging from number to number. */
+/** A click on a line number comments on the line. Shift+click and dragging comment on a range of lines. */
 function usePointer(
   rows: readonly Row[],
   chosen: Chosen | undefined,
@@ -132,14 +132,14 @@ function usePointer(
     },
     onClick: (event: React.MouseEvent) => {
       const place = at(event)
-      // A mouse has commented when it was let go.
+      // The comment of a mouse click was opened on pointerup.
       const isMouse = (event.nativeEvent as unknown as { pointerType?: string }).pointerType === 'mouse'
       if (place && isNumber(event) && !isMouse) comment({ side: place.side, from: place.row, to: place.row })
     },
   }
 }
 
-interface KeyDeeds {
+interface KeyActions {
   go: (row: number, isRange: boolean) => void
   comment: (chosen: Chosen) => void
   onViewed: () => void
@@ -150,13 +150,13 @@ function onKey(
   event: KeyboardEvent<HTMLElement>,
   rows: readonly Row[],
   current: number,
-  { go, comment, onViewed, chosen }: KeyDeeds,
+  { go, comment, onViewed, chosen }: KeyActions,
 ): void {
   if (!(event.target as HTMLElement).matches('[data-row]')) return
   const step = stepOf(event.key)
   if (event.ctrlKey || event.metaKey || event.altKey) return
   if (step !== 0) {
-    if (!goToOtherFile(event.currentTarget, current + step, rows.length)) go(current + step, event.shiftKey)
+    if (!focusOtherFile(event.currentTarget, current + step, rows.length)) go(current + step, event.shiftKey)
   } else if (event.key === 'c' || event.key === 'Enter') comment(chosen ?? { side: 'new', from: current, to: current })
   else if (event.key === 'n' || event.key === 'p') go(hunkFrom(rows, current, event.key === 'n' ? 1 : -1), false)
   else if (event.key === 'v') onViewed()
@@ -168,8 +168,8 @@ function onKey(
 const stepOf = (key: string): number =>
   key === 'ArrowDown' || key === 'j' ? 1 : key === 'ArrowUp' || key === 'k' ? -1 : 0
 
-/** Beyond a file's end the next one begins. */
-function goToOtherFile(table: HTMLElement, row: number, rows: number): boolean {
+/** Moves the focus from the first or last line to the neighboring file. Returns false if there is none. */
+function focusOtherFile(table: HTMLElement, row: number, rows: number): boolean {
   if (row >= 0 && row < rows) return false
   const tables = [...(table.closest('.review')?.querySelectorAll('table.diff') ?? [])]
   const other = tables[tables.indexOf(table) + (row < 0 ? -1 : 1)]

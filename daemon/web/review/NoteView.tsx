@@ -7,7 +7,7 @@ import { Visible } from './lineParts.tsx'
 import type { Review, ReviewComment } from './reviewStore.ts'
 import type { Note } from './rows.ts'
 
-/** The draft that comments go to. */
+/** The review draft that new comments are added to. */
 export const DraftContext = createContext<ReviewDraft | undefined>(undefined)
 
 /** The notes below a line: a comment of an earlier review, a draft comment, or an open form. */
@@ -20,7 +20,7 @@ export function NoteView({ note }: { note: Note }) {
 export const placeOf = ({ startLine, line, side }: Omit<FileLines, 'path'>): string =>
   `${startLine === null || startLine === line ? `line ${line}` : `lines ${startLine}–${line}`}${side === 'old' ? ' (before)' : ''}`
 
-/** A file's path, behind the name of its repository where that is not the home. */
+/** A file's path, after the name of its repository unless that is the project's home. */
 export const inRepository = ({ repository, path }: { repository: string; path: string }): string =>
   repository === '' ? path : `${repository}: ${path}`
 
@@ -68,7 +68,7 @@ export function Thread({
   )
 }
 
-/** Text of several lines from outside. */
+/** Untrusted text of several lines. */
 export const Lined = ({ text }: { text: string }) =>
   text.split('\n').map((line, at) => (
     <span key={at}>

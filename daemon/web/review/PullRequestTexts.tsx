@@ -18,7 +18,7 @@ export const PullRequestTexts = ({ bind }: { bind: ReturnType<typeof useFields<T
   </>
 )
 
-/** The fields of who is to review a pull request, and of its labels. */
+/** The fields for the reviewers and the labels of a pull request. */
 export const PullRequestNames = ({ bind }: { bind: ReturnType<typeof useFields<Names>>['bind'] }) => (
   <>
     <TextInput label="Reviewers" hint="User names on the forge, comma-separated." {...bind('reviewers')} />
@@ -26,7 +26,7 @@ export const PullRequestNames = ({ bind }: { bind: ReturnType<typeof useFields<N
   </>
 )
 
-/** The names of such a field, each once. */
+/** Parses a field of names, without duplicates. */
 export const namesIn = (text: string): string[] => [
   ...new Set(
     text

@@ -82,7 +82,7 @@ export function OtherDraft() {
   )
 }
 
-/** Where the comments of the draft are. */
+/** Lists the lines of the draft's comments. */
 function Drafted() {
   const { comments } = useStore(useContext(DraftContext)!.state)
   if (comments.length === 0) return null

@@ -20,7 +20,7 @@ export interface Since {
   onSince: (since: string | undefined) => void
 }
 
-/** Where the diff begins: at the card's base, or at a review. */
+/** Selects the start of the diff: the card's base or a review. */
 export function SinceChoice({ reviews, since, onSince }: Since & { reviews: readonly Review[] }) {
   if (reviews.length === 0) return null
   return (

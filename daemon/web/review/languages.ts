@@ -2,7 +2,7 @@ import type { LanguageFn } from 'highlight.js'
 
 type Module = Promise<{ default: LanguageFn }>
 interface Language {
-  /** Endings of files, and whole names of those without one. */
+  /** File extensions, and full names of files without an extension. */
   files: string
   load: () => Module
   /** Languages that stand inside it. */

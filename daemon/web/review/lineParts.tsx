@@ -10,7 +10,7 @@ const invisible =
   /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/
 const invisibleRuns = new RegExp(`(${invisible.source})`)
 
-/** Text from outside, in which each invisible character is shown by its code point. */
+/** Untrusted text, in which each invisible character is replaced by its code point. */
 export function Visible({ text }: { text: string }): ReactNode {
   if (!invisible.test(text)) return text
   return text.split(invisibleRuns).map((part, at) =>
@@ -26,7 +26,7 @@ export function Visible({ text }: { text: string }): ReactNode {
 
 const nameOf = (character: string): string => `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 
-/** The ranges [from, to) of a line that differ from the line it replaces or is replaced by; undefined where less than a quarter is the same. */
+/** The ranges [from, to) of a line that differ from its paired line. Undefined if less than a quarter is unchanged. */
 function changedRanges({ kind, text, pair }: DiffLine): [number, number][] | undefined {
   if (!pair || text.length > maxCompared || pair.text.length > maxCompared) return undefined
   const [before, after] = kind === 'removed' ? [text, pair.text] : [pair.text, text]
@@ -42,7 +42,7 @@ function changedRanges({ kind, text, pair }: DiffLine): [number, number][] | und
   return common * 4 < Math.min(before.trim().length, after.trim().length) ? undefined : ranges
 }
 
-/** A line in its colours, with what changed in it marked. */
+/** Renders a line with syntax colors and with its changed ranges marked. */
 export function lineParts(line: DiffLine, tokens: readonly Token[] | undefined): ReactNode {
   const text = line.text.length > maxShown ? line.text.slice(0, maxShown) : line.text
   const parts = splitAtRanges(

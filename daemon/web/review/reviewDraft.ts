@@ -30,7 +30,7 @@ export interface DraftState {
   saveState: 'saved' | 'changed' | 'failed'
   /** Why saving failed. */
   reason?: string
-  /** A version that another window has saved in the meantime: a conflict. */
+  /** The conflicting version that another window has saved. */
   other?: Draft
   /** The server's errors, by comment. */
   refused: ReadonlyMap<DraftComment, string>
@@ -75,7 +75,7 @@ export class ReviewDraft {
     this.#change({ body })
   }
 
-  /** Begins a comment. One that was begun elsewhere becomes part of the draft. */
+  /** Opens a comment form. A comment that is open on other lines is added to the draft first. */
   open(lines: Lines, replaces?: DraftComment): void {
     this.add()
     const { repository, path, side, startLine, line } = lines
@@ -90,7 +90,7 @@ export class ReviewDraft {
     this.#saveInTab()
   }
 
-  /** Puts the comment that is being written into the draft. */
+  /** Adds the open comment to the draft. */
   add(): void {
     const { form, comments } = this.state.get()
     if (!form) return
@@ -164,7 +164,7 @@ export class ReviewDraft {
     this.#updatedAt = draft.updatedAt
     const text = sessionStorage.getItem(this.#key)
     const here = text === null ? undefined : (JSON.parse(text) as Kept)
-    // A form that was opened before the answer came stays.
+    // A form that was opened before the response arrived stays open.
     this.#set({ body: draft.body, comments: draft.comments, form: this.state.get().form ?? here?.form })
     if (!here?.isChanged) return
     this.#set({ body: here.body, comments: here.comments, saveState: 'changed' })

@@ -2,7 +2,7 @@ import type { DiffFile, DiffLine } from '../../../src/contract/forges/diffFiles.
 import type { DraftComment, FileLines, OpenForm } from './reviewDraft.ts'
 import type { Review, ReviewComment } from './reviewStore.ts'
 
-/** A row of a file's table: a line, or side by side the two that stand for each other. */
+/** A row of a file's table: one line, or in a split diff the removed line and the line that replaces it. */
 export interface Row {
   hunk: number
   left: DiffLine | undefined
@@ -24,7 +24,7 @@ export const rowsOf = ({ hunks }: DiffFile, isSplit: boolean): Row[] =>
 export const lineAt = (row: Row | undefined, side: Side): number | undefined =>
   side === 'old' ? row?.left?.old : row?.right?.new
 
-/** Lines that a person has chosen: from where to where, on one side. */
+/** The selected rows, on one side. `from` is where the selection started, which can be after `to`. */
 export interface Chosen {
   from: number
   to: number
@@ -35,8 +35,7 @@ export const isChosen = (chosen: Chosen | undefined, row: number): boolean =>
   chosen !== undefined && row >= Math.min(chosen.from, chosen.to) && row <= Math.max(chosen.from, chosen.to)
 
 /**
- * Returns the lines of the file for the selected rows, as a comment refers to them. Undefined if there are none on
- * that side.
+ * Returns the line numbers of the selected rows, for a comment. Undefined if the rows have no line on that side.
  */
 export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }: Chosen): FileLines | undefined {
   const chosen = rows.slice(Math.min(from, to), Math.max(from, to) + 1)
@@ -64,18 +63,18 @@ export interface Notes {
 }
 export const noteKey = (side: Side, line: number): string => `${side}:${line}`
 
-interface Said {
-  /** The repository that the file is of. */
+interface FileComments {
+  /** The repository of the file. */
   repository: string
   reviews: readonly Review[]
   comments: readonly DraftComment[]
   form: OpenForm | undefined
 }
 
-/** Finds the lines of a file that comments are about, by their numbers where the text is the same, else by their text. */
-export function notesOf(file: DiffFile, { repository, reviews, comments, form }: Said): Notes {
-  const isOf = (said: { repository: string; path: string }): boolean =>
-    said.repository === repository && (said.path === file.path || said.path === file.oldPath)
+/** Finds the lines of a file that comments refer to: by number if the text of the line is unchanged, otherwise by text. */
+export function notesOf(file: DiffFile, { repository, reviews, comments, form }: FileComments): Notes {
+  const isOf = (subject: { repository: string; path: string }): boolean =>
+    subject.repository === repository && (subject.path === file.path || subject.path === file.oldPath)
   const at = new Map<string, Note[]>()
   const outdated: Note[] = []
   const placeNote = (key: string | undefined, note: Note) => {

@@ -2,7 +2,7 @@ import { useCallback, useMemo, useState } from 'react'
 import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import type { CardPlace } from './reviewStore.ts'
 
-/** The files that the person has viewed, in the contents that they had then. This browser stores them. */
+/** The files that the user has viewed. A file is no longer viewed once its content changes. Stored in this browser. */
 export function useViewed(
   { projectId, cardId }: CardPlace,
   repository: string,

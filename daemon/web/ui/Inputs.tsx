@@ -136,7 +136,7 @@ export function Checks<T extends string>({
   )
 }
 
-/** The values of a form, and what each control needs to show and change one of them. */
+/** Returns the values of a form, and a function that binds a control to one of them. */
 export function useFields<T extends object>(initial: T) {
   const [values, setValues] = useState(initial)
   const bind = <K extends keyof T>(key: K) => ({

@@ -11,7 +11,7 @@ export interface MenuItem {
   keys?: string
   isDanger?: boolean
   isDisabled?: boolean
-  /** Whether it is chosen, of one that can be. */
+  /** Whether the item is selected. Undefined if it cannot be selected. */
   isOn?: boolean
   separator?: boolean
 }

@@ -19,7 +19,7 @@ export function Page({ title, tools, children }: { title: string; tools?: ReactN
   )
 }
 
-/** Names the window, with the count of what waits for the person. */
+/** Sets the title of the window, with the number of items in the inbox. */
 export function useTitle(title: string): void {
   const count = useStore(waitingCount)
   useEffect(() => {

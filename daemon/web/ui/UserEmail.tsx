@@ -24,7 +24,7 @@ export function UserEmail(props: ComponentProps<typeof TextInput>) {
 
 type Found = Awaited<ReturnType<typeof client.users.search>>
 
-/** Who has an account that the words fit, once one has stopped typing. */
+/** Searches accounts after the user has stopped typing. */
 function useUsers(text: string): Found {
   const [found, setFound] = useState<Found>([])
   useEffect(() => {

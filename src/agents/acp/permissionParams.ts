@@ -4,7 +4,7 @@ import { toPlainLine } from '../link/failureReasons.ts'
 const maxOptions = 20
 const maxIdLength = 1000
 const knownKinds = new Set(['allow_once', 'allow_always', 'reject_once', 'reject_always'])
-/** The kind of an option of which the agent does not tell whether it allows or rejects. */
+/** The kind of an option that does not state whether it allows or rejects. */
 const neutralKind = 'other'
 
 /** The call that a permission request is about. */

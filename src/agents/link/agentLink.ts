@@ -83,7 +83,7 @@ export interface AgentLaunch {
    * home.
    */
   ownFolder?: string
-  /** Whether its home is in that folder. */
+  /** Whether `ownFolder` contains the agent's home. */
   hasOwnHome?: boolean
   /** The session's folder for prompt attachments, which the agent can read. */
   filesFolder?: string
@@ -95,7 +95,7 @@ export interface AgentLaunch {
   authMethods: readonly string[]
   /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean
-  /** Where the agent's program names the tool of a call, apart from the protocol's own fields. */
+  /** Where the agent reports the name of a call's tool, if not in the protocol's own field. */
   toolNaming?: ToolNaming
   /** Detects failed turns that the agent reported as successful. */
   failedTurn?: FailedTurnRule
@@ -194,7 +194,7 @@ export interface SessionOption {
   id: string
   name: string
 }
-/** The agent's own session. null: the agent has no sessions, or no such option. */
+/** The agent's session. A field is null if the agent does not support sessions, or that option. */
 export interface StartedSession {
   sessionId: string | null
   resumed: boolean

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const idleMs = 250
 
-/** How far the output of a process is read. */
+/** The progress of reading a process's output. */
 export interface OutputReader {
   handled: number
   handling: boolean

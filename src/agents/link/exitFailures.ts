@@ -13,7 +13,7 @@ const exitTimeoutMs = 2000
 /** A process that the agent left behind can keep stderr open, so its end is awaited this long. */
 const stderrTimeoutMs = 500
 
-/** How a process ended, as part of a sentence. */
+/** Describes the exit of a process as part of a sentence. */
 export const describeExit = ({ code, signal }: Exit): string =>
   signal ? `was ended by ${signal}` : `ended with exit code ${code}`
 

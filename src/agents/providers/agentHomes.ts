@@ -30,8 +30,8 @@ export async function makeTrialFolder(dataDir: string): Promise<string> {
 }
 
 /**
- * The files and folders that an agent without a credential can change: its state in the account's home, and the paths that
- * variables name. The conversations in them are the project's.
+ * The files and folders that an agent without a credential can change: its state in the account's home, and the paths in
+ * variables. Its conversations are replaced by those of the project.
  * @throws AgentFailure launch_failed
  */
 export async function openState(
@@ -58,13 +58,13 @@ export async function openState(
   return [...[...own, ...named].map((target): Mount => ({ kind: 'rw', target })), ...conversations.flat()]
 }
 
-/** The path below a folder that a variable names, such as CLAUDE_CONFIG_DIR, which replaces the first folder of the path. */
+/** Removes the first folder of a path. A variable such as CLAUDE_CONFIG_DIR replaces that folder. */
 const withoutFirst = (path: string): string => path.slice(path.indexOf('/') + 1)
 
 /**
- * Creates the folders that take the place of a program's conversations in the account's home, so that agents of one project do not see
- * those of the others. `names` are their paths below `at`.
- * @throws AgentFailure launch_failed if a link or file is in the place of such a folder
+ * Creates folders that replace a program's conversations in the account's home, so that agents of one project do not see the
+ * conversations of others. `names` are their paths in `at`.
+ * @throws AgentFailure launch_failed if a link or file is at the path of such a folder
  */
 async function openConversations(folder: string, at: string, names: readonly string[]): Promise<Mount[]> {
   return Promise.all(

@@ -9,7 +9,7 @@ export interface AgentProvider {
   protocol: 'acp' | 'command'
   /** The program and its arguments. With the protocol `command`, an argument can contain `{prompt}`. */
   command: readonly string[]
-  /** How to install the agent: a command or an address, for people. */
+  /** Installation instructions: a command or an address. */
   install: string | null
   credentials: CredentialMappings
   /** Environment variables that the agent always gets. */
@@ -49,7 +49,7 @@ export interface AgentProvider {
   telemetryOff?: TelemetryOff
 }
 
-/** How an agent that has its own sandbox works inside the board's sandbox, where its own sandbox fails. */
+/** The settings of an agent that has its own sandbox, for use inside the board's sandbox, where its own sandbox fails. */
 export interface SandboxOverride {
   /**
    * The variable that points to the board's wrapper for the agent's program. If the account sets this variable, the agent cannot

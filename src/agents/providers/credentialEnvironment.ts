@@ -13,7 +13,7 @@ export interface AgentCredential {
   models: readonly string[]
 }
 
-/** How an agent accepts a credential. */
+/** The environment variables in which an agent accepts a credential. */
 export interface CredentialMapping {
   /** @param model the chosen model of the credential, or its first model; null if the credential lists none */
   env(credential: AgentCredential, model: string | null): Record<string, string>

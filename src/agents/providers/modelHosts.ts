@@ -20,8 +20,9 @@ export const commonModelHosts: readonly string[] = ['anthropic', 'openai', 'goog
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
 /**
- * Lists the hosts of an agent's model, which it can reach without a setting of the project. The base URLs in its environment are
- * endpoints if they can be in the server's network, as without a sandbox; otherwise their hosts are listed.
+ * Lists the hosts of an agent's model, which the agent can reach without a setting of the project. With `canBePrivate`, base
+ * URLs in the agent's environment are endpoints, which can be in the server's network, as without a sandbox. Otherwise, their
+ * hosts are listed.
  */
 export function listModelHosts(
   agent: { modelHosts: readonly string[] },

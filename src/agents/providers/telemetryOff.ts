@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
 
 /**
- * How to disable an agent's telemetry and other requests that do not go to its model, without changing the account's settings.
+ * The variables and files that disable an agent's telemetry and other requests that do not go to its model. The account's
+ * settings are unchanged.
  */
 export interface TelemetryOff {
   env?: Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export interface RunDependencies {
   prices: PriceList
   /** Connects an agent whose network is listed. */
   connect: GuardedConnect
-  /** Takes a connection to the board that comes out of a sandbox. */
+  /** Accepts a connection to the board from inside a sandbox. */
   acceptForBoard(socket: Socket): void
   /** The address at which agents reach this server. */
   url: string

@@ -16,7 +16,7 @@ export const interrupted = {
   detail: 'The server stopped while the agent was at work.',
 } as const satisfies Ending
 
-/** For a session that is open in the database and has no run. */
+/** The end of a session that is open in the database but has no run. */
 export const lost: Ending = {
   status: 'failed',
   statusReason: 'crashed',

@@ -80,8 +80,8 @@ export function createSessionReconciler(
     if (isMore) setImmediate(reconciler.wake)
   }
   const launch = (row: OpenSession) => {
-    const run = new SessionRun({ ...dependencies, ...reconciler.at!, acceptForBoard }, row)
-    logRun(db, reconciler.at!.log, run)
+    const run = new SessionRun({ ...dependencies, ...reconciler.server!, acceptForBoard }, row)
+    logRun(db, reconciler.server!.log, run)
     runs.set(row.id, run)
     void run.late.sessionEnded.then(reconciler.wake)
     void run.over.finally(() => runs.delete(row.id) && reconciler.wake())
@@ -103,7 +103,7 @@ export function createSessionReconciler(
     stop: async () => {
       clearTimeout(later)
       await reconciler.end()
-      await interruptAll(db, agents, reconciler.at?.log)
+      await interruptAll(db, agents, reconciler.server?.log)
       // A run that is creating its worktree can stop only after Git exits.
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },

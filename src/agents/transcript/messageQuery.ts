@@ -12,8 +12,8 @@ export interface MessageQuery {
 }
 
 /**
- * At most `limit` messages of a card, or of one of its sessions, oldest first. With `since` the first ones after it, else the last
- * ones (before `before`).
+ * Returns at most `limit` messages of a card, or of one of its sessions, oldest first. With `since`, the first messages after
+ * it. Otherwise, the last messages (before `before`).
  */
 export async function queryMessages(
   db: Reader,

@@ -31,7 +31,7 @@ export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRo
  * there are none.
  */
 export async function readUnanswered(db: Reader, session: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
-  return (await readTold(db, session)).map(contentOf).join('\n\n')
+  return (await readLatestUserMessages(db, session)).map(contentOf).join('\n\n')
 }
 
 /**
@@ -45,13 +45,13 @@ export async function readInterrupted(
   if (session.status === 'completed' || session.status === 'cancelled') return []
   const newest = await newestOf(db, session.id, 'user')
   if (newest === undefined) return []
-  return (await readTold(db, session, newest + 1))
+  return (await readLatestUserMessages(db, session, newest + 1))
     .map(row => ({ id: row.id, content: contentOf(row), attachments: JSON.parse(row.attachments) as SentAttachment[] }))
     .filter(({ content }) => content !== session.prompt.trim())
 }
 
-/** The messages to a session's agent in a row at its end, or right before a message. */
-async function readTold(
+/** The user messages without a later agent message, at the end of the session or before the message `before`. */
+async function readLatestUserMessages(
   db: Reader,
   { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>,
   before?: number,
@@ -66,15 +66,15 @@ const contentOf = (row: MessageRow): string => message(row).content.trim()
 /**
  * Adds the context of an earlier conversation to a prompt, for an agent that does not have that conversation: the messages of
  * users, and the last message of its agent.
- * @param retold messages that the agent receives in another way
+ * @param excludedIds the IDs of messages that the agent receives in another way
  */
 export async function withResumePrompt(
   db: Reader,
   prompt: string,
   before: Pick<SessionRow, 'id' | 'cardId' | 'prompt'>,
-  retold: readonly number[] = [],
+  excludedIds: readonly number[] = [],
 ): Promise<string> {
-  const [words, lastMessage] = [await readWords(db, before, retold), await readLastMessage(db, before)]
+  const [words, lastMessage] = [await readUserMessages(db, before, excludedIds), await readLastMessage(db, before)]
   const parts = [
     ...(words.length > 0 ? [`People wrote these messages to them, in this order:\n\n${words.join('\n\n')}`] : []),
     ...(lastMessage === '' ? [] : [`They ended with these words:\n\n${lastMessage}`]),
@@ -83,13 +83,13 @@ export async function withResumePrompt(
 }
 
 /** The user messages in a session, oldest first, without its prompt. If they exceed the limits, only the newest. */
-async function readWords(
+async function readUserMessages(
   db: Reader,
   { id, prompt }: Pick<SessionRow, 'id' | 'prompt'>,
-  retold: readonly number[],
+  excludedIds: readonly number[],
 ): Promise<string[]> {
   const rows = await listGivenMessages(db, id, maxWords)
-  const words = rows.filter(row => !retold.includes(row.id)).map(contentOf)
+  const words = rows.filter(row => !excludedIds.includes(row.id)).map(contentOf)
   let length = 0
   const kept = words.filter(each => each !== '' && each !== prompt.trim() && (length += each.length) <= maxWordsLength)
   return kept.toReversed()

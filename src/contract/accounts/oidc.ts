@@ -81,8 +81,9 @@ export const oidc = {
     output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }),
   }),
   /**
-   * Who waits for a one-time code, with the code's challenge: `loopback`, where `board auth login --oidc` listens on its own machine, or
-   * `page`, the board's own page. `moved`: the browser was sent to the server's own address already.
+   * The client that waits for a one-time code, with the code's challenge: `loopback` for `board auth login --oidc`, which
+   * listens on its own machine, or `page` for the board's own page. `moved`: the browser was already redirected to the
+   * server's own address.
    */
   login: get('/api/oidc/login', {
     who: anyone,

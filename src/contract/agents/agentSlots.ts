@@ -1,14 +1,14 @@
 import * as v from 'valibot'
 import { integer } from '../fields.ts'
 
-/** How many agents work at once; null: any number. */
+/** The maximum number of concurrent agents. Null if unlimited. */
 export const Slots = v.nullable(integer(1, 10_000))
-/** How many cards each session of an agent can create. */
+/** The maximum number of cards that a session can create. */
 export const SessionCards = integer(0, 10_000)
 export const defaultSessionCards = 50
 const AgentId = v.pipe(v.string(), v.minLength(1), v.maxLength(100))
 
-/** How many agents work at once on all machines, and how many of each agent. */
+/** The maximum number of concurrent agents on all machines, in total and per agent. */
 export const AgentSlots = v.object({ server: Slots, agents: v.record(AgentId, integer(1, 10_000)) })
 export type AgentSlots = v.InferOutput<typeof AgentSlots>
 /** Null takes a bound away; what is not named stays. */

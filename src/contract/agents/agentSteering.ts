@@ -89,7 +89,7 @@ export const agentSteering = {
       approved: v.boolean(),
       feedback: v.optional(Prompt),
       requestId: v.optional(text(1, 100)),
-      /** One of the question's options. Without it, the option that applies once. */
+      /** The chosen option of the question. If omitted, the option that applies once. */
       optionId: v.optional(text(1, 1000)),
       /** A text answer, for a question that accepts text. */
       answer: v.optional(v.pipe(Prompt, v.minLength(1, 'must not be empty'))),

@@ -10,8 +10,9 @@ const Prefix = v.pipe(
 const Prefixes = v.pipe(v.array(Prefix), v.maxLength(200, 'must have at most 200 prefixes'))
 
 /**
- * How a project answers its agents' questions. `refuse` goes before `allow`, and both before `default`. Commands are compared word
- * by word; a command that is not simple (with `;`, `&`, `|`, substitution, redirection or a line break) matches no `allow`.
+ * The automatic answers of a project to questions of agents. `refuse` takes precedence over `allow`, and both over `default`.
+ * Commands are compared word by word. A command that is not simple (with `;`, `&`, `|`, substitution, redirection or a line
+ * break) matches no `allow`.
  */
 export const ApprovalPolicy = v.strictObject({
   default: v.optional(

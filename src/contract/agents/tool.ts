@@ -4,7 +4,9 @@ import { planFieldNames } from '../cards/planFields.ts'
 export const toolGroups = ['find', 'change', 'run', 'review'] as const
 export type ToolGroup = (typeof toolGroups)[number]
 
-/** How to request a list's next page: the field for the last item's ID, or, with one of `offsetWith`, an offset. */
+/**
+ * The parameter for a list's next page: the field for the last item's ID, or, with one of the fields `offsetWith`, an offset.
+ */
 interface Pages {
   after: string
   offsetWith?: readonly string[]

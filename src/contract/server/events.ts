@@ -17,7 +17,7 @@ import type { Permission } from '../route.ts'
 import { Schedule } from '../automation/schedules.ts'
 import { ScriptStatus } from '../automation/scripts.ts'
 
-const Gone = v.object({ id: Id })
+const OnlyId = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
 /** The view of a project for all who can see it. */
 const ProjectSummary = v.object({
@@ -56,15 +56,15 @@ export type Subject =
 interface EventSpec<Data extends v.GenericSchema = v.GenericSchema> {
   data: Data
   /**
-   * The permissions of a key, one of which is required to receive the event, as for reading the record. If empty, any permission
-   * that receives events of the project suffices.
+   * The permissions of which a key needs one to receive the event. If empty, any permission that receives events of the project
+   * suffices.
    */
   permissions: readonly Permission[]
   /** The data that a key receives if it has only this permission. */
   outline?: { permission: Permission; data: v.GenericSchema }
   /**
-   * Maps each record to the field of the data (of each element of a list) with its ID. The record must still exist when the event
-   * is delivered later.
+   * The records that the event is about, each with the field that contains its ID in the data, or in each element of a list. They
+   * must still exist when the event is delivered later.
    */
   about: Partial<Record<Subject, string>>
 }
@@ -83,17 +83,17 @@ const agentEvent = <Entries extends v.ObjectEntries>({ entries }: { entries: Ent
   })
 
 /**
- * Event type -> the schema of its `data`, and its recipients: users who can see the project, and keys with a permission. It is
- * the permission of the routes that read the record. Boards are readable with cards.read on external routes, columns there in
- * outline.
+ * Maps each event type to the schema of its `data` and the permissions of its recipients. Users who can see the project always
+ * receive it. A key requires the permission of the routes that read the record. As on external routes, `cards.read` includes
+ * boards, and columns in outline.
  */
 export const events = {
   'project.created': event(ProjectSummary, ['projects.read']),
   'project.updated': event(ProjectSummary, ['projects.read']),
-  'project.deleted': event(Gone, []),
+  'project.deleted': event(OnlyId, []),
   'board.created': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
   'board.updated': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
-  'board.deleted': event(Gone, ['boards.read', 'cards.read']),
+  'board.deleted': event(OnlyId, ['boards.read', 'cards.read']),
   'board.reordered': event(v.array(Board), ['boards.read', 'cards.read'], { board: 'id' }),
   'column.created': columnEvent(Column, ColumnOutline),
   'column.updated': columnEvent(Column, ColumnOutline),
@@ -118,7 +118,7 @@ export const events = {
   ),
   'card.moved': cardEvent(v.object({ ...CardDetail.entries, from: Place, to: Place })),
   'card.deleted': event(v.object({ id: Id, columnId: Id }), ['cards.read']),
-  'card.viewed': cardEvent(Gone),
+  'card.viewed': cardEvent(OnlyId),
   'agent.status': agentEvent(AgentSession),
   'agent.message': agentEvent(Message),
   'agent.tool': agentEvent(Message),
@@ -130,12 +130,12 @@ export const events = {
   'monitor.deleted': event(v.object({ id: Id, cardId: Id }), ['monitors.read']),
   'schedule.created': event(Schedule, ['cards.read'], { schedule: 'id' }),
   'schedule.updated': event(Schedule, ['cards.read'], { schedule: 'id' }),
-  'schedule.deleted': event(Gone, ['cards.read']),
+  'schedule.deleted': event(OnlyId, ['cards.read']),
   'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
-  'budget.deleted': event(Gone, ['agents.read']),
+  'budget.deleted': event(OnlyId, ['agents.read']),
   /** 80% of the budget is spent. */
   'budget.warned': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
   /** The budget is exhausted, and the work under it waits. */
@@ -153,7 +153,7 @@ export const events = {
 } as const satisfies Record<string, EventSpec>
 export type EventType = keyof typeof events
 export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]['data']>
-/** An event's type as data that others look things up by. */
+/** The specification of an event type, without the type of its data. */
 export const eventSpec = (type: EventType): EventSpec => events[type]
 
 /** The socket message of an event. `seq` increases without gaps in one database. */

@@ -3,7 +3,7 @@ import { readCredential, type CredentialRow } from '../../store/accounts/credent
 import type { Reader } from '../../store/engine/database.ts'
 import type { Caller } from './caller.ts'
 
-/** One of the caller's credentials. @throws Problem CREDENTIAL_NOT_FOUND, also for those of others */
+/** Finds a credential of the caller. @throws Problem CREDENTIAL_NOT_FOUND, also for credentials of others */
 export async function findOwnCredential(db: Reader, caller: Caller, id: number): Promise<CredentialRow> {
   const credential = await readCredential(db, id)
   if (credential?.userId !== caller.userId) throw new Problem('CREDENTIAL_NOT_FOUND')

@@ -4,7 +4,7 @@ import { readSession, type OpenSession, type SessionRow } from '../../store/agen
 import { findBlockade } from '../cards/dependencies.ts'
 import { noteBlockade } from './sessionWaits.ts'
 
-/** Why a session's work must not start: the cards, or the time, that its card waits for. Undefined once it has started. */
+/** The cards or the time that block a session's work. Undefined after the work has started. */
 export async function findSessionBlockade(db: Reader, session: SessionRow, now: string): Promise<string | undefined> {
   if (session.purpose !== 'work' || session.startedAt !== null) return undefined
   const card = await readCard(db, session.projectId, session.cardId)

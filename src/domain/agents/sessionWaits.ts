@@ -26,14 +26,14 @@ export async function supersedeSession(
   agents.terminate(tx, session.id)
   const card = { id: session.cardId, projectId: session.projectId }
   const statusReason = next.notBefore ? 'usage_limit' : null
-  const begun = await queue(tx, agents, card, choice, {
+  const successor = await queue(tx, agents, card, choice, {
     ...next,
     statusReason,
     purpose: session.purpose,
     starterId: session.starterId,
   })
   await announce(tx, session.id, {}, { type: 'failed', detail: null })
-  return begun
+  return successor
 }
 
 /**
@@ -67,7 +67,7 @@ export async function noteSlotWait(
   slotWait: string | null,
 ): Promise<void> {
   await updateSession(tx, id, {
-    // Any other reason means that its work had started.
+    // Another reason is unchanged: it means that the work had started.
     ...((statusReason === null || statusReason === 'slots') && { statusReason: slotWait === null ? null : 'slots' }),
     slotAwaitedAt: slotWait === null ? null : (slotAwaitedAt ?? tx.now),
     slotWait,
@@ -120,8 +120,8 @@ export async function awaitAnswer(
 }
 
 /**
- * Starts a queued session now that waits for the end of a usage limit or, with `force`, for the blockers of its card. Undefined
- * if it waits for neither.
+ * Starts a queued session without waiting for the end of a usage limit or, with `force`, for the blockers of its card.
+ * Returns undefined if it waits for neither.
  */
 export async function startNow(
   tx: Transaction,
@@ -129,8 +129,10 @@ export async function startNow(
   session: SessionRow,
   force: boolean,
 ): Promise<SessionRow | undefined> {
+  if (session.status !== 'queued') return undefined
   const isBlocked = session.statusReason === 'blocked'
-  if (session.status !== 'queued' || (isBlocked ? !force : session.notBefore === null)) return undefined
+  const canStart = isBlocked ? force : session.notBefore !== null
+  if (!canStart) return undefined
   await updateSession(tx, session.id, {
     statusReason: null,
     ...noLimit,
@@ -141,8 +143,8 @@ export async function startNow(
 }
 
 /**
- * Records an agent's automatic wait. Without a sign of life, its session waits for a user. A session with an open question is
- * unchanged.
+ * Records that an agent waits for its model. If it shows no sign of life, its session waits for a user. A session with an open
+ * question is unchanged.
  */
 export async function noteModelWait(
   tx: Transaction,

@@ -110,10 +110,7 @@ export async function update(
   return find(tx, ref)
 }
 
-/**
- * Disables a webhook on the server's own initiative; `disabledReason` says why. Its pending deliveries fail, the first
- * 500 at once.
- */
+/** Disables a webhook automatically. `disabledReason` states the reason. Its pending deliveries fail, the first 500 at once. */
 export async function disable(tx: Transaction, webhookId: number, disabledReason: string | null): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook?.enabled) return

@@ -14,7 +14,7 @@ import { cancelled, endCard, type Agents } from '../agents/sessions.ts'
 import { requireNoNewTurn } from './startPermission.ts'
 
 const restorableMs = 30 * 86_400_000
-/** How long the removal of many cards can block other writers. */
+/** The maximum time for which the removal of many cards blocks other writers. */
 const maxRemovalMs = 150
 /** A card can have hundreds of sessions and entries. */
 const maxPurgedAtOnce = 5

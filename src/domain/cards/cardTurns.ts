@@ -3,7 +3,7 @@ import { listColumnsWithTurns, readFirstPullable, readFirstWaiting, type Turn } 
 import type { Reader } from '../../store/engine/database.ts'
 import { hasRoom } from '../boards/columnLimits.ts'
 
-/** The next card that the board moves in a project, and into which column; undefined if no card has a turn. */
+/** The next card that the board moves automatically in a project, and its target column. Undefined if there is none. */
 export async function findTurn(db: Reader, projectId: number): Promise<{ column: ColumnRow; turn: Turn } | undefined> {
   for (const column of await listColumnsWithTurns(db, projectId)) {
     const turn = await firstOf(db, column)

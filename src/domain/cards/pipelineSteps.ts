@@ -6,7 +6,7 @@ import type { Reader } from '../../store/engine/database.ts'
 /** A new card's pipeline: the active columns of its board, in their order. */
 export const initialSteps = (activeColumns: readonly number[]): StoredStep[] =>
   activeColumns.map(columnId => ({ columnId, prompt: '', approval: 'auto' }))
-/** The ids of those of a board's columns that are active. */
+/** The IDs of a board's active columns. */
 export const activeColumnsOf = (columns: ReadonlyArray<Pick<ColumnRow, 'id' | 'columnType'>>): number[] =>
   columns.filter(({ columnType }) => columnType === 'active').map(({ id }) => id)
 

@@ -7,7 +7,7 @@ import type { Caller } from '../accounts/caller.ts'
 import { findOwnCredential } from '../accounts/ownCredential.ts'
 
 /**
- * The stored fields of a changed forge. Only the caller's own credentials can be named, and the one that is set.
+ * The stored fields of a changed forge. The credential must belong to the caller, unless it is the current one.
  * @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED
  */
 export async function changedForge(

@@ -11,7 +11,7 @@ import { pageSize } from './fields.ts'
 const Status = v.object({
   id: Count,
   context: Name,
-  // Which of the two depends on the version.
+  // Depending on its version, Gitea sends `status` or `state`.
   status: v.optional(v.string()),
   state: v.optional(v.string()),
   target_url: v.nullish(v.string(), ''),
@@ -53,7 +53,7 @@ export async function listStatuses(
   }))
 }
 
-/** Commit statuses, and logs of Actions, where a version has them in its API (Gitea 1.24). */
+/** Reads commit statuses, and logs of Actions if the version supports them (Gitea 1.24). */
 export function giteaChecks(http: ForgeHttp, repo: string, webUrl: string): Pick<Forge, 'listChecks' | 'readCheckLog'> {
   return {
     listChecks: ({ headCommit }) => listStatuses(http, repo, headCommit, webUrl),

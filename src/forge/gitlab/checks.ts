@@ -61,7 +61,7 @@ function stateOf(status: string, mayFail: boolean): CheckState {
   if (status === 'success') return 'success'
   if (status === 'skipped') return 'neutral'
   if (status === 'failed' || status === 'canceled') return mayFail ? 'neutral' : 'failure'
-  // A job that a user must start, and that nothing waits for.
+  // A manual job that no other job waits for.
   return status === 'manual' && mayFail ? 'neutral' : 'pending'
 }
 

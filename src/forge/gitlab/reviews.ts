@@ -24,7 +24,7 @@ const Discussion = v.object({
 })
 type Discussion = v.InferOutput<typeof Discussion>
 
-/** GitLab's own notes in the discussion about a review. */
+/** Notes that GitLab itself adds to the discussion of a review. */
 const systemNotes = {
   approved: /^approved this merge request/,
   changes_requested: /^requested changes/,
@@ -45,7 +45,7 @@ export function gitLabReviews(http: ForgeHttp, address: ForgeAddress): ReviewPar
   return {
     listReviews: async number => {
       const [reviewers, approvals] = await Promise.all([
-        // Only newer versions support this.
+        // Older versions of GitLab respond with 404.
         withoutMissing(http.list(`${pull(number)}/reviewers`, v.array(Reviewer), all)),
         http.get(`${pull(number)}/approvals`, Approvals),
       ])

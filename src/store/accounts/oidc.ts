@@ -44,7 +44,7 @@ export const markSelfRegistered = async (tx: Transaction, userId: number): Promi
 export const markVerified = async (tx: Transaction, userId: number): Promise<void> =>
   users.update(tx, userId, { selfRegistered: false })
 
-/** Stores a token if the account is still linked to this identity. @returns whether it is */
+/** Stores a token if the account is still linked to this identity. @returns whether it was stored */
 export const insertOidcSignInToken = async (
   tx: Transaction,
   token: { hash: string; userId: number; expiresAt: string; origin: Origin } & OidcIdentity,

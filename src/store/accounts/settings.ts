@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** A group of an account's settings as JSON text; undefined where nothing was changed. */
+/** A group of an account's settings as JSON text. Undefined if no setting was changed. */
 export const readUserSetting = async (db: Reader, userId: number, name: string): Promise<string | undefined> =>
   (await db.get<{ value: string }>('SELECT value FROM user_settings WHERE user_id = ? AND name = ?', [userId, name]))
     ?.value

@@ -9,7 +9,7 @@ export interface Ticket {
   lifeMs: number
 }
 
-/** Several machines use the database's clock, a single one its own. */
+/** If several machines share the database, its clock is used. Otherwise, the clock of this machine. */
 const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
   host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
@@ -20,7 +20,7 @@ export async function keepTicket(tx: Transaction, ticket: Ticket, maxKept: numbe
   tx.enqueue(sql, args)
 }
 
-/** Stores a ticket unless its key is present. @returns whether it did */
+/** Stores a ticket unless one with this key exists. @returns whether it was stored */
 export async function markTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<boolean> {
   forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT OR IGNORE', ticket)

@@ -27,7 +27,7 @@ export const accountFields = {
 }
 const storedFields = {
   ...accountFields,
-  /** Null where the account signs in with an identity provider. */
+  /** Null if the account signs in with an identity provider. */
   passwordHash: text().orNull(),
   oidcIssuer: text().orNull(),
   oidcSubject: text().orNull(),

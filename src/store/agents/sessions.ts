@@ -68,7 +68,7 @@ export const listedSessionFields = {
   limitWaits: number().initially(0),
   /** Since when the session has a slot, if slots are limited. */
   slotTakenAt: text().orNull(),
-  /** Since when a queued session waits for an occupied slot. */
+  /** The time since which a queued session waits for an occupied slot. */
   slotAwaitedAt: text().orNull(),
   /** The slot, the cards or the time that a queued session waits for, as text for users. */
   slotWait: text().orNull(),
@@ -79,7 +79,7 @@ export const listedSessionFields = {
   waitsForBlockers: flag().initially(false),
   /** The credential that must be used instead of the card's. */
   askedCredentialId: id().orNull(),
-  /** Since when the agent has sent nothing in a turn, with no running tool and no open question. */
+  /** The time since which the agent has sent nothing in a turn, with no running tool and no open question. */
   silentSince: text().orNull(),
   /** The agent's own report of its retries. */
   retrying: text().orNull(),
@@ -215,7 +215,10 @@ export const hasWorked = async (db: Reader, cardId: number): Promise<boolean> =>
     [cardId],
   )) !== undefined
 
-/** Until when an agent, with a profile and a credential, counts as limited in a project. Undefined if it does not. */
+/**
+ * The time until which an agent with a profile and a credential counts as limited in a project. Undefined if it is not
+ * limited.
+ */
 export const readLimitedUntil = async (
   db: Reader,
   of: Pick<SessionRow, 'projectId' | 'agent' | 'profile' | 'credentialId'>,

@@ -15,7 +15,7 @@ export type SlotSession = Pick<
   hasSlot: 0 | 1
 }
 
-/** How long a machine's agents count after its last heartbeat. A silent machine ends its agents, or they have ended with it. */
+/** The time after a machine's last heartbeat during which its agents count. After that, the agents have ended. */
 const silentMs = 30_000
 
 /** Work that waits for a budget, or for an answer after its turn, has no slot, because none of its processes run. */

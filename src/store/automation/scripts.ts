@@ -13,8 +13,8 @@ export const scriptFields = {
 export type ScriptRow = Row<typeof scriptFields>
 type RunStatus = 'running' | 'succeeded' | 'failed' | 'cancelled'
 /**
- * The latest run of a script; `idle` and empty where it never ran. `output` is the end of its output, `outputStart`
- * the number of characters before that.
+ * The latest run of a script. `idle` and empty if it never ran. `output` is the end of its output, `outputStart` the number of
+ * characters before it.
  */
 export interface ScriptRunRow {
   scriptId: number
@@ -108,7 +108,7 @@ export const setRunOutput = async (
 ): Promise<void> => {
   tx.enqueue(`UPDATE script_runs SET output = ?, output_start = ? ${ofOpen}`, [output, outputStart, scriptId])
 }
-/** Records why a running run is to be ended. */
+/** Records the reason to stop a run. The script runner then stops it. */
 export const setRunError = async (tx: Transaction, scriptId: number, error: string): Promise<void> => {
   tx.enqueue(`UPDATE script_runs SET error = ? ${ofOpen}`, [error, scriptId])
 }

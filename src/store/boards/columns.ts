@@ -27,7 +27,7 @@ export const columnFields = {
   wipLimit: number().orNull(),
   /** Whether the column automatically pulls the next ready card from the previous column when there is capacity. */
   pull: flag().initially(false),
-  /** Where a card goes when its pull request is merged, or closed. */
+  /** The column to which a card moves when its pull request is merged, or closed. */
   mergedColumnId: id().orNull(),
   closedColumnId: id().orNull(),
 }

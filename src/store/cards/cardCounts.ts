@@ -8,7 +8,7 @@ export interface Counts {
   status: CardStatus | null
   total: number | null
 }
-/** How many listed cards each column of a project has, by status; a row without status for a column without cards. */
+/** The number of listed cards per column and status of a project. A column without cards has one row without a status. */
 export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
   db.all(
     `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id

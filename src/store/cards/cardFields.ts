@@ -41,7 +41,10 @@ export const childrenSql = `json_object('total', c.children_total, 'done', c.chi
 export const externalAssigneesSql = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_array(json(iif(json_extract(value, '$.userId') IS NULL, value, json_set(value, '$.userId', CAST(json_extract(value, '$.userId') AS INTEGER)))))
   FROM (SELECT value FROM json_each(c.assignees) ORDER BY key)))`
 export const blockedSql = '(c.open_blockers > 0 AND c.done_at IS NULL)'
-/** Not blocked, its start time has come, no agent is working, and it is in a backlog column or idle in an active column. */
+/**
+ * The condition of ready cards: not blocked, the start time has come, no agent is working, and in a backlog column or idle in
+ * an active column.
+ */
 export const readySql = `(c.open_blockers = 0 AND c.start_held = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
   AND iif(l.column_type = 'backlog', c.status <> 'queued' AND c.status <> 'running' AND c.status <> 'waiting', l.column_type = 'active' AND c.status = 'idle'))`
 

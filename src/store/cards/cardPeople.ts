@@ -7,7 +7,7 @@ export interface PersonRow {
   displayName: string
 }
 
-/** SQL of the accounts that belong to the project ?1: its owner, its members, and those of its organization. */
+/** SQL of the accounts that belong to the project ?1: its owner, its members, and the members of its organization. */
 const belonging = `SELECT owner_id AS id FROM projects WHERE id = ?1 UNION SELECT user_id FROM project_members WHERE project_id = ?1
   UNION SELECT o.user_id FROM organization_members o JOIN projects p ON p.organization_id = o.organization_id WHERE p.id = ?1`
 

@@ -2,8 +2,8 @@ import type { CardSource } from '../../contract/cards/cardRecords.ts'
 import type { Reader } from '../engine/database.ts'
 
 /**
- * The ids of those sources, all of one kind, from which a project has cards, also in the trash. The issue that a card follows counts as
- * its source.
+ * The IDs of the sources from which a project has cards, including cards in the trash. A card's linked issue counts as its source.
+ * All sources must have the same kind.
  */
 export async function findKnownSources(
   db: Reader,
@@ -11,7 +11,7 @@ export async function findKnownSources(
   sources: readonly CardSource[],
 ): Promise<Set<string>> {
   if (sources.length === 0) return new Set()
-  // CROSS JOIN: the engine has no statistics of the list, and would compare each card with each source.
+  // CROSS JOIN fixes the order of the join. Without it, the engine would compare each card with each source.
   const rows = await db.all<{ id: string }>(
     `SELECT json_extract(j.value, '$.id') AS id FROM json_each(?1) j CROSS JOIN cards c
        ON c.project_id = ?2 AND json_extract(c.source, '$.kind') = ?3 AND json_extract(c.source, '$.id') = json_extract(j.value, '$.id')

@@ -43,7 +43,7 @@ export interface CardFilter extends ChoiceFilter {
   limit: number
   cursor?: number
 }
-/** A list in another order than by ID. Without `sort`, ready cards come first. */
+/** The filter of a list that is not ordered by ID. Without `sort`, ready cards come first. */
 export interface SortedFilter extends CardFilter {
   sort?: Sort
   offset?: number
@@ -51,20 +51,31 @@ export interface SortedFilter extends CardFilter {
 
 const record = defineRecord('cards', 'c', { ...cardFields, ...cardExtras })
 const fieldNames = Object.keys(cardFields) as Array<keyof typeof cardFields>
-const listed = record.columnsOf(fieldNames)
+const listColumns = record.columnsOf(fieldNames)
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
-/** The cards that external routes list and count. */
-const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
+/** The condition of cards that external routes list and count. */
+const isListedExternally = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-// A constant: the engine caches prepared statements by their text, and building the text costs more than the look-up.
-const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+// Statements are constants: the engine caches prepared statements by text, and building a text costs more than the look-up.
+const cardById = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+const integerIds = { assignees: externalAssigneesSql }
+const externalItemJson = record.jsonOf(entriesOf(ExternalItem), 'integer', integerIds)
+const externalCardById = `SELECT c.version, ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS json ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+const itemJson = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
+  children: childrenSql,
+})
+const joinCardsOfIds = `JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins}`
+const cardsByIds = `SELECT ${record.columns} FROM json_each(?) j ${joinCardsOfIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
+const itemsByIds = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${itemJson} AS json
+  FROM json_each(?) j ${joinCardsOfIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
+
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
-  db.get(card, [id, projectId])
-/** Reads cards in the order of these ids, without deleted ones, in few statements. On a libSQL server, each statement is a round trip. */
+  db.get(cardById, [id, projectId])
+/** Reads cards in the order of `ids`, without deleted ones. Few statements, because each is a round trip to a libSQL server. */
 export async function readCards(db: Reader, ids: readonly number[], maxPerRead = 100): Promise<CardRow[]> {
   const cards: CardRow[] = []
   for (let at = 0; at < ids.length; at += maxPerRead)
-    cards.push(...(await db.all<CardRow>(cardsOfIds, [JSON.stringify(ids.slice(at, at + maxPerRead))])))
+    cards.push(...(await db.all<CardRow>(cardsByIds, [JSON.stringify(ids.slice(at, at + maxPerRead))])))
   return cards
 }
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
@@ -108,15 +119,16 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
-  const { where, args } = conditions(filter, shownCondition(filter))
-  return db.all(`SELECT ${listed} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
+  const { where, args } = conditions(filter, isListedInternally(filter))
+  return db.all(`SELECT ${listColumns} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
 /** The cards with these ids, in the order of the ids, each as JSON text in the internal view of lists. */
 export const readItemsJson = (
   db: Reader,
   ids: readonly number[],
-): Promise<Array<Pick<CardRow, 'columnId' | 'position'> & { json: string }>> => db.all(itemsOf, [JSON.stringify(ids)])
+): Promise<Array<Pick<CardRow, 'columnId' | 'position'> & { json: string }>> =>
+  db.all(itemsByIds, [JSON.stringify(ids)])
 
 /**
  * A page of listed cards by ID, with the cursor of the next page, as JSON text in the external view. Generating it in the
@@ -124,12 +136,13 @@ export const readItemsJson = (
  */
 export async function listExternalJson(db: Reader, filter: CardFilter): Promise<string> {
   // The ID keeps the engine in the order of the page, regardless of the other conditions.
-  const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
+  const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListedExternally)
+  // The condition occurs twice in the statement, so its parameters need numbers. ?1 is the limit.
   let parameter = 1
   const numbered = where.replace(/\?/g, () => `?${++parameter}`)
   return (await db.get<{ json: string }>(
     `SELECT '{"items":[' || coalesce(items, '') || '],"nextCursor":' || iif(count = ?1 AND EXISTS (SELECT 1 FROM cards c WHERE ${numbered} AND c.id > lastId), lastId, 'null') || '}' AS json
-     FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${numbered} ORDER BY c.id LIMIT ?1))`,
+     FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItemJson} AS item ${from} WHERE ${numbered} ORDER BY c.id LIMIT ?1))`,
     [filter.limit, ...args],
   ))!.json
 }
@@ -139,15 +152,15 @@ export const readExternalJson = (
   db: Reader,
   projectId: number,
   id: number,
-): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
+): Promise<{ json: string; version: number } | undefined> => db.get(externalCardById, [id, projectId])
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
   // Cards by due date are found in another order, so their IDs are sorted before the list is built.
   if (filter.dueBefore !== undefined) return listSortedJson(db, { ...filter, sort: 'id' })
-  const { where, args } = conditions(filter, shownCondition(filter))
+  const { where, args } = conditions(filter, isListedInternally(filter))
   const { items } = (await db.get<{ items: string | null }>(
-    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`,
+    `SELECT group_concat(item) AS items FROM (SELECT ${itemJson} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`,
     [...args, filter.limit],
   ))!
   return `[${items ?? ''}]`
@@ -157,7 +170,7 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
 export async function listSortedJson(db: Reader, filter: SortedFilter): Promise<string> {
   const { ids, args } = sortedIds(filter)
   const { items } = (await db.get<{ items: string | null }>(
-    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item FROM json_each((${ids})) j ${ofIds} ORDER BY j.key LIMIT -1)`,
+    `SELECT group_concat(item) AS items FROM (SELECT ${itemJson} AS item FROM json_each((${ids})) j ${joinCardsOfIds} ORDER BY j.key LIMIT -1)`,
     args,
   ))!
   return `[${items ?? ''}]`
@@ -166,17 +179,17 @@ export async function listSortedJson(db: Reader, filter: SortedFilter): Promise<
 /** A page of cards in an order. */
 export async function listSorted(db: Reader, filter: SortedFilter): Promise<CardRow[]> {
   const { ids, args } = sortedIds(filter)
-  return db.all(`SELECT ${listed} FROM json_each((${ids})) j ${ofIds} ORDER BY j.key`, args)
+  return db.all(`SELECT ${listColumns} FROM json_each((${ids})) j ${joinCardsOfIds} ORDER BY j.key`, args)
 }
 
 /** SQL of the IDs of a page, as a JSON array. A skipped card costs only the read of its index entry. */
 function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | number> } {
-  const { where, args } = conditions(filter, shownCondition(filter))
+  const { where, args } = conditions(filter, isListedInternally(filter))
   const [limit, offset] = [filter.limit, filter.offset ?? 0]
   const arms = armsOf(filter.sort)
   // Joined only if needed, because with the join the engine sorts all cards instead of using an index.
   const columns = 'JOIN columns l ON l.id = c.column_id'
-  // The sign prevents the engine from scanning all cards by ID to find the few due ones.
+  // The plus sign excludes the index on the ID: with it, the engine would scan all cards to find the few due ones.
   const orderOf = ({ order }: { order: string }) =>
     filter.dueBefore === undefined ? order : order.replace(/^c\.id/, '+c.id')
   const ordered = arms.map(
@@ -189,27 +202,16 @@ function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | nu
   }
 }
 
-const integerIds = { assignees: externalAssigneesSql }
-const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer', integerIds)
-const externalCard = `SELECT c.version, ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS json ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
-const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
-  children: childrenSql,
-})
-const ofIds = `JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins}`
-const cardsOfIds = `SELECT ${record.columns} FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
-const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item} AS json
-  FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
-
-/** The cards of internal lists: those of a kind that are on the board, or the archived ones of any kind. */
-const shownCondition = (filter: CardFilter): string =>
+/** The condition of cards in internal lists: the cards of a kind on the board, or the archived ones of any kind. */
+const isListedInternally = (filter: CardFilter): string =>
   [
-    ofKind(filter),
+    isOfKind(filter),
     ...(filter.unread ? ['c.unread = 1'] : []),
     ...(filter.ready ? [readySql] : []),
     ...(filter.blocked ? [blockedSql] : []),
   ].join(' AND ')
 
-const ofKind = ({ archived, kind }: CardFilter): string =>
+const isOfKind = ({ archived, kind }: CardFilter): string =>
   archived
     ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL'
     : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`}`
@@ -244,7 +246,7 @@ function conditions(filter: CardFilter, visible: string): { where: string; args:
  */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
   db.all(
-    `SELECT ${listed} ${from} WHERE c.deleted_at < ? AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL)
+    `SELECT ${listColumns} ${from} WHERE c.deleted_at < ? AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL)
      OR EXISTS (SELECT 1 FROM card_repositories k WHERE k.card_id = c.id AND k.worktree_path IS NOT NULL))
    AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`,
     [before, db.host],

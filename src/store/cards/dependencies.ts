@@ -13,7 +13,7 @@ export async function replaceBlockers(tx: Transaction, cardId: number, blockerId
   )
 }
 
-/** Sets what a card is a part of, on which it was found and whose branch it starts at; version and time stay. */
+/** Sets a card's parent, the card on which it was discovered, and the card whose branch it starts at. Version and time are unchanged. */
 export const setRelatives = (
   tx: Transaction,
   cardId: number,
@@ -30,7 +30,7 @@ export const setRelatives = (
     cardId,
   ])
 
-/** The ids of the cards that wait for any of these, and are not in the trash. */
+/** The IDs of the cards that wait for any of the blockers, without cards in the trash. */
 export const listDependents = async (db: Reader, blockerIds: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -40,7 +40,7 @@ export const listDependents = async (db: Reader, blockerIds: readonly number[]):
     )
   ).map(({ id }) => id)
 
-/** Which cards each of these waits for. */
+/** The blockers of each of the cards. */
 export const listBlockers = (
   db: Reader,
   cardIds: readonly number[],
@@ -50,7 +50,7 @@ export const listBlockers = (
     [JSON.stringify(cardIds)],
   )
 
-/** The cards that a card waits for and that are not done, those in the trash too. */
+/** The blockers of a card that are not done, including cards in the trash. */
 export const listOpenBlockers = async (db: Reader, cardId: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -59,7 +59,7 @@ export const listOpenBlockers = async (db: Reader, cardId: number): Promise<numb
     )
   ).map(({ id }) => id)
 
-/** The cards of a project that these ids name, without the assistant's and those in the trash. */
+/** The cards of a project with these IDs, without the assistant's card and cards in the trash. */
 export const listCardsOfProject = async (
   db: Reader,
   projectId: number,
@@ -71,7 +71,7 @@ export const listCardsOfProject = async (
     [JSON.stringify(ids), projectId],
   )
 
-/** The card that a card is a part of. */
+/** The ID of a card's parent. */
 export const readParent = async (db: Reader, cardId: number): Promise<number | null> =>
   (await db.get<{ parentId: number | null }>('SELECT parent_id AS parentId FROM cards WHERE id = ?', [cardId]))
     ?.parentId ?? null

@@ -1,44 +1,49 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 
 /*
- * The leaves and nodes of src/store/cards/order.ts: reading and writing them, and shifting the entries after a place. Tables:
- * `column_leaves` contains the IDs of each leaf, `node_leaves` the start of each leaf in its node, `column_nodes` the nodes.
+ * Reads and writes the leaves and nodes that `order.ts` describes. SQL aliases: `p` is `column_nodes`, with the start and length of
+ * each node in its column. `s` is `node_leaves`, with the start and length of each leaf in its node. `k` is `column_leaves`, with
+ * the IDs of each leaf.
  */
 
-/** The size of a full leaf, and the size below which a leaf is merged with its neighbour. */
+/** The size of a full leaf, and the size below which a leaf is merged with the next one. */
 export const [maxLeafIds, minLeafIds] = [128, 32]
 const maxNodeLeaves = 32
-/** Characters of an id in a leaf's text: a comma and eight hexadecimal digits. */
-export const width = 9
+/** The length of an ID in a leaf's text: a comma and eight hexadecimal digits. */
+export const idWidth = 9
 /** The place at the end of a column. */
-export const theEnd = Number.MAX_SAFE_INTEGER
+export const endPosition = Number.MAX_SAFE_INTEGER
 
-/** `start` is the number of cards before the leaf within its node, `length` the number of its own cards. */
 export interface Leaf {
   leafId: number
   nodeId: number
+  /** The number of cards of the column before the node. */
   nodeStart: number
+  /** The number of cards of the node before the leaf. */
   start: number
+  /** The number of cards of the leaf. */
   length: number
+  /** The encoded IDs of the cards, in order. */
   ids: string
 }
-export const encode = (cardId: number) => `,${cardId.toString(16).padStart(width - 1, '0')}`
-export const split = (ids: string) => ids.match(/,[0-9a-f]{8}/g) ?? []
+
+export const encodeId = (cardId: number) => `,${cardId.toString(16).padStart(idWidth - 1, '0')}`
+export const splitIds = (ids: string) => ids.match(/,[0-9a-f]{8}/g) ?? []
 export const withId = ({ ids }: Leaf, cardId: number, place: number) =>
-  ids.slice(0, place * width) + encode(cardId) + ids.slice(place * width)
-export const without = (leaf: Leaf, cardId: number): Leaf => ({
+  ids.slice(0, place * idWidth) + encodeId(cardId) + ids.slice(place * idWidth)
+export const withoutId = (leaf: Leaf, cardId: number): Leaf => ({
   ...leaf,
-  ids: leaf.ids.replace(encode(cardId), ''),
+  ids: leaf.ids.replace(encodeId(cardId), ''),
   length: leaf.length - 1,
 })
 export const placeOf = ({ nodeStart, start }: Leaf) => nodeStart + start
-/** Returns a leaf, shifted if it follows another one whose length has changed. */
-export const shiftedAfter = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
-  leaf.nodeId === behind.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
+/** Returns a leaf with the start that it has after the length of an earlier leaf of the column has changed. */
+export const shiftLeaf = (leaf: Leaf, earlier: Leaf, by: 1 | -1): Leaf =>
+  leaf.nodeId === earlier.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
 
 // A constant: the engine caches prepared statements by their text.
 const leaf = 'SELECT s.leaf_id AS leafId, s.node_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
-// Looks up by card, whose row might not have been read yet.
+// Reads the leaf ID from the card's row, so that the caller does not have to.
 const leafOfCard = `${leaf} node_leaves s JOIN column_nodes p ON p.id = s.node_id JOIN column_leaves k ON k.id = s.leaf_id WHERE s.leaf_id = (SELECT leaf_id FROM cards WHERE id = ?)`
 const leafByPlace = `${leaf} column_nodes p CROSS JOIN node_leaves s ON s.node_id = p.id CROSS JOIN column_leaves k ON k.id = s.leaf_id
   WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
@@ -48,18 +53,18 @@ const lastLeaf = `SELECT s.leafId, s.nodeId, s.nodeStart, s.start, s.length, k.i
 /** The leaf that a card's row refers to. */
 export async function leafOf(db: Reader, cardId: number): Promise<Leaf> {
   const found = await db.get<Leaf>(leafOfCard, [cardId])
-  if (!found) throw new Error(`Card ${cardId} names a leaf that is not there.`)
+  if (!found) throw new Error(`Card ${cardId} refers to a missing leaf.`)
   return found
 }
 
 /** The leaf that contains a place, or the last one. Scans only the starts, without the leaves' text. */
 export async function leafAt(db: Reader, columnId: number, position: number): Promise<Leaf | undefined> {
-  const found = position === theEnd ? undefined : await db.get<Leaf>(leafByPlace, [columnId, position])
+  const found = position === endPosition ? undefined : await db.get<Leaf>(leafByPlace, [columnId, position])
   return found ?? db.get<Leaf>(lastLeaf, [columnId])
 }
 
-/** Adds to a leaf's length, and to the starts of all that follow. */
-export function shiftLeaves(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
+/** Adds to the length of a leaf and of its node, and to the starts of all leaves and nodes that follow. */
+export function shiftAfter(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
   tx.enqueue(
     'UPDATE column_nodes SET start = start + iif(start > ?1, ?2, 0), length = length + iif(id = ?3, ?2, 0) WHERE column_id = ?4 AND start >= ?1',
@@ -73,7 +78,7 @@ const shiftInNode = (tx: Transaction, { leafId, nodeId, start }: Leaf, by: 1 | -
     [start, by, leafId, nodeId],
   )
 
-/** Shifts the starts between two leaves of a column for a card that moves from one to the other. */
+/** Moves one card's length from a leaf to another of the column, and shifts the starts between them. */
 export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, target: Leaf): void {
   const by = placeOf(target) < placeOf(source) ? 1 : -1
   if (source.nodeId === target.nodeId) {
@@ -99,7 +104,7 @@ export const setLeafOfCard = (tx: Transaction, cardId: number, leafId: number | 
 export const setLength = (tx: Transaction, leafId: number, length: number): void =>
   tx.enqueue('UPDATE node_leaves SET length = ? WHERE leaf_id = ?', [length, leafId])
 
-/** Inserts a new leaf at a place of a node. Counts are already shifted. @returns its ID, for the cards' rows */
+/** Inserts a new leaf into a node. The starts and lengths are already shifted. @returns its ID, for the cards' rows */
 export async function addLeaf(
   tx: Transaction,
   columnId: number,
@@ -134,7 +139,7 @@ export const addNode = async (tx: Transaction, columnId: number, start: number, 
   (await tx.run('INSERT INTO column_nodes (column_id, start, length) VALUES (?, ?, ?)', [columnId, start, length]))
     .lastId
 
-/** Splits a node: the leaves from a place on become a separate node. */
+/** Splits a node: the leaves that start at or after `place` become a new node. */
 async function splitNode(tx: Transaction, columnId: number, nodeId: number, place: number): Promise<void> {
   const { start, length } = (await tx.get<{ start: number; length: number }>(
     'SELECT start, length FROM column_nodes WHERE id = ?',
@@ -149,7 +154,7 @@ async function splitNode(tx: Transaction, columnId: number, nodeId: number, plac
   tx.enqueue('UPDATE column_nodes SET length = ? WHERE id = ?', [place, nodeId])
 }
 
-/** Merges small neighboring nodes, as `joinNextLeaf` does leaves. */
+/** Merges a node with the next one if both fit into half a node. */
 async function joinNextNode(tx: Transaction, columnId: number, nodeId: number): Promise<void> {
   const [node, next] = await tx.all<{ id: number; length: number; leaves: number }>(
     `SELECT id, length, (SELECT count(*) FROM node_leaves WHERE node_id = p.id) AS leaves FROM column_nodes p

@@ -1,5 +1,5 @@
 /**
- * The index of comments and messages in one full-text table: a comment has its ID as row ID, and the last message of a
- * card's agent has this number plus the card's ID, which is negative. In descending order, the newest comments come first.
+ * The base of the row IDs of messages in the full-text table of comments and messages. A comment has its ID as row ID. The last
+ * message of a card's agent has this negative number plus the card's ID, so comments come first in descending order.
  */
 export const firstMessageRow = -(2 ** 52)

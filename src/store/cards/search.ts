@@ -27,7 +27,7 @@ export interface RemarkHit extends Omit<CardHit, 'prompt'> {
   body: string
 }
 
-/** Whether cards, comments or messages are still to be indexed. */
+/** Whether cards, comments or messages are not indexed yet. */
 export const hasUnindexed = async (db: Reader): Promise<boolean> =>
   (await db.get(
     'SELECT 1 AS there FROM (SELECT card_id FROM unindexed_cards LIMIT 1) UNION ALL SELECT 1 FROM (SELECT row_id FROM unindexed_remarks LIMIT 1) LIMIT 1',
@@ -41,7 +41,7 @@ export const markRemarks = async (tx: Transaction): Promise<void> => {
   )
 }
 
-/** A message can have megabytes: only its end is indexed. */
+/** Only the end of a message is indexed, because a message can have megabytes. */
 const maxMessageLength = 10_000
 /** SQL of the last message of a card's agent. Pieces are JSON texts. */
 const lastMessageOf = (cardId: string) =>

@@ -17,7 +17,7 @@ export function versionOfRequests({ version }: Pick<Database, 'version'>): Datab
     if (typeof asked === 'number') return asked
     return asked.then(value => {
       answered = value
-      // The next tick after a promise comes once nothing else waits for only this answer, and before any other request.
+      // The next tick runs after all code that waits for this result, and before any other request.
       process.nextTick(() => (answered = undefined))
       return value
     })
@@ -26,7 +26,7 @@ export function versionOfRequests({ version }: Pick<Database, 'version'>): Datab
 
 /**
  * A reader that caches its results until the next commit of any client, so that concurrent identical reads run once. Callers
- * share the objects. Only for statements whose result depends on nothing but the database and the parameters.
+ * share the objects. The result of a statement must depend only on the database and the parameters.
  */
 export function cachedReader(db: Database, version: Database['version'] = db.version): Reader {
   const [one, all] = [createMemory(version), createMemory(version)]

@@ -78,7 +78,7 @@ export interface Database extends Reader {
    * clients.
    */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
-  /** Makes every later write fail, because the file was found corrupt. */
+  /** Rejects every later write, because the file was found corrupt. */
   markCorrupt(cause: unknown): void
   close(): Promise<void>
 }

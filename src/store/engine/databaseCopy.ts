@@ -21,7 +21,7 @@ export class InvalidDatabase extends Error {}
 
 /**
  * Copies a database in use as one snapshot into a new file, without syncing the file. Blocks neither readers nor the writer.
- * @throws Problem DISK_FULL, before anything is written if the copy does not fit; DATABASE_DAMAGED
+ * @throws Problem DISK_FULL before any write if the copy does not fit; DATABASE_DAMAGED
  */
 export async function copyDatabase(from: string, to: string, signal?: AbortSignal): Promise<void> {
   const copy = async (query: Query) => {

@@ -6,12 +6,12 @@ import { Problem } from '../../contract/errors.ts'
 import { translateError } from './database.ts'
 
 /**
- * Makes a data folder where it is missing, and takes it for this process: the operating system releases it when the process
- * ends, however it ends.
- * @param heldByOther the message if another process holds it
- * @returns the function that releases it
- * @throws Problem SERVER_ALREADY_RUNNING, DISK_FULL, CONFLICT for a lock that is none; the file system's error, with the
- *   path of the file that this account cannot use
+ * Creates a data folder if it is missing, and locks it for this process. The operating system releases the lock when the
+ * process ends.
+ * @param heldByOther the message if another process holds the lock
+ * @returns a function that releases the lock
+ * @throws Problem SERVER_ALREADY_RUNNING, DISK_FULL, CONFLICT for an invalid lock; the file system's error, with the path of
+ * the file that this account cannot use
  */
 export function holdDataFolder(dataDir: string, heldByOther: () => string): () => void {
   makePrivateFolder(dataDir)

@@ -26,8 +26,8 @@ interface Waiting {
 export interface ReadingStreams {
   execute(statement: Statement): Promise<Rows>
   /**
-   * A text that changes after each commit of any client, as long as this connection lives. Undefined if the server does not
-   * support it. The query is sent after the call, once for all concurrent callers.
+   * Returns a text that changes with each commit of any client, while this connection is open. Undefined if the server does
+   * not support it. Concurrent calls share one query, which is sent after the call.
    */
   dataVersion: () => Promise<string | undefined>
   /**

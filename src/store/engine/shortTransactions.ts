@@ -1,9 +1,12 @@
 import type { Database, Transaction } from './database.ts'
 
-/** How long a transaction takes up step after step: others wait for so long, and for one step more. */
+/** The time for which a transaction starts further steps. Others wait for this time, and for one more step. */
 const maxMs = 5
 
-/** Does a long work by small steps, in transactions between which others have their turn, until a step has nothing left to do. */
+/**
+ * Runs long work in small steps, each in its own transaction, so that others can write in between. Ends when a step has
+ * nothing left to do.
+ */
 export async function inShortTransactions(
   db: Pick<Database, 'transaction'>,
   step: (tx: Transaction) => Promise<number>,

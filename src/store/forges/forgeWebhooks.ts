@@ -13,7 +13,7 @@ export const setForgeSecret = async (tx: Transaction, projectId: number, sealed:
   await tx.run('UPDATE projects SET forge_webhook_secret = ? WHERE id = ?', [sealed, projectId])
 }
 
-/** Keeps a delivery of a forge. @returns false for one that has come before */
+/** Stores a delivery of a forge. @returns false if the delivery is already stored */
 export async function insertForgeDelivery(tx: Transaction, projectId: number, id: string): Promise<boolean> {
   const { changes } = await tx.run('INSERT OR IGNORE INTO forge_deliveries (project_id, id, at) VALUES (?, ?, ?)', [
     projectId,

@@ -89,7 +89,7 @@ export const countMergedCards = async (db: Reader, projectId: number): Promise<n
     [projectId],
   ))!.count
 
-/** The projects with merged cards, of one machine or without one. */
+/** The projects with merged cards that belong to this machine or to none. */
 export const listMergeProjects = async (db: Reader, host: string | null): Promise<number[]> =>
   (
     await db.all<{ id: number }>(

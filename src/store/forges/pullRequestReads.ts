@@ -27,7 +27,7 @@ export const listDuePullRequests = async (
     )
   ).map(({ id }) => id)
 
-/** When the next pull request is to be read, except for those being read. */
+/** The time of the next read of a pull request, except those that are being read. */
 export const readNextReadTime = async (db: Reader, without: readonly number[]): Promise<string | null> =>
   (await db.get<{ at: string | null }>(
     `SELECT min(q.next_read_at) AS at FROM ${ours} WHERE q.next_read_at IS NOT NULL AND q.id NOT IN (SELECT value FROM json_each(?2))`,

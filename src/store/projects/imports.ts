@@ -21,8 +21,8 @@ export const revealProject = async (tx: Transaction, id: number, organizationId:
 }
 
 /**
- * The projects of this machine with an abandoned import: of neither this daemon nor one with a heartbeat within the
- * time.
+ * The projects of this machine with an abandoned import: one that neither this daemon nor a daemon with a recent heartbeat
+ * runs.
  */
 export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: number): Promise<number[]> =>
   (

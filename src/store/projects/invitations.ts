@@ -49,8 +49,8 @@ export const deleteInvitations = async (tx: Transaction, projectId: number): Pro
 }
 
 /**
- * Turns every invitation of an address that has not expired into a membership of the account, except where the account owns the
- * project or has a role already.
+ * Converts the valid invitations of an address to memberships of the account, except for projects that it owns or in which it
+ * has a role.
  */
 export async function giveInvited(tx: Transaction, userId: number, email: string): Promise<void> {
   await tx.run(

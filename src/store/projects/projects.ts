@@ -94,7 +94,7 @@ export const afterMergeOf = ({ afterMerge }: Pick<ProjectRow, 'afterMerge'>): Af
   ...(JSON.parse(afterMerge) as Partial<AfterMerge>),
 })
 
-/** Where a project's work is reviewed and merged. */
+/** The forge on which a project's work is reviewed and merged. */
 export const forgeOf = ({
   forge,
   forgeCredentialId,

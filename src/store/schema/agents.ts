@@ -1,4 +1,4 @@
-/** Agents on cards: their sessions, transcripts, tokens and processes, what they offer, and what they use. */
+/** The tables of agents: sessions, transcripts, tokens, processes, offered options and usage. */
 export default /* sql */ `
 CREATE TABLE agent_sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

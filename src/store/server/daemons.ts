@@ -2,7 +2,7 @@ import { Problem } from '../../contract/errors.ts'
 import type { Database, Reader, Transaction, Value, Written } from '../engine/database.ts'
 import { nowMs } from '../engine/databaseTime.ts'
 
-/** How long a lease lasts: a daemon without a heartbeat for this long is replaced. */
+/** The duration of a lease. A daemon without a heartbeat for this time loses its leases. */
 const leaseMs = 3000
 
 /** A daemon on this database, and the age of its last heartbeat. */
@@ -101,7 +101,7 @@ export const readLeaseHolder = (db: Reader, projectId: number): Promise<LeaseHol
     [projectId],
   )
 
-/** Takes a free lease, or renews one of this daemon's. @returns its token; undefined while another daemon holds it */
+/** Takes a free lease, or renews it if this daemon has it. @returns its token. Undefined if another daemon has the lease */
 export async function takeLease(
   tx: Transaction,
   name: string,

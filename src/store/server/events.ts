@@ -106,7 +106,7 @@ const presentOf: Record<Subject, string> = {
   budget: 'SELECT id FROM budgets WHERE id IN wanted',
 }
 
-/** Which of the records exist and are not in the trash. */
+/** The records that exist and are not in the trash. */
 export async function presentRecords(
   db: Reader,
   subjects: ReadonlyMap<Subject, ReadonlySet<string>>,

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** A group of the server's settings as JSON text; undefined where nothing was changed. */
+/** A group of the server's settings as JSON text. Undefined if no setting was changed. */
 export const readServerSetting = async (db: Reader, name: string): Promise<string | undefined> =>
   (await db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', [name]))?.value
 

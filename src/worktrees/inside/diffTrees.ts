@@ -40,7 +40,7 @@ export async function diffTrees(
   })
   if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
   if (maxBytes <= 0) return { diff: '', stats: statsOf(numbers), truncated: numbers.length > 0 }
-  // Git then shows each byte of a name that is not ASCII in octal, so that the diff is UTF-8, and can be applied.
+  // If a file name is not UTF-8, Git must quote names in octal. The diff is then valid UTF-8 and can be applied.
   const settings = ['-c', lineByLine, ...(isUtf8(numbers) ? [] : ['-c', 'core.quotePath=true'])]
   const patch = await quarantine.run([...settings, 'diff-tree', ...plain, '--patch', before, after], {
     timeoutMs,

@@ -10,7 +10,7 @@ import { inQuarantine, repositoryAt } from './quarantine.ts'
 const maxLevels = 8
 const maxRefsBytes = 64 * 1024 * 1024
 
-/** Where a commit of a submodule is. */
+/** The location of a submodule's commit. */
 export interface FoundSubmodule {
   /** The path in the outermost worktree. */
   path: string
@@ -41,7 +41,7 @@ export async function findSubmodules(
   return found
 }
 
-/** The repository around a submodule. `names` is undefined if one of those around it has no name. */
+/** The repository that contains a submodule. `names` is undefined if one of the containing submodules has no name. */
 interface Around {
   topLevel: string | null
   path: string

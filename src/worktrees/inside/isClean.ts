@@ -52,7 +52,7 @@ async function listKept(worktree: WorktreePlace, submodule: WorkingTree | undefi
   for (const other of await listWorkingTrees(worktree)) {
     const store = join(modulesOf(other), name)
     if (other.gitDir === worktree.gitDir || (await kindOf(store)) !== 'folder') continue
-    // Other branches of a linked worktree disappear with it.
+    // A linked worktree that is deleted loses all refs of its submodules except `keptRefs`.
     const refs = isMain(other) ? 'refs' : keptRefs
     const args = ['for-each-ref', '--format=%(objectname)', refs]
     const listed = await gitOutput(store, args, { env: inGitDir(store), maxBytes: maxRefsBytes })

@@ -10,7 +10,7 @@ import { bareEnvironment, sendCommits } from './sendCommits.ts'
 
 const maxShallowBytes = 64 * 1024 * 1024
 
-/** How a run of Git against a repository in a folder ended. `fetched` is the commit that a fetch got. */
+/** The result of running Git against a repository in a folder. `fetched` is the fetched commit. */
 export interface LocalResult {
   exitCode: number
   stderr: string

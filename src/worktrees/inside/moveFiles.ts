@@ -13,7 +13,7 @@ import { requireNoneReplaced } from './requireNoneReplaced.ts'
 
 const timeoutMs = 10 * 60_000
 
-/** How the files of a worktree change. */
+/** A change of the files of a worktree. */
 export interface FileMove {
   /** The commit of the files and the index; null if there are no files yet. */
   from: string | null

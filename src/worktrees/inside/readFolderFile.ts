@@ -24,7 +24,7 @@ export async function readFolderFile(
 
 /**
  * Reads a plain file without following a link.
- * @throws Error without a code for other kinds of files and larger ones; the file system's error
+ * @throws Error without a code if it is not a plain file or is larger than `maxBytes`; the file system's error otherwise
  */
 export async function readPlainFile(path: string, maxBytes: number): Promise<Buffer> {
   // Without NONBLOCK, opening a pipe would wait for its writer.

@@ -63,7 +63,7 @@ async function filesBelow(
   return found
 }
 
-/** The first 8 KiB of a file as text; '' where a link or a pipe has replaced it. */
+/** The first 8 KiB of a file as text. Empty if a link or a pipe has replaced it. */
 async function startOf(path: string): Promise<string> {
   let file: FileHandle | undefined
   try {

@@ -8,8 +8,7 @@ import type { CheckoutRun } from './checkout.ts'
 const maxListBytes = 256 * 1024 * 1024
 
 /**
- * Ensures that no file that a change of commits adds is in the place of a file that Git does not track. Git itself replaces such a file
- * without notice if it is ignored.
+ * Ensures that no file that a commit adds replaces an untracked file. Git itself replaces an ignored file without notice.
  * @throws Problem WORKTREE_DIRTY that names the files
  */
 export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, from: string, to: string): Promise<void> {
@@ -51,7 +50,7 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   )
 }
 
-/** Finds the file or folder at a path of a working tree, or a file where the path needs a folder. */
+/** Finds an existing file or folder at a path of a working tree, or a file in place of one of its parent folders. */
 async function inTheWay(topLevel: string, path: string): Promise<{ path: string; isFolder: boolean } | undefined> {
   const kind = await kindWithin(topLevel, path)
   if (kind !== 'nothing') return { path, isFolder: kind === 'folder' }

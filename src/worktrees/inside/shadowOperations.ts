@@ -64,7 +64,7 @@ export async function importTip({ common, admin, gitDir, state }: Shadow, tip: s
 export const showOutside = ({ common }: Shadow, tip: string): Promise<void> =>
   writeUntrusted(common, outsideRef, `${tip}\n`)
 
-/** How a shadow is brought up to date. */
+/** An update of a shadow. */
 export interface ShadowUpdate {
   /** Whether the shadow's folder is empty. */
   isNew: boolean

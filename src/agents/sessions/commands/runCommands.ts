@@ -6,7 +6,10 @@ import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './w
 
 /** The commands of a project around one session. */
 export interface SessionCommands extends CommandPlace {
-  /** The file that says that setup has run in this worktree; null where it does not run: the folder is a person's own. */
+  /**
+   * The path of a file that exists after setup has run in this worktree. Null if setup does not run, because the folder
+   * belongs to a user.
+   */
   setUpMark: string | null
   /** Describes the submodules that the commands left empty. Returns null if there are none. */
   describeEmptySubmodules: () => Promise<string | null>

@@ -14,7 +14,7 @@ const titles: Record<WorktreeCommand, string> = {
   cleanup: 'Cleanup',
 }
 
-/** Where a project's commands run, and which. */
+/** The folder, environment and settings of a project's commands. */
 export interface CommandPlace {
   /** The folder and the environment: without the agent's credential and token. */
   launch: AgentLaunch

@@ -55,7 +55,7 @@ export async function approvePlan(
       actorOf(caller),
     )
   else if (waiting.includes(question)) await answerEnded()
-  // The turn can end before the answer arrives.
+  // If the turn has ended in the meantime, the answer is queued.
   else if (!(await run!.questions.answer(question.id, answer, comment))) await answerEnded()
   return { waitingFor: question.title, command: question.command, option: answer.optionId }
 }
@@ -64,7 +64,7 @@ export async function approvePlan(
 const questionsOf = (session: SessionRow): Asked[] =>
   agentState(session).questions.map(({ requestId, ...asked }) => ({ id: requestId, ...asked }))
 
-/** Gives an answer to a session whose turn has ended. The session continues once it has an answer to each of its questions. */
+/** Queues the answer for a session whose turn has ended. The session continues after the answer to its last question. */
 async function answerEndedTurn(
   tx: Transaction,
   supervisor: Supervisor,

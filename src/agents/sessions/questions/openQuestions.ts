@@ -3,7 +3,7 @@ import { invalid, Problem } from '../../../contract/errors.ts'
 import { approvingOption, hasSeveralAnswers } from '../../../contract/agents/questionOptions.ts'
 import type { AgentLink, PermissionRequest } from '../../link/agentLink.ts'
 
-/** The permission requests of an agent that wait for a person, oldest first. */
+/** The permission requests of an agent that wait for a user, oldest first. */
 export interface OpenQuestions {
   /** Adds a request that the project's policy leaves to a user. `decide` gets the policy's answer and sends it. */
   add(request: PermissionRequest, decide: () => Promise<boolean>): Promise<void>
@@ -39,7 +39,7 @@ export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'option
 
 /**
  * The open question of this id; without an id, the only one.
- * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is named
+ * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is listTitles
  */
 export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {
   if (open.length > 1 && id === undefined) throw ambiguous(open)
@@ -65,7 +65,7 @@ export interface Answer {
   /** A text answer, for a question that accepts text. */
   answer?: string
 }
-/** The answer to a question: null refuses without an option; a text answer chooses no option. */
+/** The answer to a question. `optionId` is null for a refusal without an option, and for a text answer. */
 export interface ChosenAnswer {
   approved: boolean
   optionId: string | null
@@ -73,8 +73,8 @@ export interface ChosenAnswer {
 }
 
 /**
- * Returns the answer: the text, the named option, or the option that applies once.
- * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and none is named
+ * Returns the answer: the text, the listTitles option, or the option that applies once.
+ * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and none is listTitles
  */
 export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)
@@ -89,22 +89,20 @@ export function answerFor(request: Asked, { approved, optionId, answer }: Answer
 
 function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
   const { options } = request
-  const found =
-    optionId === undefined
-      ? approved
-        ? approvingOption(options)
-        : (options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always'))
-      : options.find(({ id }) => id === optionId)
-  if (!found && (approved || optionId !== undefined)) throw notOffered('optionId', whyNone(options, optionId), request)
-  if (found && isDecided(found) && found.kind.startsWith('reject') === approved)
-    throw notOffered('optionId', approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
-  return found?.id ?? null
+  if (optionId === undefined && !approved) return rejectingOption(options)?.id ?? null
+  const option = optionId === undefined ? approvingOption(options) : options.find(({ id }) => id === optionId)
+  if (!option) throw notOffered('optionId', describeMissing(options, optionId), request)
+  if (approved && option.kind.startsWith('reject'))
+    throw notOffered('optionId', 'refuses, and approved is true', request)
+  if (!approved && option.kind.startsWith('allow'))
+    throw notOffered('optionId', 'allows, and approved is false', request)
+  return option.id
 }
 
-/** Whether an option is known to allow or to reject. */
-const isDecided = ({ kind }: Asked['options'][number]): boolean => /^(allow|reject)/.test(kind)
+const rejectingOption = (options: Asked['options']): Asked['options'][number] | undefined =>
+  options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always')
 
-function whyNone(options: Asked['options'], optionId: string | undefined): string {
+function describeMissing(options: Asked['options'], optionId: string | undefined): string {
   if (optionId !== undefined) return 'is not offered'
   if (hasSeveralAnswers(options)) return 'is required, because several options allow this'
   return options.some(({ kind }) => kind === 'allow_always')

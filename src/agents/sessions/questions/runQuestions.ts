@@ -16,7 +16,7 @@ import type { SessionRecord } from '../sessionRecord.ts'
 import type { SilenceWatch } from '../watch/silenceWatch.ts'
 import { TurnChanges } from '../turnChanges.ts'
 
-/** How many questions of a session's `ask_person` can be open. */
+/** The maximum number of open questions from the tool `ask_person`. */
 const maxAsked = 5
 
 /** A question of the tool `ask_person`, with the calls that wait for its answer. */
@@ -31,13 +31,13 @@ interface Call {
 }
 
 /**
- * The questions of a run: permission requests, which the project's policy or a person answers, questions of its tool, which only a person
- * answers, and the one with which a turn ends. They are written to the session's row.
+ * The questions of a run: permission requests, which the project's policy or a user answers, questions of the tool `ask_person`,
+ * which only users answer, and the question with which a turn ends. The open questions are written to the session's row.
  */
 export class RunQuestions {
   readonly #open = createOpenQuestions()
   readonly #ofTool = new Map<string, ToolQuestion>()
-  /** Answers that came in the turn while no call waited, by the keys of their questions. */
+  /** Answers that arrived in the turn while no call waited, by the key of the question. */
   readonly #queued = new Map<string, { messageId: number; words: PersonAnswer }>()
   readonly #changes: TurnChanges
   #closing: PermissionRequest | undefined
@@ -88,15 +88,16 @@ export class RunQuestions {
     this.#changes.add(update)
   }
 
-  /** A turn that ends with a question and has changed nothing asks people. */
+  /** If the turn ends with a question and has changed nothing, asks users that question. */
   async endTurn(lastMessage: string): Promise<void> {
     const text = this.#isWork ? closingQuestion(lastMessage) : undefined
     if (text !== undefined && !(await this.#changes.haveHappened())) this.#closing = personQuestion(text)
   }
 
   /**
-   * Asks people on behalf of the agent's tool, and waits for the answer. The answer is undefined after the time: the question stays open,
-   * and its answer becomes the agent's next message. A call with the same words waits for the same question, or returns its answer.
+   * Asks users on behalf of the agent's tool, and waits for the answer. After the timeout, returns undefined: the question stays
+   * open, and its answer becomes the agent's next message. A call with the same text waits for the same question, or returns its
+   * answer.
    * @throws Problem CONFLICT if too many questions are open, or the session has ended
    */
   async ask(
@@ -121,7 +122,7 @@ export class RunQuestions {
     return signal.aborted ? undefined : this.#untilAnswered(asked, timeoutMs, signal)
   }
 
-  /** Ends the waiting of the tool's calls, as if their time were over. */
+  /** Returns from all waiting calls of the tool, as after the timeout. */
   release(): void {
     for (const { calls } of this.#ofTool.values()) {
       for (const { resolve } of calls) resolve(undefined)
@@ -129,13 +130,13 @@ export class RunQuestions {
     }
   }
 
-  /** The run is over. */
+  /** The run is finished. */
   close(): void {
     this.#isOver = true
     this.release()
   }
 
-  /** Answers a request, and resolves once that is written. False when it is not open any more. */
+  /** Answers a question, and resolves when the answer is written. Returns false if the question is no longer open. */
   async answer(id: string, answer: ChosenAnswer, comment: string): Promise<boolean> {
     const asked = this.#ofTool.get(id)
     if (asked) return this.#answerTool(asked, wordsOf(asked.request, answer, comment))
@@ -158,7 +159,7 @@ export class RunQuestions {
   }
 
   async #untilAnswered(asked: ToolQuestion, timeoutMs: number, signal: AbortSignal): Promise<PersonAnswer | undefined> {
-    const [over, time] = [new AbortController(), AbortSignal.timeout(timeoutMs)]
+    const [finished, time] = [new AbortController(), AbortSignal.timeout(timeoutMs)]
     try {
       return await new Promise(resolve => {
         const call = { signal, resolve }
@@ -169,16 +170,16 @@ export class RunQuestions {
           () => {
             if (asked.calls.delete(call)) resolve(undefined)
           },
-          { signal: over.signal },
+          { signal: finished.signal },
         )
       })
     } finally {
-      over.abort()
+      finished.abort()
       this.#write()
     }
   }
 
-  /** Gives an answer to the calls that wait for it, else to the agent as its next message. */
+  /** Returns the answer from the calls that wait for it. If none waits, the answer becomes the agent's next message. */
   async #answerTool({ request, key, calls }: ToolQuestion, words: PersonAnswer): Promise<boolean> {
     if (!this.#ofTool.delete(request.id)) return false
     const waiting = [...calls].filter(({ signal }) => !signal.aborted)
@@ -190,14 +191,14 @@ export class RunQuestions {
       else this.#queued.set(key, { words, messageId: Number((await queueMessage(tx, row, message)).id) })
     })
     this.#open.remove(request.id)
-    // Without a write the session has ended its turn, and the answer becomes a message.
+    // If nothing was written, the turn has ended, and the caller sends the answer as a message.
     for (const { resolve } of waiting) resolve(isWritten ? words : undefined)
     this.#write()
     await this.#record.untilWritten()
     return isWritten
   }
 
-  /** The answer to a question that waits to become a message, which then does not. Undefined if none does. */
+  /** Returns the queued answer to a question and removes it from the queue. Undefined if there is none. */
   async #takeQueued(key: string): Promise<PersonAnswer | undefined> {
     const queued = this.#queued.get(key)
     if (!queued || !this.#queued.delete(key)) return undefined
@@ -208,7 +209,7 @@ export class RunQuestions {
     return isTaken ? queued.words : undefined
   }
 
-  /** Adds the answer to a question to the transcript. The comment becomes the agent's next message. False once the turn has ended. */
+  /** Adds the answer to the transcript, and queues the comment as a message. Returns false if the turn has ended. */
   async #recordAnswer(request: PermissionRequest, answer: ChosenAnswer, comment: string): Promise<boolean> {
     const isQuestion = request.about === 'question'
     if (!isQuestion && comment === '') return true
@@ -219,7 +220,7 @@ export class RunQuestions {
     })
   }
 
-  /** Writes unless the turn has ended. Returns whether it did. */
+  /** Writes, unless the turn has ended. Returns whether it has written. */
   async #writeIfOpen(work: (tx: Transaction, row: SessionRow) => Promise<void>): Promise<boolean> {
     try {
       await this.#record.writeInOrder(work)
@@ -246,12 +247,12 @@ export class RunQuestions {
       .catch(() => {})
   }
 
-  /** How many questions keep the agent from its work: all but those of its tool for which no call waits. */
+  /** The number of questions that block the agent: all except questions of its tool for which no call waits. */
   #countBlocking(): number {
     return this.open().filter(({ id }) => this.#ofTool.get(id)?.calls.size !== 0).length
   }
 
-  /** Writes the open requests after the transcript: a client then finds there the tool call that a request is about. */
+  /** Writes the open questions after the transcript, so that clients find the tool call that a question refers to. */
   #write(): void {
     this.#silence.setQuestions(this.#countBlocking())
     void this.#record

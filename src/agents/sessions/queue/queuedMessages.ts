@@ -11,30 +11,30 @@ export async function queueMessage(
   tx: Transaction,
   session: SessionRow,
   content: string,
-  given: readonly SentAttachment[] = [],
+  attachments: readonly SentAttachment[] = [],
 ): Promise<MessageView> {
-  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, given)
+  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, attachments)
   await insertWaitingMessage(tx, { sessionId: session.id, content, messageId: Number(view.id) })
   return view
 }
 
-/** The prompt of a session that replaces another one and then takes over its messages with `handOver`. */
-export async function promptAfter(tx: Transaction, prompt: string, before: SessionRow): Promise<string> {
-  const retold = await readInterrupted(tx, before)
+/** The prompt of a session that replaces another one. Contains the conversation, except messages that `handOver` queues. */
+export async function promptAfter(tx: Transaction, prompt: string, predecessor: SessionRow): Promise<string> {
+  const interrupted = await readInterrupted(tx, predecessor)
   return withResumePrompt(
     tx,
     prompt,
-    before,
-    retold.map(({ id }) => id),
+    predecessor,
+    interrupted.map(({ id }) => id),
   )
 }
 
 /**
- * Hands the messages of a session over to a new one, whose agent does not have the earlier conversation. The messages of an
- * interrupted turn come first, then the waiting ones. Cancelled messages are dropped.
+ * Queues the unanswered messages of a session for its successor: the messages of an interrupted turn, then the waiting ones.
+ * Cancelled messages are dropped.
  */
-export async function handOver(tx: Transaction, before: SessionRow, begun: SessionRow): Promise<void> {
-  for (const { content, attachments } of await readInterrupted(tx, before))
-    await queueMessage(tx, begun, content, attachments)
-  await moveWaitingMessages(tx, before.id, begun.id)
+export async function handOver(tx: Transaction, predecessor: SessionRow, successor: SessionRow): Promise<void> {
+  for (const { content, attachments } of await readInterrupted(tx, predecessor))
+    await queueMessage(tx, successor, content, attachments)
+  await moveWaitingMessages(tx, predecessor.id, successor.id)
 }

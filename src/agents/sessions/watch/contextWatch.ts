@@ -1,7 +1,7 @@
 import type { RawUpdate } from '../../link/agentLink.ts'
 import type { HandoffSettings } from '../prompts/handoff.ts'
 
-/** How full a session's context is. */
+/** Watches how much of a session's context is used. */
 export interface ContextWatch {
   /** Applies these settings from now on. Without settings, the context is never full. */
   configure(settings: HandoffSettings): void

@@ -24,7 +24,7 @@ export class ProcessorUse {
   }
 
   /**
-   * Returns whether the processes worked since the last time that work was found, at most one window ago, and the length of the
+   * Returns whether the processes have worked since work was last found, at most one window ago, and the length of the
    * measured interval.
    */
   async measure(): Promise<{ haveWorked: boolean; forMs: number }> {

@@ -48,8 +48,8 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
       /* The board must not mark the server's file. */
     },
     transaction: jobs.transaction,
-    // Not @libsql/client's batch: it opens a stream, and so the database, for each (630 of three statements a second;
-    // 1,240 on a persistent stream), and does not retry while the server is busy.
+    // Not the batch of @libsql/client, which does not retry while the server is busy, and opens a stream, and therefore the
+    // database, for each batch (measured: 630 batches of three statements per second, against 1,240 on a persistent stream).
     batch: async statements => {
       let used: ReadingStreams | undefined
       try {

@@ -3,7 +3,7 @@ import type { Job } from '../jobs.ts'
 import { bind, readerOf } from './remoteReader.ts'
 import type { RemoteTransaction, Scope } from './remoteTransaction.ts'
 
-/** A job of a commit that was executed. Its outcome is known when the transaction has ended. */
+/** An executed job. Its outcome becomes known when the transaction that contains it ends. */
 export interface Attempt {
   job: Job
   scope: Scope

@@ -2,7 +2,7 @@ import { translateError, type Reader, type Value } from '../database.ts'
 import type { Rows, Statement } from './hrana.ts'
 import { objectMaker } from '../objectMaker.ts'
 
-/** A reader of a libSQL server whose statements `execute` runs. */
+/** A reader of a libSQL server, which runs its statements by `execute`. */
 export function readerOf(
   host: string,
   execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>,

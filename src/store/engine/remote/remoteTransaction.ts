@@ -25,7 +25,7 @@ export interface RemoteTransaction {
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
   openForMs(): number
-  /** @throws Problem, or the database's error for the commit: no scope was kept then, as far as is known */
+  /** @throws Problem, or the database's error for the commit. As far as is known, no scope was committed */
   commit(): Promise<void>
 }
 
@@ -144,10 +144,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
 }
 
-/**
- * Runs a transaction in one message.
- * @throws Problem, or a statement's error: nothing was kept then, as far as is known
- */
+/** Runs a transaction in one message. @throws Problem, or a statement's error. As far as is known, nothing was committed */
 export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
     typeof each === 'string' ? { sql: each, args: [] } : each,
