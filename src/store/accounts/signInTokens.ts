@@ -3,7 +3,12 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import { joinedGrant, type JoinedGrant } from '../projects/projects.ts'
 import { users } from './users.ts'
 
-export interface SignInRow extends JoinedGrant {
+/** The origin of a sign-in: an address and the client's own name. */
+export interface Origin {
+  address: string
+  client: string | null
+}
+export interface SignInRow extends JoinedGrant, Origin {
   id: number
   userId: number
   email: string
@@ -13,11 +18,6 @@ export interface SignInRow extends JoinedGrant {
   lastUsedAt: string
 }
 
-/** The origin of a sign-in: an address and the client's own name. */
-export interface Origin {
-  address: string
-  client: string | null
-}
 /** A sign-in as its owner sees it. */
 export interface ListedSignIn {
   id: number
@@ -30,7 +30,7 @@ export interface ListedSignIn {
 }
 
 const grant = joinedGrant('t.user_id', '?2')
-const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, ${users.columnsOf(['email', 'displayName', 'role'])}, ${grant.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${grant.joins} WHERE t.hash = ?1`
+const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, t.address, t.client, ${users.columnsOf(['email', 'displayName', 'role'])}, ${grant.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${grant.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and its account's grant in the project, if one is named. */
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>
@@ -119,11 +119,11 @@ export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => {
 /** Carries a sign-in over to a restored board, if an account with its address exists there. */
 export const keepSignInToken = async (
   tx: Transaction,
-  { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string },
+  { hash, email, expiresAt, address, client }: { hash: string; email: string; expiresAt: string } & Origin,
 ): Promise<void> => {
   tx.enqueue(
-    'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?',
-    [hash, tx.now, expiresAt, email],
+    'INSERT INTO sign_in_tokens (hash, user_id, created_at, last_used_at, expires_at, address, client) SELECT ?1, id, ?2, ?2, ?3, ?4, ?5 FROM users WHERE email = ?6',
+    [hash, tx.now, expiresAt, address, client, email],
   )
 }
 
