@@ -22,3 +22,6 @@ export const startsLater = ({ startAt }: Pick<Card, 'startAt'>, nowMs: number): 
 /** Whether a card is past its due date. A card in a done column, or an archived one, is never overdue. */
 export const isOverdue = ({ dueAt, archivedAt }: Due, columnType: string | undefined, nowMs: number): boolean =>
   dueAt !== null && archivedAt === null && columnType !== 'done' && Date.parse(dueAt) < nowMs
+
+/** The end of a day (2030-01-31) in the person's time zone: a due date means the whole day. */
+export const endOfDay = (day: string): string => new Date(`${day}T23:59:59.999`).toISOString()

@@ -224,6 +224,40 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await expect.poll(() => page.url()).toContain('/cards/')
   })
 
+  test('the plan of several cards is changed at once, and the rest of each plan stays', async () => {
+    const first = await add('First')
+    await add('Second')
+    await board.client.cards.update({ projectId, cardId: first.id, estimate: 3, dueAt: '2030-01-01T12:00:00.000Z' })
+    const { page, axeViolations } = await open()
+    await card(page, 'First').focus()
+    await page.keyboard.press('v')
+    await page.keyboard.press('v')
+    await page.getByRole('region', { name: 'Selected cards' }).getByText('2 selected').waitFor()
+    await page.keyboard.press('E')
+    const dialog = page.getByRole('dialog', { name: 'Plan of 2 cards' })
+    await dialog.getByLabel('Priority').selectOption('urgent')
+    expect(await axeViolations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const plans = async () =>
+      (await board.client.cards.list({ projectId, columnId: columns[0]!.id, offset: 0 })).map(
+        ({ priority, estimate, dueAt }) => [priority, estimate, dueAt?.slice(0, 10) ?? null],
+      )
+    await until(plans, [
+      ['urgent', 3, '2030-01-01'],
+      ['urgent', null, null],
+    ])
+    await page.getByRole('button', { name: 'Plan…' }).click()
+    await dialog.getByLabel('Due date').selectOption('On a day')
+    await dialog.getByLabel('Day', { exact: true }).fill('2031-02-03')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const days = async () =>
+      (await board.client.cards.list({ projectId, columnId: columns[0]!.id, offset: 0 })).map(({ dueAt }) =>
+        new Date(dueAt ?? 0).toDateString(),
+      )
+    await until(days, ['Mon Feb 03 2031', 'Mon Feb 03 2031'])
+  })
+
   test('a card that the palette finds by a comment shows the match', async () => {
     const { id: cardId } = await add('Quiet')
     await board.client.comments.create({ projectId, cardId, body: 'The flotsam is in the way.' })

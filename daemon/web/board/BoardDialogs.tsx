@@ -17,6 +17,7 @@ import { boardDialog, type BoardDialog } from './actions.ts'
 import { BoardForm, ColumnForm } from './BoardForms.tsx'
 import type { BoardSession } from './boardSession.ts'
 import { moveToColumn } from './changeCards.ts'
+import { PlanOf } from './PlanOf.tsx'
 
 const close = () => boardDialog.set(undefined)
 
@@ -29,6 +30,8 @@ export function BoardDialogs({ session, open }: { session: BoardSession; open: B
       return <LabelsOf session={session} cards={open.cards} />
     case 'agent':
       return <AgentOf session={session} cards={open.cards} />
+    case 'plan':
+      return <PlanOf projectId={session.projectId} cards={open.cards} onClose={close} />
     case 'help':
       return <Help />
     case 'column':

@@ -10,6 +10,7 @@ const offered: readonly [ShortcutAction, string, IconName][] = [
   ['run', 'Start', 'run'],
   ['cancel', 'Cancel', 'stop'],
   ['label', 'Labels…', 'label'],
+  ['plan', 'Plan…', 'calendar'],
   ['agent', 'Agent…', 'agent'],
   ['archive', 'Archive', 'archive'],
   ['delete', 'Delete…', 'trash'],

@@ -13,7 +13,7 @@ import type { BoardSession } from './boardSession.ts'
 
 /** A dialog of the board's that is open. */
 export type BoardDialog =
-  | { kind: 'moveTo' | 'labels' | 'agent'; cards: readonly Card[] }
+  | { kind: 'moveTo' | 'labels' | 'plan' | 'agent'; cards: readonly Card[] }
   | { kind: 'help' }
   | { kind: 'column'; columnId?: string }
   | { kind: 'board'; boardId?: string }
@@ -44,6 +44,12 @@ export function openCard(session: BoardSession, cardId: string, tab?: string): v
   const { boardId, filter } = session.state.get()
   if (tab !== undefined || matchMedia('(max-width: 700px)').matches) navigate({ name: 'card', projectId, cardId, tab })
   else navigate({ name: 'board', projectId, boardId, cardId, filter })
+}
+
+/** Opens the form for the plan of several cards. The plan of a single card is on the card. */
+function openPlan(session: BoardSession, cards: readonly Card[]): void {
+  if (cards.length > 1) boardDialog.set({ kind: 'plan', cards })
+  else openCard(session, cards[0]!.id)
 }
 
 /** Selects a card, or no longer. */
@@ -165,7 +171,7 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
       return change(() => removeCards(session, 'delete', cards))
     case 'edit':
     case 'plan':
-      return change(() => openCard(session, card!.id))
+      return change(() => openPlan(session, action === 'plan' ? cards : [card!]))
     case 'approve':
     case 'send':
       return change(() => openCard(session, card!.id, 'transcript'))

@@ -1,5 +1,5 @@
 import { useState, type FormEvent, type InputHTMLAttributes } from 'react'
-import { isOverdue, planFacts, startsLater } from '../../../src/boardModel/plan.ts'
+import { endOfDay, isOverdue, planFacts, startsLater } from '../../../src/boardModel/plan.ts'
 import { isChoice, planFieldNames, planFields, type PlanFieldName } from '../../../src/contract/cards/planFields.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
@@ -124,7 +124,7 @@ function PlanInput({ name, change }: Changing & { name: PlanFieldName }) {
       label={label}
       type="date"
       value={value === null ? '' : dayOf(new Date(value))}
-      onChange={text => save(text === '' ? null : endOf(text))}
+      onChange={text => save(text === '' ? null : endOfDay(text))}
     />
   )
 }
@@ -153,4 +153,3 @@ function TypedInput({ label, input, saved, onSave }: TypedProps) {
 const two = (part: number) => String(part).padStart(2, '0')
 const dayOf = (at: Date) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 const minuteOf = (at: Date) => `${dayOf(at)}T${two(at.getHours())}:${two(at.getMinutes())}`
-const endOf = (day: string) => new Date(`${day}T23:59:59.999`).toISOString()
