@@ -48,8 +48,9 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   const unknown = missing === undefined ? undefined : unknownOption(named)
   if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
   const message = unknown === undefined ? said : `unknown option '${unknown}'`
-  const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
-  if (start !== undefined) return invalid(start, value!, rule!, see)
+  const [, start, value, argument, rule] =
+    /^(.*'(.*)' is invalid(?: for argument '([^']*)')?)\. (.*)$/s.exec(message) ?? []
+  if (start !== undefined) return invalid(argument ?? `${start}:`, value!, rule!, see)
   const [, kind, word = ''] = /^unknown (command|option) '(.*)'$/.exec(message) ?? []
   if (kind === undefined) return usage(message, { see })
   const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
@@ -92,10 +93,10 @@ function needed({ options }: Command, flags: string, see: string): Failure {
 }
 
 /** Returns the failure for an invalid value of an option or argument, with a suggestion. */
-function invalid(start: string, given: string, rule: string, see: string): Failure {
+function invalid(subject: string, given: string, rule: string, see: string): Failure {
   const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
   const meant = choices === undefined ? [] : nearestWords(given, choices.split(', '))
-  return usage(`${start}: ${choices === undefined ? rule : `must be one of ${choices}`}`, {
+  return usage(`${subject} ${choices === undefined ? rule : `must be one of ${choices}`}`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see,
   })

@@ -171,6 +171,14 @@ describe('a mistake', () => {
       ],
     ],
     [
+      ['browse', 'doc'],
+      [
+        'board: page must be one of home, board, card, diff, docs, api, openapi',
+        'did you mean: docs',
+        'see: board browse --help',
+      ],
+    ],
+    [
       ['cards', 'view', 'The first one'],
       [
         'board: there is no card "The first one"',
