@@ -43,16 +43,24 @@ function addNoun(program: Command, { name, alias, summary, group }: Noun): void 
   if (alias) command.alias(alias)
 }
 
+/** The names of `topics`, which only the help and its completion load. */
+const topicNames = 'environment, exit-codes, formatting, proxy, recipes, scripting'
+
 /** Adds the help command and, below the list of commands, the topics. */
 function addHelp(program: Command): void {
   program
-    .command('help [command...]')
-    .summary('Show help for a command or a topic')
+    .command('help [words...]')
+    .summary('Show help for a command or a topic, or search it')
     .helpGroup('Help')
-    .description('Show help for a command, or for a topic: environment, exit-codes, formatting, scripting.')
+    .description(
+      `Show help for a command, or for a topic: ${topicNames}. Other words search the help: board help squash.`,
+    )
     .action(async (words: string[]) => (await import('./commands/help.ts')).showHelp(program, words, load))
   example(
-    program.addHelpText('after', '\nTopics (board help <topic>): environment, exit-codes, formatting, scripting'),
+    program.addHelpText(
+      'after',
+      `\nTopics (board help <topic>):\n  ${topicNames}\n\nCommands for common tasks: board help recipes\nSearch the help: board help <words>`,
+    ),
     'board serve',
     'board projects create my-app --path .',
     'board cards add "Fix the login"',

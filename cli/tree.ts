@@ -122,7 +122,7 @@ export const nouns: readonly Noun[] = [
   {
     name: 'budgets',
     alias: 'budget',
-    summary: 'Manage budgets of agents',
+    summary: 'Limit the cost, tokens, runs and hours of agents',
     group: 'Set up projects',
     load: () => import('./commands/budgets.ts'),
   },
@@ -210,7 +210,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'mcp',
-    summary: 'Serve the board as tools over stdio (MCP)',
+    summary: 'Connect Claude Code, Cursor and other programs (MCP)',
     group: 'Automate',
     load: () => import('./commands/mcp.ts'),
   },
@@ -222,7 +222,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'import',
-    summary: 'Import cards from a file',
+    summary: 'Import cards from Trello, GitHub or another file',
     group: 'Set up projects',
     load: () => import('./commands/import.ts'),
   },

@@ -10,6 +10,9 @@ import { requireOutput, saveDownload } from '../output/saveDownload.ts'
 import { registerRestore, registerUpload, registerVerify } from './backups/restore.ts'
 
 export function register(backups: Command): void {
+  backups.description(
+    'Create, verify and restore backups. To create backups automatically, start the server with board serve --backup-every.',
+  )
   registerCreate(backups)
   const list = backups
     .command('list')
@@ -46,7 +49,10 @@ function registerCreate(backups: Command): void {
     .description(
       'Back up the database and the attachments on the server, and print the name of the backup. In cron, use a key with backups.create.',
     )
-    .option('--with-key', 'include the key that decrypts stored secrets; protect such a file')
+    .option(
+      '--with-key',
+      'include the key that decrypts stored secrets, which a restore on another machine requires; protect such a file',
+    )
     .option('-o, --output <file>', 'also download it to this file or folder, or - for stdout')
     .option('--keep <number>', 'keep the newest N backups of this kind and delete the rest', count)
     .action(async ({ withKey, output, keep }: CreateOptions) => {

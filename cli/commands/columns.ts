@@ -86,7 +86,7 @@ function registerCreate(columns: Command): void {
       .command('create <name>')
       .summary('Create a column')
       .description(
-        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs. --limit sets the maximum number of cards. With --pull, the column takes the next ready card of the previous column when there is capacity.',
+        'Create a column at the end of a board. An active column starts the agent of each card that moves to it, with its prompt before that of the card. --limit sets the maximum number of cards. With --pull, the column takes the next ready card of the previous column when there is capacity.',
       ),
   )
     .addOption(new Option('--type <type>', 'type of the column').choices(ColumnType.options).makeOptionMandatory())
@@ -128,7 +128,7 @@ function registerEdit(columns: Command): void {
       .command('edit <column>')
       .summary('Change a column')
       .description(
-        'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns of its cards after their pull requests.',
+        'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns of its cards after their pull requests. The type of a column cannot change.',
       ),
   ).option('--name <name>', 'new name')
   const edit = addChoiceOptions(described, "agent of the column; none for the project's").action(

@@ -8,10 +8,14 @@ import { stdout, write } from '../output/streams.ts'
 const maxMessageLength = 4 * 1024 * 1024
 
 export function register(command: Command): void {
+  command.addHelpText(
+    'after',
+    '\nCursor and most other programs start it with this setting, in .cursor/mcp.json:\n  {"mcpServers": {"board": {"command": "board", "args": ["mcp"]}}}',
+  )
   example(
     command
       .description(
-        'Serve the board as tools of the Model Context Protocol over stdin and stdout. Calls use the current project unless they name another one.',
+        'Serve the board as tools of the Model Context Protocol over stdin and stdout, for programs that start this command. Other programs connect to /api/mcp of the server over HTTP. Calls use the current project unless they name another one.',
       )
       .addOption(
         new Option('--tools <groups>', `offer only the tools of these groups: ${toolGroups.join(', ')}`).argParser(
@@ -19,10 +23,10 @@ export function register(command: Command): void {
         ),
       )
       .option('--read-only', 'offer only tools and prompts that change nothing'),
+    'claude mcp add board -- board mcp',
     'board mcp',
     'board mcp -P web --read-only',
     'board mcp --tools find,run',
-    'claude mcp add board -- board mcp',
   ).action((options: Options) => serveTools(command, options))
 }
 

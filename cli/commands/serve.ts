@@ -44,7 +44,7 @@ interface Flags {
 
 export function register(command: Command): void {
   command.description(
-    'Run a server in the foreground until it receives SIGTERM or SIGINT. It then finishes its current requests.',
+    'Run a server in the foreground until it receives SIGTERM or SIGINT. It then finishes its current requests. For HTTPS behind a proxy such as nginx, see: board help proxy.',
   )
   addListening(command)
   addLimits(command)

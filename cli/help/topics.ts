@@ -8,8 +8,80 @@ export const topics: Record<string, { summary: string; text: () => string }> = {
   },
   'exit-codes': { summary: 'Meanings of the exit codes', text: () => exitCodes() },
   formatting: { summary: 'Tables, JSON, --json, --jq, --template and -q', text: () => formatting },
+  proxy: { summary: 'How to run a server with HTTPS behind nginx', text: () => proxy },
+  recipes: { summary: 'Commands for common tasks', text: () => recipes },
   scripting: { summary: 'How to use board in scripts and in cron', text: () => scripting },
 }
+
+const proxy = `The proxy serves HTTPS, and the server listens on this machine only. The server must know its public address and trust the client
+address that the proxy sends:
+  board serve --public-url https://board.example.com --trust-proxy
+  board server install -- --public-url https://board.example.com --trust-proxy    # as a service of your account
+
+The proxy must forward WebSockets. For nginx:
+  server {
+      listen 443 ssl;
+      server_name board.example.com;
+      ssl_certificate /etc/ssl/board.pem;
+      ssl_certificate_key /etc/ssl/board.key;
+      client_max_body_size 300m;
+      location / {
+          proxy_pass http://127.0.0.1:4400;
+          proxy_http_version 1.1;
+          proxy_read_timeout 1h;
+          proxy_request_buffering off;
+          proxy_buffering off;
+          proxy_set_header Host $host;
+          proxy_set_header X-Forwarded-For $remote_addr;
+          proxy_set_header X-Forwarded-Proto $scheme;
+          proxy_set_header Upgrade $http_upgrade;
+          proxy_set_header Connection $http_connection;
+      }
+  }
+
+Create your account with board auth setup, and those of your team with board users create.
+
+Without a proxy, the server itself serves HTTPS:
+  board serve --host 0.0.0.0 --cert board.pem --key board.key --public-url https://board.example.com:4400
+`
+
+const recipes = `Run a server for a team with HTTPS, behind nginx or another proxy (see: board help proxy):
+  board serve --public-url https://board.example.com --trust-proxy
+
+Start an agent on each card that you move to a column:
+  board columns create Build --type active --agent claude --prompt "Write the test first."
+  board cards move 12 --to Build
+
+See what an agent changed, and send the card back with comments:
+  board cards diff 12
+  board cards review 12 --file src/a.ts --line 12 -m "Why twice?" --request-changes
+
+Merge into another branch as one commit:
+  board cards merge 12 --into release --squash
+
+Limit what agents spend per month:
+  board budgets set project --limit 20 --period month
+
+Run a card every Monday at 9:00:
+  board schedules add "Update dependencies" --cron "0 9 * * 1" --column "In Progress"
+
+Import cards from Trello, or issues from GitHub once or continuously:
+  board import trello trello.json -P web
+  gh issue list --state all --json number,title,body,labels,state,url | board import github - -P web
+  board projects forge web --issue-label board
+
+Allow agents to reach one more host from their sandbox:
+  board projects sandbox --network listed --allow registry.npmjs.org
+
+Back up every night, and restore the newest backup on another machine, before its server starts:
+  board serve --backup-every "0 3 * * *"
+  board backups download --latest -o board.tar.gz
+  board backups restore board.tar.gz --data-dir ~/.local/share/board
+Automatic backups omit the key that decrypts stored secrets. Copy the file secret.key of the data folder to the other machine too.
+
+Connect Claude Code or Cursor with MCP (see: board help mcp):
+  claude mcp add board -- board mcp
+`
 
 const environment = `The server is selected in this order:
   --url                 an address

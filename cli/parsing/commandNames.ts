@@ -103,6 +103,7 @@ const verbs = [
   ['logout', 'signout'],
   ['register', 'signup'],
   ['logs', 'log', 'tail'],
+  ['diff', 'changes', 'changed'],
 ]
 /** Synonyms of nouns in other programs. */
 const nounsElsewhere: Record<string, readonly string[]> = {
@@ -112,10 +113,21 @@ const nounsElsewhere: Record<string, readonly string[]> = {
   columns: ['lane', 'lanes'],
   keys: ['token', 'tokens', 'apikey', 'apikeys'],
   users: ['account', 'accounts', 'people'],
-  webhooks: ['hook', 'hooks'],
+  webhooks: ['hook', 'hooks', 'slack', 'discord'],
+  budgets: ['quota', 'spend', 'spending', 'money'],
+  usage: ['cost', 'costs', 'price', 'billing'],
+  schedules: ['cron', 'crontab', 'daily', 'weekly', 'monday'],
+  import: ['trello'],
   ui: ['tui', 'kanban'],
 }
 const maxSuggestions = 3
+const questionWords = ['how', 'what', 'where', 'which', 'why', 'can']
+
+/** Returns the names of commands that are synonyms of the word. */
+export const synonymsOf = (word: string): string[] => [
+  ...verbs.filter(each => each.includes(word)).flat(),
+  ...Object.keys(nounsElsewhere).filter(noun => nounsElsewhere[noun]!.includes(word)),
+]
 
 /** Returns the verbs of a noun that are synonyms of the word, nearest first. */
 function verbsLike(noun: Command, word: string): Command[] {
@@ -128,11 +140,19 @@ function verbsLike(noun: Command, word: string): Command[] {
  * @param given the arguments after the word
  */
 export async function suggestCommands(command: Command, word: string, given: readonly string[]): Promise<string[]> {
+  if (!command.parent && questionWords.includes(word.toLowerCase())) return linesFound(command, given)
   const names = command.commands.flatMap(each => [each.name(), ...each.aliases()])
   const near = nearestWords(word, names).map(name => command.commands.find(each => isCalled(each, name))!)
   const meant = command.parent ? [...verbsLike(command, word), ...near] : await nounsFor(command, word, given, near)
   const lines = [...new Set(meant)].slice(0, maxSuggestions).map(lineOf)
-  return lines.length > 0 ? lines : linesElsewhere(command, word)
+  if (lines.length > 0) return lines
+  return command.parent ? linesElsewhere(command, word) : linesFound(command, [word, ...given])
+}
+
+/** Returns the command lines that a search of the help finds. */
+async function linesFound(program: Command, words: readonly string[]): Promise<string[]> {
+  const { searchHelp } = await import('../help/search.ts')
+  return (await searchHelp(program, words)).slice(0, maxSuggestions).map(({ line }) => line)
 }
 
 /** Commands that people search in another noun. */
@@ -163,8 +183,8 @@ async function nounsFor(
   if (behindIt.length > 0) return behindIt
   const cards = program.commands.find(each => each.name() === 'cards')!
   const ofCards = verbsLike(cards, word).slice(0, 1)
-  if (ofCards[0]?.name() === word) return ofCards
   const exact = program.commands.flatMap(noun => noun.commands.filter(each => isCalled(each, word)))
+  if (ofCards[0]?.name() === word) return exact.length > maxSuggestions ? ofCards : [...ofCards, ...exact]
   if (ofCards.length + exact.length > 0) return [...ofCards, ...exact]
   if (near.length > 0) return [...near]
   const similar = program.commands.flatMap(noun => verbsLike(noun, word).slice(0, 1))

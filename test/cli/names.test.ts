@@ -78,6 +78,12 @@ describe('an unknown command', () => {
     ['lst', 'board cards list'],
     ['keys rm 1', 'board keys revoke'],
     ['help lst', 'board cards list'],
+    ['merge 12', 'board cards merge'],
+    ['restore', 'board cards restore, board backups restore'],
+    ['cost', 'board usage'],
+    ['agents stop 3', 'board cards cancel'],
+    ['how do I merge', 'board cards merge, board cards pr merge, board cards pr'],
+    ['password', 'board auth password'],
   ] as const
 
   test('suggests the most likely one: by its noun, its verb, a synonym, or a letter', async () => {

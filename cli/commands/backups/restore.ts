@@ -103,7 +103,7 @@ export function registerRestore(backups: Command): void {
     .command('restore [file]')
     .summary('Restore a backup')
     .description(
-      'Restore a backup of the server by its name, or a file of this machine. The server verifies the backup, keeps its current data as another backup, and signs out all other people. Without a server, the command restores the data folder of this machine.',
+      'Restore a backup of the server by its name, or a file of this machine. The server verifies the backup, keeps its current data as another backup, and signs out all other people. If no server runs, for example on another machine, the command restores the data folder of this machine.',
     )
     .option('--latest', 'use the newest verified backup of the server')
     .option('--data-dir <folder>', 'data folder of a stopped server')

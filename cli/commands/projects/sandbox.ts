@@ -53,7 +53,7 @@ export function registerSandbox(projects: Command): void {
     .addOption(
       new Option(
         '--network <how-much>',
-        'network access. full: that of the server; listed: the model, the board and the hosts of --allow; none: only the board',
+        'network access (egress). full: that of the server; listed: the model, the board and the hosts of --allow; none: only the board',
       ).choices(['full', 'listed', 'none']),
     )
     .option(
