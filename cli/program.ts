@@ -76,7 +76,7 @@ function addGlobals(program: Command): void {
     .option('-P, --project <project>', 'name or ID of the project')
     .option('--json [fields]', 'print JSON with all fields, or with these: id,title')
     .option('--jq <expression>', 'filter the JSON with a jq expression')
-    .option('--template <text>', 'print this text for each row, with {{fields}}')
+    .option('--template <text>', 'print this template for each row, with {{fields}}')
     .option('-q, --quiet', 'print only IDs')
     .addOption(new Option('--color <when>', 'when to print color').choices(['always', 'never', 'auto']))
     .option('--no-color', 'same as --color never')

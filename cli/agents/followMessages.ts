@@ -132,7 +132,7 @@ class Talk {
       const asked = data as Permission
       if (!(await this.#isOurs(asked.sessionId))) return
       const [title, ...lines] = questionLines(asked)
-      for (const line of [`The agent waits for you: ${title}`, ...lines]) this.#printer.say(line)
+      for (const line of [`The agent is waiting for you: ${title}`, ...lines]) this.#printer.say(line)
       this.#printer.say(`Answer with: ${answerCommand(asked, this.#place.cardId)}`)
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
       // The card is known; the messages are printed as the route returns them.

@@ -66,7 +66,7 @@ async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal):
       /* There is no end to it. */
     })
   await delay(timeout * 1000, undefined, { signal }).catch(() => {})
-  throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`, {
+  throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still working`, {
     hint: 'the agent continues; to read its answer: board presession messages',
   })
 }

@@ -95,7 +95,7 @@ export function answerTo(
     return { approved: !reject, optionId: wanted }
   }
   const { id, kind } = always ? onlyLasting(question, reject) : optionNamed(question, wanted!)
-  if (reject && kind.startsWith('allow')) throw usage(`${id} allows the request, but --reject was given`)
+  if (reject && kind.startsWith('allow')) throw usage(`${id} allows the request, but --reject is set`)
   return { approved: !reject && !kind.startsWith('reject'), optionId: id }
 }
 
@@ -113,8 +113,8 @@ function onlyLasting(question: Question, reject: boolean): Option {
   if (only && !another) return only
   throw usage(
     only
-      ? 'the question has several answers for always; select one with --option'
-      : 'the question has no answer for always',
+      ? 'the question has several answers that always apply; select one with --option'
+      : 'the question has no answer that always applies',
     {
       hint: `offered answers: ${answersOf(question)}`,
     },

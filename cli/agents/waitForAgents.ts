@@ -128,7 +128,7 @@ async function undoneFailure(context: Context, card: Card): Promise<Failure> {
       see: `board agents messages ${id}`,
     })
   if (status === 'waiting')
-    return new Failure('failure', `card ${id} waits for you${detail ? `: ${detail}` : ''}`, {
+    return new Failure('failure', `card ${id} is waiting for you${detail ? `: ${detail}` : ''}`, {
       hint: `answer with: ${await answerHint(context, card)}`,
       see: `board agents messages ${id}`,
     })

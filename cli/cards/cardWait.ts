@@ -212,7 +212,7 @@ class Pending {
     if (this.#announced.has(id)) return
     this.#announced.add(id)
     const detail = lastAgentAction?.detail ?? statusReason
-    this.#context.out.done(`Card ${id} waits for you${detail ? `: ${detail}` : '.'}`)
+    this.#context.out.done(`Card ${id} is waiting for you${detail ? `: ${detail}` : '.'}`)
   }
 
   #reached(outcome: Outcome): void {

@@ -53,7 +53,7 @@ export async function warnOfMissingAgents({ client, out }: Context): Promise<voi
   const example = agents.find(({ install }) => install !== null)
   if (example === undefined || agents.some(({ installed }) => installed)) return
   out.warn(
-    `no agent is installed on the server, so no agent starts. To get ${example.name}: ${example.install} (see: board agents providers)`,
+    `no agent is installed on the server, so no agent starts. To install ${example.name}: ${example.install} (see: board agents providers)`,
   )
 }
 

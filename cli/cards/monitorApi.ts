@@ -44,7 +44,8 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
 /** Returns the agent's own card, from its environment variables. */
 function agentsPlace({ discovery }: Context, cardId: string): CardPlace {
   const projectId = discovery.project?.value ?? process.env.BOARD_PROJECT_ID
-  if (!projectId) throw usage('which project?', { hint: "an agent token goes with its project's id: -P ID" })
+  if (!projectId)
+    throw usage('no project is specified', { hint: 'an agent token requires the ID of its project: -P ID' })
   return { projectId, cardId }
 }
 

@@ -14,7 +14,7 @@ export interface CommentInput {
 export function readLines(text: string): Pick<CommentInput, 'startLine' | 'line'> {
   const [, first, last] = /^([1-9]\d{0,7})(?:-([1-9]\d{0,7}))?$/.exec(text) ?? []
   if (first === undefined || (last !== undefined && Number(last) < Number(first)))
-    throw usage(`--line takes a line or a range, not "${text}"`, { hint: 'for example: --line 12, or --line 12-15' })
+    throw usage(`--line must be a line or a range, not "${text}"`, { hint: 'for example: --line 12, or --line 12-15' })
   return last === undefined ? { line: Number(first) } : { startLine: Number(first), line: Number(last) }
 }
 

@@ -15,7 +15,7 @@ export async function warnOfStart(context: Context, card: Card): Promise<void> {
   const reason = whyNotStarted(card)
   if (reason !== undefined)
     return context.out.warn(
-      `card ${id} was moved, and no agent started: ${shortSentence(reason ?? 'nothing is known')} (see: ${whereToSee(card, reason)})`,
+      `card ${id} was moved, and no agent started: ${shortSentence(reason ?? 'the reason is unknown')} (see: ${whereToSee(card, reason)})`,
     )
   if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
 }

@@ -17,7 +17,7 @@ export interface AttachOptions {
 /** Adds `--attach`: files that go to the agent with a message. */
 export const addAttachOption = (command: Command): Command =>
   command.addOption(
-    new Option('--attach <files...>', 'files to attach to the card, and to give to the agent with the message'),
+    new Option('--attach <files...>', 'files to attach to the card and send to the agent with the message'),
   )
 
 /** Uploads one file after the other, each once all can be read. */

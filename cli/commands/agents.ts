@@ -181,7 +181,7 @@ async function showSession(context: Context, id: string): Promise<void> {
   await printSession(context, session)
   if (session.notBefore !== null && session.status === 'queued')
     context.out.done(
-      `The agent waits for its usage limit until ${new Date(session.notBefore).toLocaleString('sv')}. To continue now: board agents retry ${id}`,
+      `The agent reached its usage limit and waits until ${new Date(session.notBefore).toLocaleString('sv')}. To continue now: board agents retry ${id}`,
     )
   if (session.statusReason === 'blocked')
     context.out.done(

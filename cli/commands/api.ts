@@ -86,7 +86,8 @@ async function prepareCall(context: Context, path: string, options: Options): Pr
   const hasFields = Object.keys(fields).length > 0
   if (options.input !== undefined && hasFields) throw usage('--input and fields are mutually exclusive')
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
-  if (!methods.includes(method)) throw usage(`not a method: ${method}`, { hint: `known: ${methods.join(', ')}` })
+  if (!methods.includes(method))
+    throw usage(`${method} is not an HTTP method`, { hint: `known: ${methods.join(', ')}` })
   const target = await pathOf(context, path)
   const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
   const body =
@@ -111,7 +112,7 @@ async function pathOf(context: Context, path: string): Promise<string> {
   const { url } = context.connection
   const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
   if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//'))
-    throw usage(`the URL is not on the server ${url}`, { hint: 'give the path only, and --url for another server' })
+    throw usage(`the URL is not on the server ${url}`, { hint: 'specify the path only, and --url for another server' })
   const rooted = local.startsWith('/') ? local : local.startsWith('api/') ? `/${local}` : `/api/${local}`
   return rooted.includes('{projectId}') ? rooted.replaceAll('{projectId}', (await context.project()).id) : rooted
 }
@@ -137,7 +138,7 @@ async function parseTypedField(text: string): Promise<[string, unknown]> {
 
 function parseHeader(text: string): [string, string] {
   const at = text.indexOf(':')
-  if (at < 1 || /[\r\n]/.test(text)) throw usage('-H wants "name: value"')
+  if (at < 1 || /[\r\n]/.test(text)) throw usage('-H requires "name: value"')
   return [text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim()]
 }
 

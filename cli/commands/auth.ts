@@ -52,7 +52,7 @@ function registerLogin(command: Command, verb: Verb): void {
     'board auth login --oidc',
     'board auth login --profile ci --with-token < key.txt',
   ).action(async (options: SignOptions & { oidc?: boolean; browser: boolean }) => {
-    if (!options.oidc && !options.browser) throw usage('--no-browser goes with --oidc')
+    if (!options.oidc && !options.browser) throw usage('--no-browser requires --oidc')
     await (options.oidc
       ? (await import('./auth/oidc.ts')).loginOidc(command, options.browser)
       : login(command, options))
@@ -89,7 +89,7 @@ function registerSignUp(command: Command, verb: Verb): void {
 function registerAccount(command: Command, verb: Verb): void {
   example(
     verb('password', 'Change your password')
-      .description('Change your password, and end all other sign-ins of your account. API keys stay valid.')
+      .description('Change your password, and end all other sign-ins of your account. API keys remain valid.')
       .option('--password-stdin', 'read the current and the new password from stdin, on two lines'),
     'board auth password',
     'board auth password --password-stdin < passwords.txt',
@@ -112,7 +112,7 @@ function registerAccount(command: Command, verb: Verb): void {
 
 function registerShow(command: Command, verb: Verb): void {
   example(
-    verb('logout', 'End the token of the profile and forget it'),
+    verb('logout', 'Revoke the token of the profile and delete it'),
     'board auth logout',
     'board auth logout --profile work',
   ).action(() => logout(command))
@@ -121,7 +121,7 @@ function registerShow(command: Command, verb: Verb): void {
     example(
       verb('status', 'Show the server, your account and the source of each value').option(
         '--exit-status',
-        'exit 4 when not signed in',
+        'exit with 4 if you are not signed in',
       ),
       'board auth status',
       'board auth status --exit-status -q && echo signed in',

@@ -116,7 +116,7 @@ function registerDelete(backups: Command): void {
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string[], { keep, yes }: { keep?: number; yes?: boolean }) => {
       if ((wanted.length === 0) === (keep === undefined))
-        throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })
+        throw usage('specify either backups or --keep', { see: 'board backups list' })
       const context = await openUserContext(command)
       const filenames = keep === undefined ? wanted : olderThanNewest(await context.client.backups.list(), keep)
       if (filenames.length === 0) return context.out.done('There are no older backups to delete.')

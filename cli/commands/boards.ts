@@ -82,7 +82,7 @@ function registerReorder(boards: Command): void {
   const command = boards
     .command('reorder <boards...>')
     .summary('Reorder boards')
-    .description('Reorder the boards of a project: first the named ones, then the others in their current order.')
+    .description('Reorder the boards of a project: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()

@@ -25,7 +25,9 @@ export function register(command: Command): void {
     'curl -s "$(board browse openapi --print)" > board.json',
   ).action(async (page: PageName, card: string | undefined, { print }: { print?: boolean }) => {
     if ((page === 'card' || page === 'diff') !== (card !== undefined))
-      throw usage(card === undefined ? `${page} needs a card: board browse ${page} 12` : `${page} takes no card`)
+      throw usage(
+        card === undefined ? `${page} requires a card: board browse ${page} 12` : `${page} does not accept a card`,
+      )
     const context = await openContext(command)
     if (page === 'docs' || page === 'api' || page === 'openapi') return showDocument(context, documents[page], print)
     await showPage(context, await pathOf(context, page, card ?? ''), print)

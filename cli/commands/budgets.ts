@@ -76,7 +76,7 @@ function registerSet(budgets: Command): void {
     .command('set <scope>')
     .summary('Create or change a budget')
     .description(
-      'Create or change the budget of a project, a card, an organization or a credential: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. A budget with the same unit and period is changed. Usage since the start of the period counts. At 80 %, people are notified. At 100 %, agents wait, and continue when you raise or delete the budget, or its next period starts.',
+      'Create or change the budget of a project, a card, an organization or a credential: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. A budget with the same unit and period is changed. Usage since the start of the period counts. At 80%, the board notifies people. At 100%, agents wait until you raise or delete the budget, or its next period starts.',
     )
     .addOption(
       new Option('--limit <amount>', 'amount: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
@@ -136,7 +136,7 @@ async function scopeOf(context: Context, text: string): Promise<{ scope: Budget[
   if (kind === 'credential' && name)
     return { scope: 'credential', scopeId: (await resolveCredential(context, name)).id }
   throw usage(`"${text}" is not a budget scope`, {
-    hint: 'give project, project:NAME, card:ID, org:NAME or credential:NAME',
+    hint: 'specify project, project:NAME, card:ID, org:NAME or credential:NAME',
     see: 'board budgets set --help',
   })
 }

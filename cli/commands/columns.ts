@@ -139,8 +139,8 @@ function registerEdit(columns: Command): void {
         value => value !== undefined,
       )
       if (!isGiven && !isChosen(options))
-        throw usage('what should change?', {
-          hint: `give --name, --prompt, --prompt-file, --limit, --pull, --merged, --closed or one of ${choiceFlags}`,
+        throw usage('nothing to change', {
+          hint: `specify --name, --prompt, --prompt-file, --limit, --pull, --merged, --closed or one of ${choiceFlags}`,
           see: 'board columns edit --help',
         })
       const context = await openContext(edit)
@@ -242,7 +242,7 @@ function registerReorder(columns: Command): void {
   const command = columns
     .command('reorder <columns...>')
     .summary("Put a board's columns in order")
-    .description('Reorder the columns of a board: first the named ones, then the others in their current order.')
+    .description('Reorder the columns of a board: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { projectId, column } = await columnOf(context, wanted[0]!)

@@ -92,9 +92,9 @@ async function set(command: Command, key: string, value: string): Promise<void> 
   requireKnown(key)
   const choices = choicesOf[key]
   if (choices && value !== '' && !choices.includes(value))
-    throw usage(`${key} is ${choices.join(' or ')}, not "${value}"`)
+    throw usage(`${key} must be ${choices.join(' or ')}, not "${value}"`)
   if (key === 'timeout' && !/^(\d{1,6}[smhd]?)?$/.test(value))
-    throw usage(`timeout is a length of time like 30s or 5m, not "${value}"`)
+    throw usage(`timeout must be a duration, such as 30s or 5m, not "${value}"`)
   await changeSettings(settings => {
     const { [key]: _old, ...rest } = settings.config ?? {}
     return { ...settings, config: value === '' ? rest : { ...rest, [key]: value } }

@@ -112,8 +112,8 @@ function registerAdd(credentials: Command): void {
     .addOption(new Option('--oauth', 'authorize in your browser (github, google, custom)').conflicts('apiKeyStdin'))
     .option('--client-id <id>', 'with --oauth: ID of the OAuth client, if the server has none')
     .action(async (name: string, options: AddOptions) => {
-      if (options.clientId !== undefined && !options.oauth) throw usage('--client-id goes with --oauth')
-      if (options.oauth && isSent(options)) throw usage('headers and models go with an API key, not with --oauth')
+      if (options.clientId !== undefined && !options.oauth) throw usage('--client-id requires --oauth')
+      if (options.oauth && isSent(options)) throw usage('headers and models require an API key, not --oauth')
       const context = await openUserContext(add)
       const credential = await (options.oauth
         ? authorizeDevice(context, name, options)
@@ -157,7 +157,7 @@ async function saveCredential(context: Context, name: string, options: AddOption
 /** The specified headers with their values. @throws Failure (usage) if a header has no value */
 async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOptions) {
   if (apiKeyStdin && headerStdin !== undefined)
-    throw usage('--api-key-stdin and --header-stdin both read stdin', { hint: 'give the header by --header-env' })
+    throw usage('--api-key-stdin and --header-stdin both read stdin', { hint: 'specify the header with --header-env' })
   const headers = Object.fromEntries(
     headerEnv.map(text => {
       const [, name, variable] = /^([^=\s]+)=([A-Za-z_]\w*)$/.exec(text) ?? []
@@ -219,8 +219,8 @@ function registerEdit(credentials: Command): void {
     .action(async (wanted: string, options: EditOptions) => {
       const { name, apiKeyStdin, model, removeHeaders, slots } = options
       if (name === undefined && !apiKeyStdin && !removeHeaders && slots === undefined && !isSent(options))
-        throw usage('what should change?', {
-          hint: 'give --name, --api-key-stdin, --header-stdin, --header-env, --remove-headers, --model or --slots',
+        throw usage('nothing to change', {
+          hint: 'specify --name, --api-key-stdin, --header-stdin, --header-env, --remove-headers, --model or --slots',
           see: 'board credentials edit --help',
         })
       const context = await openUserContext(edit)
@@ -243,7 +243,7 @@ function registerDelete(credentials: Command): void {
   const command = credentials
     .command('delete <credential>')
     .summary('Delete a credential')
-    .description('Delete a credential. Projects, cards and organizations that used it then have none.')
+    .description('Delete a credential. Projects, cards and organizations that used it no longer have a credential.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)

@@ -34,7 +34,7 @@ export function register(command: Command): void {
     .command('move')
     .summary('Move the board to or from a libSQL server')
     .description(
-      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server must use either of them. The source is unchanged. BOARD_DATABASE_TOKEN is the token of the libSQL server. Attachments are not copied.',
+      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from the server to this machine, and compare every row afterwards. Both must not be in use by a server. The source is unchanged. BOARD_DATABASE_TOKEN is the token of the libSQL server. Attachments are not copied.',
     )
     .option('--to <url>', 'libSQL server to copy to', databaseOf)
     .option('--from <source>', 'libSQL server to copy from, or with --to a backup file')
@@ -63,8 +63,8 @@ async function run(
 ): Promise<void> {
   const isBackup = to !== undefined && from !== undefined
   if (to === undefined && from === undefined)
-    throw usage('where to?', { hint: 'give --to or --from, with the address of a libSQL server' })
-  if (replace && to === undefined) throw usage('--replace goes with --to')
+    throw usage('where to?', { hint: 'specify --to or --from, with the address of a libSQL server' })
+  if (replace && to === undefined) throw usage('--replace requires --to')
   const { out, mayAsk } = createOutput(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
   const url = to ?? serverOf(from!)

@@ -34,7 +34,7 @@ export function register(command: Command): void {
       )
       .addOption(new Option('--fix', 'fix problems that can be fixed automatically').conflicts(['start', 'greet']))
       .option('--start', 'with agents: start and stop each installed agent, without a model request and free of charge')
-      .option('--greet', 'with agents: ask each one for a sentence, which costs tokens, and report the cost')
+      .option('--greet', 'with agents: ask each one for a sentence, which uses tokens, and report the cost')
       .option('-y, --yes', 'with --greet: skip the confirmation prompt'),
     'board doctor',
     'board doctor --fix',

@@ -68,7 +68,7 @@ async function followEvents(command: Command, options: Options): Promise<void> {
     },
   })
   live.subscribe(id, since)
-  if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
+  if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Press Ctrl-C to stop.`)
   stdout().on('error', () => live.close())
   jobs.failed.catch(() => live.close())
   await Promise.race([live.done, jobs.failed])

@@ -39,11 +39,11 @@ async function whichOne({ client }: Context, error: unknown): Promise<never> {
   if (!(error as ApiFailure).details?.some(({ path }) => path === 'organizationId')) throw error
   const own = (await client.organizations.list()).filter(({ role }) => role === 'admin')
   throw own.length === 0
-    ? usage('which organization? you administer none', {
-        hint: 'to save a project: board projects export -P <project>; an organization that you know of: --org <organization>',
+    ? usage('you do not administer an organization', {
+        hint: 'to save a project: board projects export -P <project>; to save another organization: --org <organization>',
         see: 'board orgs list',
       })
-    : usage('which organization? you administer several', {
+    : usage('you administer several organizations', {
         hint: `name one with --org: ${own.map(each => organizationLabel(each, own)).join(', ')}`,
         see: 'board orgs list',
       })

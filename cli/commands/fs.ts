@@ -48,7 +48,7 @@ export function register(fs: Command): void {
     .command('cat <path>')
     .summary('Print a file of the server')
     .description(
-      'Print or save a file of the server. A file that is not text goes to a file or a pipe, not to a terminal.',
+      'Print or save a file of the server. The command writes binary files only to a file or a pipe, not to a terminal.',
     )
     .option('-o, --output <file>', 'file or folder to write, or - for stdout')
     .action(async (path: string, { output }: { output?: string }) =>

@@ -42,7 +42,7 @@ const fields: Column<Report>[] = [
 export function register(command: Command): void {
   command
     .description(
-      'Create cards from a file: in the current project, or with --path or without one in a new project. A file of board export creates a new project unless -P names one. Cards that the project has from the same entries are skipped and unchanged. An import starts no agent.',
+      'Create cards from a file in the current project. With --path, or if there is no current project, create a new project. A file of board export creates a new project unless -P names one. Entries that the project already imported are skipped, and their cards are unchanged. An import does not start agents.',
     )
     .addArgument(
       new Argument(
@@ -233,7 +233,7 @@ function printFileErrors(error: ApiFailure, out: Out): unknown {
   for (const { path, message } of error.details) out.warn(`${path} ${message}`)
   return new Failure(
     'usage',
-    `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} faults`,
+    `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} errors`,
     { cause: error },
   )
 }

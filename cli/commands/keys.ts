@@ -108,7 +108,7 @@ function registerCreate(keys: Command): void {
 async function scopeOf(context: Context, { scope, org }: CreateOptions) {
   if (org !== undefined)
     return { scope: 'organization' as const, organizationId: (await resolveOrganization(context, org)).id }
-  if (scope === 'organization') throw usage('which organization?', { hint: 'give --org', see: 'board orgs list' })
+  if (scope === 'organization') throw usage('which organization?', { hint: 'specify --org', see: 'board orgs list' })
   return { scope, ...(scope === 'project' && { projectId: (await context.project()).id }) }
 }
 
@@ -130,7 +130,7 @@ function registerRotate(keys: Command): void {
     .command('rotate <key>')
     .summary('Replace an API key')
     .description(
-      'Replace an API key by a new one with the same name and permissions, and show it once. With --quiet, only the key is printed. With --grace, webhooks of the old key continue with the new one. Otherwise, they are disabled.',
+      'Replace an API key with a new one with the same name and permissions, and show it once. With --quiet, only the key is printed. With --grace, webhooks of the old key switch to the new key. Otherwise, they are disabled.',
     )
     .addOption(
       new Option('--grace <time>', 'time for which the old key remains valid: 10m, 1d')

@@ -67,7 +67,7 @@ export function register(logs: Command): void {
 async function showEntries(command: Command, options: Options): Promise<void> {
   const { follow, limit, level, search, since, audit, actor, action } = options
   const needless = audit ? undefined : (['actor', 'action'] as const).find(name => options[name] !== undefined)
-  if (needless) throw usage(`--${needless} goes with --audit only`)
+  if (needless) throw usage(`--${needless} requires --audit`)
   const context = await openUserContext(command)
   if (audit) return showAudit(context, { follow, limit, level, search, since, actor, action })
   const filter = { level, search, since }

@@ -22,7 +22,7 @@ export function register(command: Command): void {
           groupsIn,
         ),
       )
-      .option('--read-only', 'offer only tools and prompts that change nothing'),
+      .option('--read-only', 'offer only read-only tools and prompts'),
     'claude mcp add board -- board mcp',
     'board mcp',
     'board mcp -P web --read-only',

@@ -34,7 +34,7 @@ export function register(monitors: Command): void {
     .command('list [card]')
     .summary('List monitors')
     .description(
-      "List the monitors of a card with the results of their latest runs, or without a card those of the project. A monitor with a request waits for a person's permission: board agents approve CARD --request REQUEST.",
+      'List the monitors of a card with the results of their latest runs, or without a card those of the project. A monitor with a request waits for permission: board agents approve CARD --request REQUEST.',
     )
     .option('-w, --watch', 'show the live list until q or Ctrl-C')
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
@@ -82,14 +82,14 @@ function registerAdd(monitors: Command): void {
     .command('add <card> <command>')
     .summary('Run a command on a schedule')
     .description(
-      "Run a shell command on a schedule while the card is active: on the server, with the rights of the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it succeeds again. Your monitors run immediately. A monitor of a sandboxed agent waits for a person's permission, unless the project allows monitors (board projects sandbox --monitors).",
+      "Run a shell command on a schedule while the card is active: on the server, with the permissions of the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it succeeds again. Your monitors run immediately. A monitor of a sandboxed agent waits for permission from a user, unless the project allows monitors (board projects sandbox --monitors).",
     )
     .addOption(
       new Option('--every <time>', 'interval from 10s to 1d: 60, 5m, 1h').argParser(durationSecs).makeOptionMandatory(),
     )
     .option('--description <text>', 'description')
     .option('--cwd <folder>', "folder in the project or the card's worktree (default: the card's folder)")
-    .option('--allow-unsandboxed', "confirm that the command runs with the rights of the server's account")
+    .option('--allow-unsandboxed', "confirm that the command runs with the permissions of the server's account")
     .action(async (cardId: string, command: string, { every, description, cwd, allowUnsandboxed }: AddOptions) => {
       if (!allowUnsandboxed)
         throw usage("the command would run with the server's own permissions, outside of any sandbox", {

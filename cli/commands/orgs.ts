@@ -89,7 +89,7 @@ function registerCredential(orgs: Command): void {
   const credential = orgs
     .command('credential <organization> <credential>')
     .summary('Set the default credential')
-    .description("Set the credential of an organization's projects that have none. With none, remove it.")
+    .description("Set the credential for an organization's projects that do not have one. With none, remove it.")
     .action(async (wanted: string, wantedCredential: string) => {
       const context = await openUserContext(credential)
       const { id } = await resolveOrganization(context, wanted)

@@ -48,7 +48,9 @@ export function register(command: Command): void {
     command
       .command('delete <profile>')
       .summary('Delete a profile and its token')
-      .description('Delete a profile and its token. The token stays valid. To revoke it, log out first.')
+      .description(
+        'Delete a profile and its token. The token remains valid. To revoke it, run board auth logout first.',
+      )
       .option('-y, --yes', 'skip the confirmation prompt'),
     'board profile delete work --yes',
   ).action((name: string, options: { yes?: boolean }) => remove(command, name, options))
@@ -78,9 +80,9 @@ async function set(command: Command, name: string): Promise<void> {
   if (!isProfileName(name))
     throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
   if (url === undefined && project === undefined)
-    throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
+    throw usage('nothing to set', { hint: 'specify --url or --project', see: 'board profile set --help' })
   if (url !== undefined && !originOf(url)?.startsWith('http'))
-    throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
+    throw usage(`--url is not an http or https address: ${url}`, { hint: 'for example https://board.example.com' })
   if (project !== undefined) await checkProject(command, name, project)
   const isFirst = readSettings().current === undefined
   await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)

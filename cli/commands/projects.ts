@@ -100,7 +100,7 @@ function registerOrder(projects: Command): void {
   const reorder = projects
     .command('reorder <projects...>')
     .summary('Reorder your projects')
-    .description('Reorder your projects: first the named ones, then the others in their current order.')
+    .description('Reorder your projects: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
       const ids = reorderIds('project', await context.client.projects.list(), wanted, 'board projects list')
@@ -115,7 +115,7 @@ function registerOrder(projects: Command): void {
     .command('accept <project>')
     .summary('Accept a project in its folder')
     .description(
-      'Accept a project to which another person added you. The project is then the current one in its folder. Before that, you can view it, and select it with -P.',
+      'Accept a project that another user added you to. The project becomes the current one in its folder. Until you accept it, you can view it, and select it with -P.',
     )
     .action(async (wanted: string) => {
       const context = await openUserContext(accept)
@@ -132,7 +132,7 @@ function registerCredential(projects: Command): void {
   const credential = projects
     .command('credential <credential>')
     .summary("Choose the credential of a project's agents")
-    .description("Set the credential of the current project's agents. With none, remove it.")
+    .description("Set the credential of the current project's agents. none removes it.")
     .action(async (wanted: string) => {
       const context = await openUserContext(credential)
       const { id, name } = await context.project()

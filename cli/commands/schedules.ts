@@ -72,7 +72,7 @@ function registerAdd(schedules: Command): void {
     .command('add <name>')
     .summary('Create a schedule')
     .description(
-      'Create a schedule that adds cards with your permissions, at the times of a cron expression or at an interval. The command prints the next three runs.',
+      'Create a schedule that adds cards with your permissions, at the times of a cron expression or at an interval. The command prints the times of the next three runs.',
     )
     .option('-t, --title <title>', 'title of its cards; {date} is the day of the run (default: the name)')
   const add = addTemplateOptions(addTimingOptions(described))
@@ -91,8 +91,8 @@ function registerAdd(schedules: Command): void {
 async function addSchedule(context: Context, name: string, options: AddOptions): Promise<void> {
   const { cron, every, timeZone, overlap, catchUp, title = name, disable, dryRun } = options
   if ((cron === undefined) === (every === undefined))
-    throw usage('when should it run?', {
-      hint: 'give either --cron "0 9 * * 1-5" or --every 1d',
+    throw usage('specify either --cron or --every', {
+      hint: 'for example --cron "0 9 * * 1-5" or --every 1d',
       see: 'board schedules add --help',
     })
   const { id: projectId } = await context.project()
@@ -152,7 +152,7 @@ async function editSchedule(context: Context, wanted: string, options: EditOptio
     enabled: enable ? true : disable ? false : undefined,
   }
   if (Object.values(change).every(value => value === undefined))
-    throw usage('what should change?', { see: 'board schedules edit --help' })
+    throw usage('nothing to change', { see: 'board schedules edit --help' })
   const schedule = await context.client.schedules.update({
     projectId: place.projectId,
     scheduleId: place.scheduleId,

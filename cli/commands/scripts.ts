@@ -49,13 +49,13 @@ function registerAdd(scripts: Command): void {
     .command('add <name> [command]')
     .summary('Add a script')
     .description(
-      "Add a shell command that runs in the project's folder on the server, with the rights of the server's account.",
+      "Add a shell command that runs in the project's folder on the server, with the permissions of the server's account.",
     )
     .option(...fileOption)
     .action(async (name: string, typed: string | undefined, { file }: { file?: string }) => {
       const command = await commandOf(typed, file)
       if (command === undefined)
-        throw usage('what should it run?', { hint: 'name the command, or give -F', see: 'board scripts add --help' })
+        throw usage('no command is specified', { hint: 'specify the command or -F', see: 'board scripts add --help' })
       const context = await openContext(add)
       const { id: projectId } = await context.project()
       const script = await context.client.scripts.create({ projectId, name, command })
@@ -77,7 +77,7 @@ function registerEdit(scripts: Command): void {
     .action(async (wanted: string, { name, command: typed, file }: EditOptions) => {
       const command = await commandOf(typed, file)
       if (name === undefined && command === undefined)
-        throw usage('what should change?', { hint: 'give --name, --command or -F', see: 'board scripts edit --help' })
+        throw usage('nothing to change', { hint: 'specify --name, --command or -F', see: 'board scripts edit --help' })
       const context = await openContext(edit)
       const place = await resolveScript(context, wanted)
       const edited = await context.client.scripts.update({ ...place, name, command })
@@ -89,7 +89,7 @@ function registerEdit(scripts: Command): void {
 
 async function commandOf(typed: string | undefined, file: string | undefined): Promise<string | undefined> {
   if (typed !== undefined && file !== undefined)
-    throw usage('the command is given twice', { hint: 'give it as text, or by -F' })
+    throw usage('the command is specified twice', { hint: 'specify the command as text or with -F, not both' })
   return file === undefined ? typed : readText(file, '-F')
 }
 
@@ -113,7 +113,7 @@ function registerReorder(scripts: Command): void {
   const command = scripts
     .command('reorder <scripts...>')
     .summary('Reorder scripts')
-    .description('Reorder the scripts of a project: first the named ones, then the others in their current order.')
+    .description('Reorder the scripts of a project: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => reorderScripts(await openContext(command), wanted))
   prints(command, 'scripts.list')
   example(command, 'board scripts reorder test deploy')

@@ -26,7 +26,7 @@ export function register(command: Command): void {
     command
       .argument(
         '<words...>',
-        'Words of titles, prompts, labels, comments, last messages of agents, and names; the last word can be a prefix',
+        'Words to find in titles, prompts, labels, comments, last messages of agents, and names; the last word can be a prefix',
       )
       .description(
         'Search cards, boards and projects in all projects that you can view, or in one project with -P. The search covers the text and the comments of cards, and the last messages of their agents.',

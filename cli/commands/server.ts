@@ -59,9 +59,9 @@ export function register(server: Command): void {
     .command('start [arguments...]')
     .summary('Start a server in the background')
     .description(
-      'Start a server in the background, and wait until it answers. Options of board serve follow --. If a server already runs, nothing changes.',
+      'Start a server in the background, and wait until it responds. Options of board serve follow --. If a server is already running, the command changes nothing.',
     )
-    .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
+    .option('--wait [time]', 'time limit for the server to respond: 30s, 2m', durationSecs, 15)
     .action(async (args: string[], { wait }: { wait: number | true }) =>
       startServer(path, outOf(start), args, secsOf(wait)),
     )
@@ -79,7 +79,7 @@ export function register(server: Command): void {
     .command('restart')
     .summary('Restart the server')
     .description('Restart the server with the same options.')
-    .option('--wait [time]', 'time limit for the server to answer: 30s, 2m', durationSecs, 15)
+    .option('--wait [time]', 'time limit for the server to respond: 30s, 2m', durationSecs, 15)
     .action(async ({ wait }: { wait: number | true }) => {
       const before = await findLocalServer()
       const isService = before.state === 'running' && (await runsAsService(before))
@@ -92,16 +92,16 @@ export function register(server: Command): void {
     .command('status')
     .summary('Show the status of the server')
     .description(
-      'Show the server of this account on this machine. If no server runs or answers, the command exits with 7.',
+      'Show the server of this account on this machine. If no server is running or responding, the command exits with 7.',
     )
-    .option('--exit-status', 'accepted; this is always the case')
+    .option('--exit-status', 'no effect: the command always does this')
     .action(async () => showStatus(outOf(status), true))
   example(status, 'board server status', 'board server status -q || board server start')
   const logs = server
     .command('logs')
     .summary("Print the end of the server's log files")
     .description(
-      'Print the last lines of the log files, also if the server does not run. board logs reads the log of a running server.',
+      'Print the last lines of the log files, even if the server is not running. board logs reads the log of a running server.',
     )
     .option('-n, --lines <number>', 'number of lines', count, 50)
     .action(({ lines }: { lines: number }) => printLogs(outOf(logs), lines))
@@ -154,10 +154,10 @@ async function runsAsService({ runtime }: LocalServer): Promise<boolean> {
 async function stopServer(out: Out, timeoutSecs: number): Promise<void> {
   const found = await findLocalServer()
   const { state, runtime, dataDir } = found
-  if (state === 'none') return out.done(`No server runs on ${dataDir}.`)
+  if (state === 'none') return out.done(`No server is running on ${dataDir}.`)
   if (state === 'stale') {
     forgetStale(dataDir)
-    return out.done(`No server runs on ${dataDir}; the files of a killed server were removed.`)
+    return out.done(`No server is running on ${dataDir}; the files of a killed server were removed.`)
   }
   if (await runsAsService(found)) await runService(installedService()!, 'stop')
   else await stopLocalServer(runtime!, timeoutSecs)
@@ -184,9 +184,9 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
     out.warn(
       `the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`,
     )
-  if (exitStatus && !running) throw new Failure('unreachable', 'no server runs', { see: 'board server start' })
+  if (exitStatus && !running) throw new Failure('unreachable', 'no server is running', { see: 'board server start' })
   if (exitStatus && !found.answers)
-    throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })
+    throw new Failure('unreachable', 'the server does not respond', { see: 'board server logs' })
 }
 
 function serviceText({ service, managed, pid }: Status): string | null {

@@ -139,7 +139,7 @@ async function set(
       see: `board settings ${name} --help`,
     })
   if (field.length === 0 && file === undefined)
-    throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
+    throw usage('nothing to set', { hint: 'specify -f key=value or -F file', see: 'board settings set --help' })
   const values = {
     ...(file !== undefined && parseFile(await readText(file, '-F'))),
     ...Object.fromEntries(field.map(text => parseField(text, group.parsePlain))),

@@ -87,7 +87,7 @@ export function register(command: Command): void {
   example(
     command.option(
       '--exit-status',
-      'exit 1 when a card failed, was interrupted, or waits for you, or a monitor waits for your permission',
+      'exit with 1 if a card failed, was interrupted, or is waiting for you, or a monitor is waiting for your permission',
     ),
     'board status',
     'board status -P api --exit-status -q || mail -s board ada@example.com',

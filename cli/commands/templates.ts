@@ -48,15 +48,15 @@ export function register(templates: Command): void {
       .command('create <name>')
       .summary('Create a board template')
       .description(
-        'Create a board template with columns in the specified order. Other people can use it only if an admin shares it.',
+        'Create a board template with columns in the specified order. Other users can use it only if an admin shares it.',
       ),
   )
-    .option('--shared', 'share the template with all people (admins only)')
+    .option('--shared', 'share the template with all users (admins only)')
     .action(async (name: string, options: ColumnOptions) => {
       const wanted = await columnsOf(options)
       if (!wanted)
         throw usage('which columns?', {
-          hint: 'give --column, for example --column Build:active, or --columns-file',
+          hint: 'specify --column, for example --column Build:active, or --columns-file',
           see: 'board templates create --help',
         })
       const context = await openUserContext(create)
@@ -84,13 +84,13 @@ function registerEdit(templates: Command): void {
       ),
   )
     .option('--name <name>', 'new name')
-    .option('--shared', 'share the template with all people (admins only)')
+    .option('--shared', 'share the template with all users (admins only)')
     .option('--no-shared', 'make the template private')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
       if (options.name === undefined && options.shared === undefined && !changed)
-        throw usage('what should change?', {
-          hint: 'give --name, --shared, --column or --columns-file',
+        throw usage('nothing to change', {
+          hint: 'specify --name, --shared, --column or --columns-file',
           see: 'board templates edit --help',
         })
       const context = await openUserContext(edit)

@@ -17,7 +17,7 @@ interface Options {
 export function register(command: Command): void {
   command
     .description(
-      'Open the live board in this terminal. Move, run, approve, edit and read cards with keys, which ? lists, or with the mouse. Without a project, select one.',
+      'Open the live board in this terminal. Move, run, approve, edit and read cards with keys or the mouse. Press ? for a list of the keys. If no project is selected, the command prompts for one.',
     )
     .option('-b, --board <board>', "name or ID of the board (default: the project's first board)")
     .option('--ascii', 'use only ASCII characters')

@@ -48,7 +48,7 @@ export function register(users: Command): void {
     .command('search <text>')
     .summary('Search people')
     .description(
-      'Search people by part of their name or address, up to 20 results. All people who are signed in can use it.',
+      'Search users by part of their name or email, up to 20 results. All signed-in users can run this command.',
     )
     .action(async (text: string) => {
       const context = await openUserContext(search)
@@ -91,7 +91,7 @@ function registerCreate(users: Command): void {
     .description(
       'Create an account with a generated password, and show the password once. With --quiet, only the password is printed.',
     )
-    .option('--name <name>', 'name (default: the address before the @)')
+    .option('--name <name>', 'name (default: the part of the email before the @)')
     .addOption(roleOption('server role').default('user'))
     .action(async (email: string, { name, role }: { name?: string; role: UserRole }) => {
       const context = await openUserContext(create)
@@ -127,15 +127,15 @@ function registerEdit(users: Command): void {
     .command('edit <user>')
     .summary('Change an account')
     .description(
-      'Change the name or the role of an account, or confirm its address. Name the account by its address or ID.',
+      'Change the name or the role of an account, or confirm its email address. Specify the account by its email or ID.',
     )
     .option('--name <name>', 'new name')
     .addOption(roleOption('new server role'))
     .option('--address-verified', 'confirm that the address belongs to this person')
     .action(async (wanted: string, change: { name?: string; role?: UserRole; addressVerified?: true }) => {
       if (Object.keys(change).length === 0)
-        throw usage('what should change?', {
-          hint: 'give --name, --role or --address-verified',
+        throw usage('nothing to change', {
+          hint: 'specify --name, --role or --address-verified',
           see: 'board users edit --help',
         })
       const context = await openUserContext(edit)
@@ -151,7 +151,7 @@ function registerDelete(users: Command): void {
   const command = users
     .command('delete <user>')
     .summary('Delete an account')
-    .description('Delete an account, and end its sign-ins and keys. Its projects go to a super_admin.')
+    .description('Delete an account, and end its sign-ins and keys. Its projects are transferred to a super_admin.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted or transferred, without changing it')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
@@ -173,7 +173,7 @@ function registerReset(users: Command): void {
     .command('reset-password <user>')
     .summary('Change a password')
     .description(
-      'Replace the password of an account by a generated one, and end its sign-ins. The password is shown once. With --quiet, only the password is printed.',
+      'Replace the password of an account with a generated one, and end its sign-ins. The password is shown once. With --quiet, only the password is printed.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {

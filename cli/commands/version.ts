@@ -42,7 +42,7 @@ async function compareVersions(command: Command): Promise<void> {
   const { version: server } = await client.server.health()
   await out.record({ ...own, server }, [...fields, serverField])
   if (server !== own.version)
-    throw new Failure('failure', `the server is of another version: ${server}`, {
+    throw new Failure('failure', `the server has a different version: ${server}`, {
       hint: 'update the older one; after an update: board server restart',
     })
 }

@@ -116,7 +116,7 @@ function registerEdit(webhooks: Command): void {
     .command('edit <webhook>')
     .summary('Change a webhook')
     .description(
-      'Change the URL or the events of a webhook, or enable or disable it. Disabling discards its waiting deliveries. If you enable it, or change its URL or events, you become its owner, and it sends what you can read.',
+      'Change the URL or the events of a webhook, or enable or disable it. Disabling it discards its pending deliveries. If you enable it, or change its URL or events, you become its owner, and it sends what you can read.',
     )
     .option('--target <url>', 'new URL')
     .addOption(eventOption('event to send, replacing the current events (repeatable)'))
@@ -125,8 +125,8 @@ function registerEdit(webhooks: Command): void {
     .option('--disable', 'disable it')
     .action(async (wanted: string, { target, event, description, enable, disable }: EditOptions) => {
       if (target === undefined && !event && description === undefined && !enable && !disable)
-        throw usage('what should change?', {
-          hint: 'give --target, --event, --description, --enable or --disable',
+        throw usage('nothing to change', {
+          hint: 'specify --target, --event, --description, --enable or --disable',
           see: 'board webhooks edit --help',
         })
       const context = await openContext(edit)
@@ -153,7 +153,7 @@ function registerDelete(webhooks: Command): void {
   const command = webhooks
     .command('delete <webhook>')
     .summary('Delete a webhook')
-    .description('Delete a webhook with its deliveries. Waiting deliveries are not sent.')
+    .description('Delete a webhook with its deliveries. Pending deliveries are not sent.')
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)

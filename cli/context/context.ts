@@ -91,7 +91,7 @@ function warnIfElsewhere({ out, discovery }: Context, project: CurrentProject): 
  */
 export function requireUser(context: Context, what: string): void {
   if (context.external)
-    throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, {
+    throw new Failure('denied', `${what} requires a signed-in user, and the token is an API key`, {
       hint: 'sign in with: board auth login',
       see: 'board auth status',
     })
@@ -103,7 +103,7 @@ export function requireUser(context: Context, what: string): void {
  */
 export function requireScreen({ out }: Context): void {
   if (!out.terminal.stdout || out.json)
-    throw usage('--watch draws on a terminal', {
+    throw usage('--watch requires a terminal', {
       hint: 'to follow changes in a script: board events',
       see: 'board events --help',
     })

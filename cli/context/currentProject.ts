@@ -82,7 +82,7 @@ async function oneOf<T extends Named>(context: LookupContext, projects: readonly
 
 const listNames = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
 
-const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
+const noProject = (hint: string): Failure => usage('no project is specified', { hint, see: 'board projects list' })
 
 function workingFolder(): string {
   try {

@@ -115,7 +115,7 @@ function tokenOf(value: string | undefined, from: string): Found | undefined {
   const token = value?.trim()
   if (token !== undefined && /[^\x21-\x7e]/.test(token))
     throw usage(`the token of ${from} is not one word: it contains a space, a line break or an invalid character`, {
-      hint: 'it looks like svc_ak_...; create a new one with: board keys create',
+      hint: 'a token starts with svc_ak_; create a new one with: board keys create',
       see: 'board help environment',
     })
   return foundIn(token, from)
@@ -131,7 +131,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
   }
   const token = tokenOf(text, `the file of ${from}`)
   if (token) return { ...token, from }
-  throw usage(`the file of ${from} holds no token`, { see: 'board help environment' })
+  throw usage(`the file of ${from} contains no token`, { see: 'board help environment' })
 }
 
 function profileOf(settings: Settings, name: Found, strict: boolean): Profile | undefined {
@@ -148,8 +148,8 @@ function requireOrigin({ value, from }: Found): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
-    throw usage(`the address of ${from} is not an http or https address without a password: ${value}`, {
-      hint: 'it looks like http://127.0.0.1:4400',
+    throw usage(`the address of ${from} must be an http or https URL without a password: ${value}`, {
+      hint: 'for example http://127.0.0.1:4400',
     })
   }
   return url.origin + url.pathname.replace(/\/$/, '')

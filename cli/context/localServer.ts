@@ -68,7 +68,7 @@ export async function startLocalServer(program: string, args: readonly string[],
     await sleep(betweenMs)
   }
   child.unref()
-  throw new Failure('timedOut', `the server does not answer after ${waitSecs} s; it might still start`, {
+  throw new Failure('timedOut', `the server does not respond after ${waitSecs} s; it might still start`, {
     see: printed,
   })
 }

@@ -27,7 +27,7 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   const byId = items.find(item => item.id === idOf(wanted))
   const other = items.find(item => item.name === wanted && item !== byId)
   if (byId && other)
-    throw usage(`"${wanted}" is the id of one ${kind} and the name of another`, {
+    throw usage(`"${wanted}" is the ID of one ${kind} and the name of another`, {
       hint: `use an ID: "#${byId.id}" is ${byId.name}, "#${other.id}" is ${other.name}`,
       see,
     })

@@ -119,7 +119,7 @@ function adviceOn({ details, asked }: ApiFailure): Pick<Description, 'hint' | 's
   const policy = paths.find(path => path.startsWith('approvalPolicy.') && flagOf(path) !== path)
   if (policy !== undefined)
     return {
-      hint: `give the first words of one command, without quotes or signs of the shell: ${flagOf(policy)} "npm test"`,
+      hint: `specify the first words of one command, without quotes or shell operators: ${flagOf(policy)} "npm test"`,
     }
   const [, card] = /\/cards\/([^/]+)\/reviews\b/.exec(asked?.path ?? '') ?? []
   return card !== undefined && paths.some(path => /^comments\.\d+$/.test(path))

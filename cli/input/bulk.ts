@@ -69,7 +69,7 @@ export async function runBulk(
   const strange = wanted.find(id => !isId(id))
   if (strange !== undefined && wanted.length > 1)
     throw new Failure('notFound', `"${strange}" is not an ID; nothing was changed`, {
-      hint: 'ids are numbers, like 12',
+      hint: 'an ID is a number, such as 12',
     })
   const progress = out.progress(label, wanted.length)
   const results: Done[] = []

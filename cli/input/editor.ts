@@ -5,7 +5,7 @@ import { UnsavedTexts, type UnsavedText } from './unsavedTexts.ts'
 
 /**
  * Lets the person change a text in VISUAL, EDITOR, the configured editor, or vi.
- * @param save takes the changed text. When it fails, the text is kept in a file that the error names.
+ * @param save takes the changed text. When it fails, the text is saved in a file that the error names.
  * @throws Failure when the editor ends with an error.
  */
 export async function editText(text: string, filename: string, save: (text: string) => Promise<void>): Promise<void> {
@@ -20,7 +20,7 @@ export async function editText(text: string, filename: string, save: (text: stri
 /**
  * Opens the file of a text in the editor.
  * @returns the signal that this process received in that time, and must end of
- * @throws Failure when the editor ends with an error. A changed text is kept in its file, which the error names.
+ * @throws Failure when the editor ends with an error. A changed text is saved in its file, which the error names.
  */
 export async function openEditor(unsaved: UnsavedText): Promise<NodeJS.Signals | undefined> {
   const editor = process.env.VISUAL || process.env.EDITOR || readSettings().config?.editor || 'vi'

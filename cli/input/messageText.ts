@@ -26,6 +26,6 @@ export async function textOf(text: string | undefined, { file }: TextOptions): P
 export async function messageOf(text: string | undefined, options: TextOptions): Promise<string> {
   const message = await textOf(text, options)
   if (message === undefined || message.trim() === '')
-    throw usage('which message?', { hint: 'give it as an argument, or -F file, or -F - for stdin' })
+    throw usage('no message is specified', { hint: 'specify it as an argument, or -F file, or -F - for stdin' })
   return message
 }

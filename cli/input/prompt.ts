@@ -123,5 +123,5 @@ function typedSecret(): Promise<string> {
 const interruptedFailure = (): Failure => new Failure('interrupted', 'interrupted')
 const unansweredFailure = (question: string, flag: string): Failure =>
   usage(`this command cannot prompt: ${question.replace(/ \[y\/N\]$| Type ".*" to confirm$/, '')}`, {
-    hint: `give ${flag}`,
+    hint: `specify ${flag}`,
   })

@@ -26,7 +26,7 @@ export async function readVariables(path: string, flag: string): Promise<Record<
       if (line.trim() === '' || line.startsWith('#')) return []
       const [, name, value] = /^([^=\s]+)=(.*)$/.exec(line) ?? []
       if (name === undefined || value === undefined)
-        throw usage(`${flag}: line ${at + 1} is not NAME=VALUE`, { hint: 'one variable a line' })
+        throw usage(`${flag}: line ${at + 1} is not NAME=VALUE`, { hint: 'one variable per line' })
       return [[name, value]]
     }),
   )

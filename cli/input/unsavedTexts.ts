@@ -66,7 +66,7 @@ export class UnsavedText {
   /** A failure whose message names the file with the text; unchanged text is discarded. */
   failure(error: unknown): Failure {
     const { exit, message, hint, see } = describeError(error)
-    if (this.isNeeded) return new Failure(exit, `${message} (your text is kept in ${this.path})`, { hint, see })
+    if (this.isNeeded) return new Failure(exit, `${message} (your text is saved in ${this.path})`, { hint, see })
     this.discard()
     return new Failure(exit, message, { hint, see, cause: error })
   }
@@ -94,7 +94,7 @@ export class UnsavedTexts {
 
 function whereKept(text: UnsavedText): string {
   try {
-    return `board: your text is kept in ${text.path}\n`
+    return `board: your text is saved in ${text.path}\n`
   } catch (error) {
     return `board: your text cannot be kept in a file (${fileReason(error)}):\n${escapeControls(text.text, true)}\n`
   }

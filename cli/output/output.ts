@@ -169,7 +169,7 @@ export class Out {
 
   async #compileTemplate(): Promise<Template> {
     const { template = '', jq } = this.#options
-    if (jq !== undefined) throw usage('--jq and --template do not go together')
+    if (jq !== undefined) throw usage('--jq and --template are mutually exclusive')
     return (this.#template ??= await (await import('./template.ts')).compileTemplate(template))
   }
 

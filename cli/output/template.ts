@@ -23,7 +23,7 @@ export async function compileTemplate(source: string): Promise<Template> {
   } catch (error) {
     throw usage(`--template: ${(error as Error).message}`, { see })
   }
-  if (tokens.some(([kind]) => kind === '>')) throw usage('--template: there are no partials ({{>name}})', { see })
+  if (tokens.some(([kind]) => kind === '>')) throw usage('--template: partials are not supported ({{>name}})', { see })
   return {
     fields: tokens.flatMap(([kind, name]) =>
       /^(name|[&#^])$/.test(kind) && name !== '.' ? [String(name).split('.')[0]!] : [],

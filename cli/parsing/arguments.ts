@@ -111,8 +111,8 @@ export function noneAsEmpty<T extends readonly string[] | undefined>(
 export function noneAsEmpty(given: readonly string[] | undefined): string[] | undefined {
   if (!given?.includes('none')) return given && [...given]
   if (given.length > 1)
-    throw usage('none goes with no other', {
-      hint: `give none alone, or ${given.filter(each => each !== 'none').join(', ')}`,
+    throw usage('none cannot be combined with other values', {
+      hint: `specify none alone, or ${given.filter(each => each !== 'none').join(', ')}`,
     })
   return []
 }

@@ -53,7 +53,7 @@ export function findCommand(command: Command, word: string): Command | undefined
     .visibleCommands(command)
     .filter(each => [each.name(), ...each.aliases()].some(name => name.startsWith(word)))
   if (begun.length > 1)
-    throw usage(`several commands begin with "${word}"`, {
+    throw usage(`several commands start with "${word}"`, {
       hint: `which one: ${begun.map(lineOf).join(', ')}`,
       see: `${lineOf(command)} --help`,
     })

@@ -89,7 +89,7 @@ function suggestOptions(command: Command, word: string): string[] {
 /** Returns the failure for a missing required option, with its choices. */
 function needed({ options }: Command, flags: string, see: string): Failure {
   const choices = options.find(option => option.flags === flags)?.argChoices
-  return usage(`${flags} is needed${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
+  return usage(`${flags} is required${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
 }
 
 /** Returns the failure for an invalid value of an option or argument, with a suggestion. */

@@ -22,7 +22,7 @@ export const addApprovalOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--approve-default <answer>',
-        "answer to agents' questions: ask (ask people), allow_in_worktree (allow files in the session's folder) or refuse",
+        "answer to permission requests of agents: ask (ask people), allow_in_worktree (allow files in the session's folder) or refuse",
       ).choices(['ask', 'allow_in_worktree', 'refuse']),
     )
     .option(

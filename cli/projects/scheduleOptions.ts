@@ -35,7 +35,7 @@ export const addTimingOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--overlap <how>',
-        'while the last card is open: skip the run, queue one run, or add the card anyway',
+        'if the previous card is still open: skip the run, queue one run, or add the card anyway',
       ).choices(['skip', 'queue', 'add']),
     )
     .addOption(
@@ -45,7 +45,7 @@ export const addTimingOptions = (command: Command): Command =>
 export const addTemplateOptions = (command: Command): Command =>
   addChoiceOptions(
     addPromptOptions(command)
-      .option('-c, --column <column>', 'column of its cards (name or ID); none for the first')
+      .option('-c, --column <column>', 'column of its cards (name or ID); none for the first column')
       .option('-l, --label <label>', 'label of its cards (repeatable; none removes all)', collect)
       .option(
         '-a, --assignee <people>',

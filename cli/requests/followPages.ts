@@ -15,7 +15,7 @@ interface Pages<Entry> {
   print(entry: Entry): Promise<void>
 }
 
-/** Prints new entries until stdout is closed. Retries while the server does not answer. */
+/** Prints new entries until stdout is closed. Retries while the server does not respond. */
 export async function followPages<Entry extends { id: string }>(
   out: Out,
   after: number,

@@ -48,8 +48,8 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
     const minutes = Math.round((now - startedAt!) / 60_000)
     out.done(
       minutes < 1
-        ? 'The connection to the server broke; connecting again ...'
-        : `The server has not answered for ${minutes} min; connecting again ...`,
+        ? 'The connection to the server was lost; connecting again ...'
+        : `The server has not responded for ${minutes} min; connecting again ...`,
     )
     lastReportAt = now
     isReported = true
@@ -68,14 +68,14 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
     end: () => {
       if (startedAt === undefined) return
       stop()
-      if (isReported) out.done('The server answers again.')
+      if (isReported) out.done('The server is responding again.')
       isReported = false
     },
   }
 }
 
 const unanswered = (secs: number): Failure =>
-  new Failure('unreachable', `the server did not answer for ${secs} s`, {
+  new Failure('unreachable', `the server did not respond for ${secs} s`, {
     hint: 'to wait longer: --reconnect 1h',
     see: 'board server status',
   })

@@ -2,7 +2,7 @@ import { coalesce } from '../../src/async/coalesce.ts'
 import { exitOf } from '../failures/failure.ts'
 import type { Outage } from './outage.ts'
 
-/** Refreshes on demand, one run at a time. A refresh that the server does not answer is left to the next one. */
+/** Refreshes on demand, one run at a time. If the server does not respond, the next refresh retries. */
 export interface Refresher {
   again(): void
   /** Rejects with the first failure. */

@@ -33,8 +33,7 @@ export async function followRun(
     hint: `the script continues; to cancel it: board scripts cancel ${place.scriptId}`,
     see: `board scripts status ${place.scriptId}`,
   }
-  const interrupt = () =>
-    stop.abort(new Failure('interrupted', `script ${place.scriptId} was not waited for any longer`, goesOn))
+  const interrupt = () => stop.abort(new Failure('interrupted', `stopped waiting for script ${place.scriptId}`, goesOn))
   const timer = timeout
     ? setTimeout(
         () =>
@@ -77,7 +76,7 @@ async function follow(
       )
       outage.end()
       if (run!.startedAt !== begun.startedAt)
-        throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, {
+        throw new Failure('failure', `the run of script ${place.scriptId} has ended, and another one has started`, {
           see: `board scripts status ${place.scriptId}`,
         })
       if (printer.print(run!)) pauseMs = minPauseMs
@@ -96,7 +95,8 @@ function createPrinter({ out }: Context): { next(): number; print(run: ScriptSta
     next: () => next,
     print: ({ output, outputStart }) => {
       if (out.json) return false
-      if (outputStart > next) out.warn(`${outputStart - next} characters of the output came too fast and are left out`)
+      if (outputStart > next)
+        out.warn(`${outputStart - next} characters of the output were skipped because they arrived too fast`)
       const text = output.slice(Math.max(0, next - outputStart))
       next = Math.max(next, outputStart + output.length)
       if (text !== '' && !out.quiet) write(out.terminal.stdout ? escapeControls(text, true) : text)

@@ -133,7 +133,7 @@ function help(
   return {
     title: 'Keys',
     lines: [...lines, { spans: [] }, ...shown, ...empty],
-    hint: `type to look for a key, escape closes${more}`,
+    hint: `type to search for a key, escape closes${more}`,
     caret,
   }
 }

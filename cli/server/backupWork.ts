@@ -35,7 +35,7 @@ export async function chosen(
   latest: boolean | undefined,
 ): Promise<string> {
   if ((wanted === undefined) === !latest)
-    throw usage('which backup?', { hint: 'give its name, or --latest', see: 'board backups list' })
+    throw usage('specify either a backup or --latest', { see: 'board backups list' })
   if (wanted !== undefined) return wanted
   const newest = (await client.backups.list()).find(({ verified }) => verified)
   if (!newest)

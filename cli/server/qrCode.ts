@@ -20,6 +20,8 @@ export async function drawAddress(out: Out, { url, publicUrl, allowHost = [] }: 
   if (isLoopbackHost(address.hostname) && allowHost[0] !== undefined) address.hostname = allowHost[0]
   const text = address.href.replace(/\/$/, '')
   if (isLoopbackHost(address.hostname))
-    return out.warn(`no QR code: ${text} leads nowhere on another device; say how others reach it with --public-url`)
+    return out.warn(
+      `no QR code: ${text} cannot be opened on another device; set the address for other devices with --public-url`,
+    )
   talk(`\n${renderUnicodeCompact(text)}\n${text}\n`)
 }

@@ -21,7 +21,7 @@ export function addListening(command: Command): void {
     .addOption(
       option(
         '--cert <file>',
-        'PEM file with the certificate and its chain; the server loads it again when it changes',
+        'PEM file with the certificate and its chain; the server reloads it when it changes',
         'BOARD_TLS_CERT',
       ),
     )
@@ -125,9 +125,7 @@ export function addAgents(command: Command): void {
         'BOARD_AGENT_REQUESTS_PER_MINUTE',
       ).argParser(numberOf),
     )
-    .addOption(
-      option('--prices <file>', 'file with prices of models, which override the built-in prices', 'BOARD_PRICES'),
-    )
+    .addOption(option('--prices <file>', 'file with model prices that override the built-in prices', 'BOARD_PRICES'))
     .addOption(
       option(
         '--worktree-root <folder>',

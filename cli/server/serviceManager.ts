@@ -69,7 +69,7 @@ export async function lingers(): Promise<boolean | undefined> {
 async function run(command: readonly string[]): Promise<void> {
   const { code, said } = await ask(command)
   if (code === undefined)
-    throw new Failure('failure', `${command[0]} is not there`, {
+    throw new Failure('failure', `${command[0]} is not installed`, {
       hint: 'print the file with --print, and install it yourself',
     })
   if (code !== 0) throw new Failure('failure', `${command.join(' ')} ended with ${code}: ${said}`)

@@ -21,8 +21,8 @@ interface StartOptions {
 export function requireCertificate({ https, cert, key }: StartOptions): void {
   if (cert !== undefined && key !== undefined) return
   if (https || cert !== undefined || key !== undefined)
-    throw usage(`${https ? '--https' : cert === undefined ? '--key' : '--cert'} needs --cert and --key`, {
-      hint: 'for a try: openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout board.key -out board.pem',
+    throw usage(`${https ? '--https' : cert === undefined ? '--key' : '--cert'} requires --cert and --key`, {
+      hint: 'for a test certificate: openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout board.key -out board.pem',
       see: 'board serve --help',
     })
 }
@@ -32,8 +32,8 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
   const { host = '127.0.0.1', port = 4400, database } = flags
   const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
   if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local))
-    return new Failure('conflict', `port ${port} is in use already`, {
-      hint: 'give another --port, or --port 0 for a free one',
+    return new Failure('conflict', `port ${port} is already in use`, {
+      hint: 'use another --port, or --port 0 for a free one',
       cause: error,
     })
   if (error.name === 'GetPortError')
@@ -43,7 +43,7 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
     })
   if (error.code === 'EACCES' && error.syscall === 'listen')
     return new Failure('denied', `this account cannot listen on port ${port}`, {
-      hint: 'give a --port above 1023',
+      hint: 'use a --port above 1023',
       cause: error,
     })
   const dataDir = resolve(flags.dataDir ?? dataFolder())
@@ -58,13 +58,13 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
       /^(EACCES|EPERM|EROFS)$/.test(error.code!) ? 'denied' : 'failure',
       `the data folder ${dataDir} cannot be used: ${partOf(dataDir, error)}${reason}`,
       {
-        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or repair this one',
+        hint: 'use another folder with --data-dir or BOARD_DATA_DIR, or repair this one',
         cause: error,
       },
     )
   if (error.code === 'DATABASE_BUSY' && database !== undefined)
-    return new Failure('unreachable', `the database server ${database} does not answer`, {
-      hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN',
+    return new Failure('unreachable', `the database server ${database} does not respond`, {
+      hint: 'start it, or check the address and BOARD_DATABASE_TOKEN',
       cause: error,
     })
   if (error.code === 'DATABASE_DAMAGED')

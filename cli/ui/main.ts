@@ -23,7 +23,7 @@ export interface UiOptions {
 
 /** The minimum time between frames; messages in between share one. */
 const frameMs = 33
-/** How long the end waits for text that is on its way to the server. After that, the text is kept in a file. */
+/** How long the end waits for text that is on its way to the server. After that, the text is saved in a file. */
 const savingMs = 3000
 
 /**

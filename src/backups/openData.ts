@@ -55,7 +55,7 @@ async function requireHere(dataDir: string): Promise<void> {
   if (to !== undefined)
     throw new Problem(
       'CONFLICT',
-      `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or take it back: board database move --from ${to}`,
+      `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or move it back: board database move --from ${to}`,
     )
 }
 
@@ -76,7 +76,7 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
       isOpen ? reportDamage(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
     db = openDatabase({ path: join(dataDir, databaseName), clock, onDamage })
     if ((await presentVersion(db)) === 0 && (await hadDatabase(dataDir)))
-      throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
+      throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('The database contains no board.') })
     if (isCopy) await warnOfCopy(db, dataDir, log)
     await migrate(db, present => keepMigrationCopy(dataDir, present, clock()))
     await markDatabase(dataDir, clock())

@@ -77,7 +77,7 @@ function readJournal(text: string): v.InferOutput<typeof Journal> {
   } catch (cause) {
     throw new Problem(
       'CONFLICT',
-      `${journalName} in the data folder is damaged: it should say which restored state is to be put in place. Nothing was changed.`,
+      `${journalName} in the data folder is damaged, so the server cannot determine which restored state to apply. Nothing was changed.`,
       { cause },
     )
   }

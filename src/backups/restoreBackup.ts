@@ -59,7 +59,7 @@ export async function restore(
   if (config.database)
     throw new Problem(
       'CONFLICT',
-      'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace',
+      'To restore a board on a libSQL server, stop its daemons, then run: board database move --from FILE --to URL --replace',
     )
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups

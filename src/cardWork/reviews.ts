@@ -106,13 +106,9 @@ export async function check(
   const draft = body === undefined && comments === undefined ? await findDraft(db, ref) : undefined
   const given = { body: draft?.body ?? body ?? '', comments: draft?.comments ?? comments ?? [] }
   if (verdict !== 'approve' && given.body.trim() === '' && given.comments.length === 0)
-    throw new Problem(
-      'VALIDATION_FAILED',
-      'A review that does not approve says something: body or comments is required',
-      {
-        details: [{ path: 'body', message: 'or comments is required, and there is no draft' }],
-      },
-    )
+    throw new Problem('VALIDATION_FAILED', 'A review that does not approve must have a body or comments', {
+      details: [{ path: 'body', message: 'is required if comments is missing and there is no draft' }],
+    })
   const [comparison, otherRepositories] = [
     await compareIn(worktrees, card, project),
     await compareOtherRepositories(worktrees, db, card, project),

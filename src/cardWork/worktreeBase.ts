@@ -86,7 +86,7 @@ async function findNamedBase(name: string, { checkout, reach, repository }: Base
     }
   }
   if (commit === undefined)
-    throw new Problem('CONFLICT', `The repository has no branch, tag or commit ${name}, where the card should start.`)
+    throw new Problem('CONFLICT', `The repository has no branch, tag or commit ${name} for the card to start from.`)
   return { commit }
 }
 

@@ -58,12 +58,12 @@ function noBoard(url: string, status: number, headers: Answered['headers']): Unr
   const what = type.includes('html') ? 'a web page' : type.includes('json') ? 'some other program' : 'something else'
   return new Unreachable(url, new Error(`status ${status}`), {
     message: `No board answers at ${url}: ${what} does (status ${status}).`,
-    hint: 'is the address right? a board that you run says it: board server status',
+    hint: 'check the address; for a server on this machine: board server status',
   })
 }
 
 const belowApi = (url: string, cause: ApiFailure): Unreachable =>
   new Unreachable(url, cause, {
     message: `No board answers at ${url}.`,
-    hint: `the address ends without /api: ${url.replace(/\/api\/?$/, '')}`,
+    hint: `remove /api from the address: ${url.replace(/\/api\/?$/, '')}`,
   })

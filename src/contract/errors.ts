@@ -23,10 +23,7 @@ export const errors = {
   WEBHOOK_TARGET_REFUSED: [400, 'url must not use a loopback, private or link-local address.'],
   INVALID_BACKUP: [400, 'The file is not a complete backup of a board.'],
   INVALID_IMPORT: [400, 'The file cannot be imported.'],
-  SETUP_CODE_REQUIRED: [
-    403,
-    'setupCode must be the code that the server printed when it started, or that it was started with.',
-  ],
+  SETUP_CODE_REQUIRED: [403, 'setupCode must be the code that the server printed at startup, or that you set.'],
   OIDC_SIGN_IN_UNKNOWN: [
     400,
     'The sign-in was not found. It expired, was already completed, or started in another browser. Sign in again.',

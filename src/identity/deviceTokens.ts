@@ -39,7 +39,7 @@ export async function renewTokens(dependencies: DeviceGrantDependencies, id: num
     if (performance.now() > giveUpAt)
       throw new Problem(
         'PROVIDER_UNAVAILABLE',
-        'Another server is renewing the tokens of this credential, and does not finish. Try again.',
+        'Another server is renewing the tokens of this credential, and has not finished. Try again.',
       )
   }
 }

@@ -188,7 +188,7 @@ const dropNotice = (count: number): Entry => ({
   at: new Date().toISOString(),
   level: 'warn',
   source: 'logs',
-  message: `${count} entries of the log could not be kept.`,
+  message: `${count} entries of the log could not be stored.`,
   requestId: null,
   fields: { count },
 })

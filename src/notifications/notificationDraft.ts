@@ -102,7 +102,7 @@ function sessionMessage({ status, statusReason, summary, silentSince }: Session,
   const more = row.status !== status ? null : status === 'failed' ? row.detail : titleOf(row)
   return status === 'failed'
     ? `${who} has failed: ${more ?? statusReason ?? 'its messages contain the reason.'}`
-    : `${who} waits for you${more ? `: ${more}` : '.'}`
+    : `${who} is waiting for you${more ? `: ${more}` : '.'}`
 }
 
 /** The title of the oldest question, with the command if the title differs from it. */
@@ -118,9 +118,9 @@ function monitorContent({ status, description, command, exitCode, error }: Monit
   if (status === 'failing')
     return {
       kind: 'monitorFailing',
-      message: `${name} fails${exitCode === null ? '' : ` with exit code ${exitCode}`}.`,
+      message: `${name} failed${exitCode === null ? '' : ` with exit code ${exitCode}`}.`,
     }
-  if (status === 'timeout') return { kind: 'monitorFailing', message: `${name} has taken too long.` }
+  if (status === 'timeout') return { kind: 'monitorFailing', message: `${name} timed out.` }
   return status === 'error'
     ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record contains the reason.'}` }
     : undefined
@@ -130,7 +130,12 @@ function monitorContent({ status, description, command, exitCode, error }: Monit
 const monitorQuestion = ({ requestId, command }: Monitor): Content[] =>
   requestId === null
     ? []
-    : [{ kind: 'agentWaiting', message: `The agent requests to run a monitor: $ ${command.replace(/\s+/g, ' ')}` }]
+    : [
+        {
+          kind: 'agentWaiting',
+          message: `The agent requests permission to run a monitor: $ ${command.replace(/\s+/g, ' ')}`,
+        },
+      ]
 
 /** The mentioned accounts, and for a new comment the watchers of the card; never its author. */
 function commentContents(type: 'comment.created' | 'comment.updated', { author, mentioned, body }: Comment): Content[] {
@@ -138,13 +143,13 @@ function commentContents(type: 'comment.created' | 'comment.updated', { author, 
   const text = plainMentions(body)
   const others: Content = {
     kind: 'commented',
-    message: `${author.displayName} comments: ${text}`,
+    message: `${author.displayName} commented: ${text}`,
     butNot: [...to, ...(author.userId === null ? [] : [Number(author.userId)])],
   }
   return [
     ...(to.length === 0
       ? []
-      : [{ kind: 'mentioned' as const, message: `${author.displayName} mentions you: ${text}`, to }]),
+      : [{ kind: 'mentioned' as const, message: `${author.displayName} mentioned you: ${text}`, to }]),
     ...(type === 'comment.created' ? [others] : []),
   ]
 }
@@ -153,7 +158,7 @@ function commentContents(type: 'comment.created' | 'comment.updated', { author, 
 function assignment({ assignedIds, by }: Assigned): Content {
   return {
     kind: 'assigned',
-    message: `${by.name} has assigned the card to you.`,
+    message: `${by.name} assigned the card to you.`,
     to: assignedIds.filter(id => id !== by.userId).map(Number),
   }
 }

@@ -238,7 +238,7 @@ export const notRunning = (): Problem => new Problem('CONFLICT', 'The preview is
 const portTaken = (port: number): AgentFailure =>
   new AgentFailure(
     'launch_failed',
-    `Port ${port} is taken by another program, which the card's agent might have started. End that program, then start the preview again.`,
+    `Port ${port} is in use by another program, which the card's agent might have started. End that program, then start the preview again.`,
   )
 
 /** Why it failed, as text for users. Undefined for an error of the server. */

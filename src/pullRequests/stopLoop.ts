@@ -30,7 +30,7 @@ export async function handToUsers(
     projectId: card.projectId,
     cardId: card.id,
     cardTitle: card.title,
-    message: `The pull request #${row.number} waits for you: ${stopped}`,
+    message: `The pull request #${row.number} is waiting for you: ${stopped}`,
     at: tx.now,
   } as const
   await deliver(tx, webhooks, notification, watchingOf(card))

@@ -155,12 +155,12 @@ function problemOf(code: unknown, stderr: string): Problem {
     return { reason: `bubblewrap is too old (${said}).`, advice: 'Install bubblewrap 0.8 or newer.' }
   if (/proc/i.test(said))
     return {
-      reason: `The processes of others cannot be hidden (${said}).`,
+      reason: `The sandbox cannot hide other processes (${said}).`,
       advice: 'In a container, start it with its own /proc unmasked (--security-opt systempaths=unconfined).',
     }
   if (/namespace|uid map|operation not permitted|permission denied/i.test(said))
     return {
-      reason: `User namespaces are switched off (${said}).`,
+      reason: `User namespaces are disabled (${said}).`,
       advice:
         'Allow them: sysctl kernel.unprivileged_userns_clone=1 on Debian, an AppArmor profile for bwrap (or sysctl kernel.apparmor_restrict_unprivileged_userns=0) on Ubuntu; in a container, --security-opt seccomp=unconfined.',
     }

@@ -191,7 +191,10 @@ async function folderOf(
   if (path === undefined)
     throw new Problem('PATH_NOT_FOUND', `The project "${project.name}" requires a folder. Specify path.`, {
       details: [
-        { path: 'path', message: `must name a folder for the project "${project.name}": the file's own is not here` },
+        {
+          path: 'path',
+          message: `must name a folder for the project "${project.name}": the folder in the file does not exist`,
+        },
       ],
     })
   const isMissing = createFolder && !(await stat(path).catch(() => undefined))

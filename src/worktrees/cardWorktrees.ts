@@ -174,7 +174,7 @@ async function checkOut(
   if (added) return plan
   const { commonDir, head } = repository
   const [tip, base] = await resolveCommits(commonDir, [`refs/heads/${plan.branch}`, plan.baseCommit])
-  const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
+  const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository no longer has any commits.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
   const options = ['--quiet', '--no-checkout', '--lock']
   const { exitCode, stderr } = await git(commonDir, ['worktree', 'add', ...options, ...args], {

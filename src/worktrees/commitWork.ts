@@ -118,6 +118,6 @@ export async function commit(
 const signingProblem = (cause: GitFailed): Problem =>
   new Problem(
     'CONFLICT',
-    `The commit could not be signed, which commit.gpgSign of the Git configuration requires. Make the key usable without a terminal, for example by an agent for keys, and try again. Git reports: ${gitReason(cause)}`,
+    `The commit could not be signed, which commit.gpgSign of the Git configuration requires. Make the key usable without a terminal, for example with ssh-agent or gpg-agent, and try again. Git reports: ${gitReason(cause)}`,
     { cause },
   )

@@ -119,7 +119,7 @@ async function openView(
       'The repository stores its branches in the reftable format, which the sandbox does not support.',
     )
   if ((await kindOf(join(worktree.topLevel, '.git'))) === 'link')
-    throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which cannot be used in a sandbox.`)
+    throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which is not supported in a sandbox.`)
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
     const known = await shadowOf(worktree)
     return mountsOf(

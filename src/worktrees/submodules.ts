@@ -163,5 +163,5 @@ const pushCommand = (folder: string, commit: string): string => `git -C ${folder
 
 const submoduleProblem = (path: string, message: string): Problem =>
   new Problem('CONFLICT', `${message} Nothing was merged or pushed.`, {
-    details: [{ path: shownName(path), message: 'is a submodule with a commit that others lack' }],
+    details: [{ path: shownName(path), message: 'is a submodule with a commit that is not on its remote' }],
   })

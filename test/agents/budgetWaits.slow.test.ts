@@ -29,7 +29,7 @@ const untilWaitingForSlot = (cardId: string) =>
     cardId,
     'the wait for a slot',
     ({ status, lastAgentAction }) =>
-      status === 'queued' && lastAgentAction?.detail === 'Waits for a slot: the project has one.',
+      status === 'queued' && lastAgentAction?.detail === 'Waiting for a slot: the project has one.',
   )
 const sessions = async (cardId: string) =>
   (await board.client.agents.sessions({ projectId: board.projectId, cardId })).length

@@ -50,7 +50,9 @@ describe('a turn that ends with a question and changes nothing', () => {
       board.socket.messages.some(({ type, data }) => type === 'agent.permission' && data.cardId === id),
     )
     await eventually('the notification', () => notifications(id).length > 0)
-    expect(notifications(id)).toMatchObject([{ kind: 'agentWaiting', message: `The agent waits for you: ${title}` }])
+    expect(notifications(id)).toMatchObject([
+      { kind: 'agentWaiting', message: `The agent is waiting for you: ${title}` },
+    ])
   })
 
   test('continues the session with a message, and then moves the card on', async () => {

@@ -115,7 +115,7 @@ test('a step in auto mode waits in line for a full column, and continues when th
   const waiting = [first, second, third].filter(({ id }) => id !== done!.id)
   for (const { id } of waiting)
     await board.until(id, 'the wait for capacity', card =>
-      Boolean(card.lastAgentAction?.detail?.startsWith('Waits for room in the column Done, which takes one card')),
+      Boolean(card.lastAgentAction?.detail?.startsWith('Waits for room in the column Done, which accepts one card')),
     )
   await moveTo(waiting[1]!.id, 'active', { position: 0 })
   await board.client.cards.archive(at(done!.id))

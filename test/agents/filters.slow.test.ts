@@ -186,7 +186,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       const card = await on.cards.run(place, command)
       await expect(on.cards.merge(place, card)).rejects.toMatchObject({
         code: 'CONFLICT',
-        message: expect.stringMatching(/A person has to merge this card: it changes .*secret/),
+        message: expect.stringMatching(/A person must merge this card: it changes .*secret/),
       })
       expect(readFileSync(join(path, 'secret'), 'utf8')).toBe('hello\n')
       expect(ran()).toBe(false)

@@ -246,7 +246,7 @@ test('a question of ask_person stays open after a kill, and its answer continues
     questions: [{ title: 'Which database?', options: [{ name: 'Postgres' }, { name: 'SQLite' }] }],
   })
   expect((await client.agents.messages({ projectId, cardId: id })).slice(-2).map(({ content }) => content)).toEqual([
-    'The server stopped while the agent was at work.',
+    'The server stopped while the agent was working.',
     'The question to people stays open. Its answer continues the session.',
   ])
   // A second kill changes nothing.

@@ -33,20 +33,20 @@ test("a project's slots limit its agents only, and waiting ones start in order w
   ]
   const elsewhere = await inOtherProject()
   await untilRunning(first, elsewhere)
-  for (const card of [second, third]) await untilWaiting(card, 'Waits for a slot: the project has one.')
+  for (const card of [second, third]) await untilWaiting(card, 'Waiting for a slot: the project has one.')
   expect(await client.agents.get(at(second))).toMatchObject({ status: 'queued', statusReason: 'slots' })
   await cancel(first)
   await untilRunning(second)
   expect(await client.cards.get(at(second))).toMatchObject({ statusReason: null })
-  await untilWaiting(third, 'Waits for a slot: the project has one.')
+  await untilWaiting(third, 'Waiting for a slot: the project has one.')
   await client.projects.update({ id: projectId, agentSlots: null })
   await untilRunning(third)
   await client.projects.update({ id: projectId, agentSlots: 1 })
   const fourth = await board.start('forever')
-  await untilWaiting(fourth, 'Waits for a slot: the project has one.')
+  await untilWaiting(fourth, 'Waiting for a slot: the project has one.')
   expect(await Promise.all([second, third].map(isRunning))).toEqual([true, true])
   await cancel(second)
-  await untilWaiting(fourth, 'Waits for a slot: the project has one.')
+  await untilWaiting(fourth, 'Waiting for a slot: the project has one.')
   await cancel(third)
   await untilRunning(fourth)
 })
@@ -63,12 +63,12 @@ test('an agent, a credential and the server also have slots, and a card without 
     await board.start('other'),
   ]
   await untilRunning(first, third)
-  await untilWaiting(second, 'Waits for a slot: the agent forever has one.')
+  await untilWaiting(second, 'Waiting for a slot: the agent forever has one.')
   expect(await client.settings.setAgentSlots({ server: 2, agents: { forever: null } })).toEqual({
     server: 2,
     agents: {},
   })
-  await untilWaiting(second, 'Waits for a slot: the server has 2.')
+  await untilWaiting(second, 'Waiting for a slot: the server has 2.')
   await client.settings.setAgentSlots({ server: null })
   await untilRunning(second)
 
@@ -78,7 +78,7 @@ test('an agent, a credential and the server also have slots, and a card without 
   await client.credentials.choose({ projectId: board.projectId, credentialId: Number(credential.id) })
   const [fourth, fifth] = [await board.start('keyed'), await board.start('keyed')]
   await untilRunning(fourth)
-  await untilWaiting(fifth, 'Waits for a slot: the credential has one.')
+  await untilWaiting(fifth, 'Waiting for a slot: the credential has one.')
   await cancel(fourth)
   await untilRunning(fifth)
   for (const unknown of [{ nobody: 1 }, { forever: 0 }] as Array<Record<string, number>>)

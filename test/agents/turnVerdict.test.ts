@@ -132,7 +132,7 @@ describe('Any agent', () => {
       'with tokens',
       [says('Error: connection refused')],
       paid,
-      "unclear: The agent's last words look like an error: Error",
+      "unclear: The agent's last message looks like an error: Error",
     ],
     ['after calls', [says('I look.'), calls, says('Internal error: it broke')], paid, 'unclear: '],
     ['with words after its last call', [says('Error: none'), calls, says('All is well.')], paid, 'end_turn'],

@@ -136,7 +136,9 @@ describe('the lists of agents and sessions', () => {
       env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' },
     })
     expect(stdout).toMatch(/^Waits until: +in [45]h$/m)
-    expect(stderr).toMatch(/^The agent waits for its usage limit until 20.* To continue now: board agents retry \d+$/m)
+    expect(stderr).toMatch(
+      /^The agent reached its usage limit and waits until 20.* To continue now: board agents retry \d+$/m,
+    )
     await cli.ok(['agents', 'retry', id])
     await eventually('the next wait', async () => {
       const systems = (await board.messages(id)).filter(({ content }) =>

@@ -107,7 +107,7 @@ test.each(['allow', 'refuse'])('projects edit states the allowed form of a prefi
     code: 2,
     stderr: [
       `board: --approve-${list} must be plain words of a command`,
-      `give the first words of one command, without quotes or signs of the shell: --approve-${list} "npm test"`,
+      `specify the first words of one command, without quotes or shell operators: --approve-${list} "npm test"`,
       '',
     ].join('\n'),
   })
@@ -161,7 +161,7 @@ test('agents answer exits with 2 for another option and without an answer, and w
   expect(await cli.board(['agents', 'answer', id, 'SQLite', '--decline'])).toMatchObject({ code: 2 })
   expect(await cli.board(['agents', 'answer', id])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('what is the answer?') as string,
+    stderr: expect.stringContaining('no answer is specified') as string,
   })
   await cli.ok(['agents', 'answer', id, '--option', 'SQLite'])
   await lastMessage(id)

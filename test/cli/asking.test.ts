@@ -58,7 +58,7 @@ describe('cards edit --editor', () => {
       text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nsee: /),
     })
     const typed = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('echo more >> "$1"; exit 3') })
-    const [, kept] = /; nothing was changed \(your text is kept in ([^)\s]+)\)\n/.exec(typed.text) ?? []
+    const [, kept] = /; nothing was changed \(your text is saved in ([^)\s]+)\)\n/.exec(typed.text) ?? []
     expect(readFileSync(kept!, 'utf8')).toBe('As it is\n\nmore\n')
     expect((await card(id)).version).toBe(version)
   })
@@ -69,7 +69,7 @@ describe('cards edit --editor', () => {
     const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
       env: editor(`${change}; echo "Mine, better" > "$1"`),
     })
-    const [, kept] = /your text is kept in ([^)\s]+)\)/.exec(text) ?? []
+    const [, kept] = /your text is saved in ([^)\s]+)\)/.exec(text) ?? []
     expect({ code, kept: readFileSync(kept!, 'utf8'), title: (await card(id)).title }).toEqual({
       code: 5,
       kept: 'Mine, better\n',
@@ -77,7 +77,7 @@ describe('cards edit --editor', () => {
     })
     expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(': > "$1"') })).toMatchObject({
       code: 2,
-      text: expect.stringContaining('the first line must be the title (your text is kept in'),
+      text: expect.stringContaining('the first line must be the title (your text is saved in'),
     })
   })
 })
@@ -88,7 +88,7 @@ describe('a signal while the editor is open', () => {
     const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
       env: editor('stty raw -echo; echo more >> "$1"; kill -TERM $(ps -o ppid= -p $PPID); sleep 60'),
     })
-    const [, kept] = /board: your text is kept in (\S+)/.exec(text) ?? []
+    const [, kept] = /board: your text is saved in (\S+)/.exec(text) ?? []
     expect({ code, kept: readFileSync(kept!, 'utf8'), prompt: (await card(id)).prompt }).toEqual({
       code: 143,
       kept: 'Cut short\n\nmore\n',

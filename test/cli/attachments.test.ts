@@ -40,7 +40,7 @@ test('files are attached, listed by card and by project, downloaded and deleted'
   expect(readFileSync(join(cli.home, 'copy.txt'), 'utf8')).toBe('c.txt\n')
   expect(await cli.board(['cards', 'detach', third])).toMatchObject({
     code: 2,
-    stderr: `board: this command cannot prompt: Delete attachment ${third}?\ngive --yes\n`,
+    stderr: `board: this command cannot prompt: Delete attachment ${third}?\nspecify --yes\n`,
   })
   expect(await cli.ok(['cards', 'detach', '-', '--yes'], { input: `${third}\n` })).toBe(`${third}\tdeleted\n`)
   expect(await cli.board(['cards', 'detach', third, '--yes'])).toMatchObject({ code: 3 })

@@ -61,7 +61,7 @@ describe('board backups', () => {
     expect((await cli.ok(['backups', 'download', '--latest', '-o', '-'])).length).toBeGreaterThan(1000)
     expect(await cli.board(['backups', 'download'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give its name, or --latest'),
+      stderr: expect.stringContaining('specify either a backup or --latest'),
     })
     expect(await cli.board(['backups', 'download', 'board-2020-01-01T00-00-00.000Z.tar.gz'])).toMatchObject({
       code: 3,
@@ -126,7 +126,7 @@ describe('board backups', () => {
     await newCard('after')
     expect(await cli.board(['backups', 'restore', filename])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give --yes'),
+      stderr: expect.stringContaining('specify --yes'),
     })
     expect(await cli.ok(['backups', 'restore', filename, '--dry-run'])).toMatch(
       new RegExp(`^would restore ${filename} from .* on ${board.url}, and keep the current data as a backup\n$`),

@@ -198,7 +198,7 @@ describe('changing', () => {
     expect(await cli.board(['cards', 'edit', '1'])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  test('--editor needs a terminal', async () => {
+  test('--editor requires a terminal', async () => {
     const { code, stderr } = await cli.board(['cards', 'edit', '1', '--editor'], { env: { EDITOR: 'true' } })
     expect(code).toBe(2)
     expect(stderr).toContain('--prompt-file')

@@ -94,7 +94,7 @@ test('a retry with the same key adds no duplicates, and a title is required', as
   for (const nothing of [[], [''], ['  ']])
     expect(await cli.board(['cards', 'add', ...nothing])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('a card needs a title') as string,
+      stderr: expect.stringContaining('a card requires a title') as string,
     })
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
 })

@@ -128,7 +128,7 @@ test('a branch that exists only at the remote is fetched, and planted hooks do n
     rmSync(join(copy, 'hello.txt'))
     const dirty = await cli.board(['cards', 'worktree', id, '--remove'])
     expect(dirty.code).toBe(5)
-    expect(dirty.stderr).toContain(`the worktree of card ${id} holds work that exists nowhere else\n`)
+    expect(dirty.stderr).toContain(`the worktree of card ${id} contains work that exists nowhere else\n`)
     expect(dirty.stderr).not.toContain('force')
     await cli.ok(['cards', 'checkout', id], { cwd: copy })
     expect(git(copy, 'branch', '--show-current').trim()).toBe(`board/${id}-far-away`)

@@ -27,7 +27,7 @@ describe('cards that wait for others', () => {
     expect(await cli.ok(['cards', 'view', a])).toContain('children\t0 of 1 done\n')
     expect(await cli.json(['cards', 'block', c, '--remove', a])).toMatchObject({ blockedBy: [b] })
     expect((await cli.board(['cards', 'block', c, '--remove', a])).stderr).toContain(
-      `card ${c} did not wait for card ${a}`,
+      `card ${c} was not blocked by card ${a}`,
     )
     await cli.ok(['cards', 'complete', b])
     expect(await cli.ok(['cards', 'ready', '-q'])).toBe(`${a}\n${c}\n`)

@@ -111,7 +111,7 @@ describe('board cards pr', () => {
 
   test('edits its description in an editor, starting with the text on the forge', async () => {
     const nothing = await cli.board(['cards', 'pr', 'edit', cardId])
-    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('what should change?') as string })
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing to change') as string })
     const edited = ['cards', 'pr', 'edit', cardId, '-t', 'Better', '--draft', '--auto', '--merge-method', 'rebase']
     expect(await cli.board(edited)).toMatchObject({ code: 0, stderr: `Changed #2 of card ${cardId}.\n` })
     expect(forge.pull()).toMatchObject({ title: 'Better', draft: true })
@@ -200,7 +200,7 @@ describe('board cards pr', () => {
     expect(forge.pull(2).state).toBe('closed')
     expect(await cli.board(['cards', 'pr', 'create', cardId, '--editor'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--editor needs a terminal') as string,
+      stderr: expect.stringContaining('--editor requires a terminal') as string,
     })
   })
 })

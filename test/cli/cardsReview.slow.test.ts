@@ -112,7 +112,7 @@ test('an empty review explains how to add a comment, and a draft has no id to pr
   for (const verdict of ['--send', '--request-changes'])
     expect(await reviewed(id, verdict)).toMatchObject({
       code: 2,
-      stderr: `board: there is nothing to send: you have no draft for card ${id}\nsay something: board cards review ${id} ${verdict} -m "Why twice?"\n`,
+      stderr: `board: there is nothing to send: you have no draft for card ${id}\nadd a comment: board cards review ${id} ${verdict} -m "Why twice?"\n`,
     })
   expect(await reviewed(id, '-m', 'Nearly.', '-q')).toEqual({ code: 0, stdout: '', stderr: '' })
 })

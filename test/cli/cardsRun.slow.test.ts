@@ -85,7 +85,9 @@ describe('run', () => {
     const id = await newCard('asking')
     const { code, stderr } = await cli.board(['cards', 'run', id, '--wait'])
     expect(code).toBe(1)
-    expect(stderr).toContain(`card ${id} waits for you: Write allowed.txt\nanswer with: board agents approve ${id}\n`)
+    expect(stderr).toContain(
+      `card ${id} is waiting for you: Write allowed.txt\nanswer with: board agents approve ${id}\n`,
+    )
     await cli.ok(['agents', 'approve', id])
     await board.untilStatus(id, 'completed')
   })

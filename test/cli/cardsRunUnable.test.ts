@@ -51,7 +51,7 @@ describe('where no agent is installed', () => {
   test('a move that asks before it starts several agents, and a dry run, state that none is installed', async () => {
     const ids = [await newCard(), await newCard()]
     const warning =
-      /warning: no agent is installed on the server, so no agent starts\. To get \S.*: .*npm install -g \S+ \(see: board agents providers\)\n/
+      /warning: no agent is installed on the server, so no agent starts\. To install \S.*: .*npm install -g \S+ \(see: board agents providers\)\n/
     const asked = await cli.board(['cards', 'move', ...ids, '--to', 'In Progress'])
     expect(asked).toMatchObject({ code: 2, stdout: '' })
     expect(asked.stderr).toMatch(warning)

@@ -159,7 +159,7 @@ test('board version --check exits with 1 if the server has another version', asy
     code: 1,
     stdout: '{"server":"0.0.1"}\n',
     stderr:
-      'board: the server is of another version: 0.0.1\nupdate the older one; after an update: board server restart\n',
+      'board: the server has a different version: 0.0.1\nupdate the older one; after an update: board server restart\n',
   })
   other.close()
 })
@@ -186,7 +186,7 @@ test('a port in use exits with 5, an invalid value with 2, each with short lines
   expect(await cli.board(['serve', '--port', String(port)])).toEqual({
     code: 5,
     stdout: '',
-    stderr: `board: port ${port} is in use already\ngive another --port, or --port 0 for a free one\n`,
+    stderr: `board: port ${port} is already in use\nuse another --port, or --port 0 for a free one\n`,
   })
   taken.close()
   for (const [args, env] of [

@@ -221,7 +221,7 @@ describe('a mistake', () => {
     ],
     [
       ['api', '/api/health', '-X', 'PUSH'],
-      ['board: not a method: PUSH', 'known: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+      ['board: PUSH is not an HTTP method', 'known: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
     ],
     [
       ['cards', 'add', 'x', '-F', 'missing.md'],
@@ -276,7 +276,7 @@ describe('a mistake', () => {
       await cli.board(['profile', 'set', 'x', '--url', 'http://127.0.0.1:1'])
       const { code, stdout, stderr } = await cli.board(args)
       expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
-      expect(stderr).toMatch(/^board: this command cannot prompt: .*\ngive --(yes|email|password-stdin)\n$/)
+      expect(stderr).toMatch(/^board: this command cannot prompt: .*\nspecify --(yes|email|password-stdin)\n$/)
     }
     await cli.ok(['profile', 'delete', 'x', '--yes'])
   })

@@ -166,7 +166,7 @@ describe('a second project', () => {
     await cli.ok(['projects', 'export', 'here', '-o', file])
     expect(await cli.board(['import', 'board', file], { cwd: here })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give --yes'),
+      stderr: expect.stringContaining('specify --yes'),
     })
     expect(await cli.board(['import', 'markdown', todo, '--path', here])).toMatchObject({ code: 2 })
     expect(await server.client.projects.list()).toHaveLength(before)
@@ -211,7 +211,7 @@ describe('a move that starts agents', () => {
     expect(await cli.board(move, { cwd: here })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('Start 3 agents?\ngive --yes'),
+      stderr: expect.stringContaining('Start 3 agents?\nspecify --yes'),
     })
     const dry = await cli.board([...move, '--dry-run'], { cwd: here })
     expect(dry.stderr).toContain('3 agents would start.\n')
@@ -234,7 +234,7 @@ describe('a move that starts agents', () => {
     expect(await cli.board(['cards', 'approve', ...done], { cwd: here })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('Start 2 agents?\ngive --yes'),
+      stderr: expect.stringContaining('Start 2 agents?\nspecify --yes'),
     })
     expect(await cli.board(['cards', 'approve', ...done, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
     expect(await columnOf(done[1]!)).toBe('Review')

@@ -82,7 +82,7 @@ test('a link is accepted from a file, from stdin or on request, and never on ano
   expect(await bob.board(accept('--invitation-file', '-'), { input: other })).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(
-      /^board: the invitation is for http:\/\/other\.example\.org, .*\ngive --url /,
+      /^board: the invitation is for http:\/\/other\.example\.org, .*\nspecify --url /,
     ) as string,
   })
   expect(await bob.board(accept())).toMatchObject({ code: 2, stderr: expect.stringContaining('--invitation-file') })

@@ -247,8 +247,8 @@ describe('board logs --audit', () => {
     await eventually('the next one', () => going.stdout.split('\n').length > 2, 15_000)
     going.interrupt()
     expect((await cli.board(['logs', '--audit', '--level', 'warn'])).stderr).toContain(
-      '--level does not go with --audit',
+      '--level and --audit are mutually exclusive',
     )
-    expect((await cli.board(['logs', '--actor', 'x'])).stderr).toContain('--actor goes with --audit only')
+    expect((await cli.board(['logs', '--actor', 'x'])).stderr).toContain('--actor requires --audit')
   })
 })

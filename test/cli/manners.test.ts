@@ -144,7 +144,7 @@ test('an option of a sibling command suggests the right one, and a missing type 
   })
   expect(await cli.board(['columns', 'create', 'Review'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--type <type> is needed: one of backlog, active, done, archive'),
+    stderr: expect.stringContaining('--type <type> is required: one of backlog, active, done, archive'),
   })
   expect(await cli.ok(['columns', 'create', '--help'])).toMatch(/"backlog",\s+"active",\s+"done",\s+"archive"/)
 })

@@ -204,6 +204,6 @@ test('watching redraws the list on each change, on a terminal only', async () =>
   await eventually('its end', () => going.code !== undefined)
   expect(await cli.board(['monitors', 'list', '--watch'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--watch draws on a terminal'),
+    stderr: expect.stringContaining('--watch requires a terminal'),
   })
 })

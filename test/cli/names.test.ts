@@ -46,7 +46,7 @@ describe('an abbreviated command name', () => {
 
   test('lists the commands if several have that prefix', async () => {
     expect(await errorOf('cards re 1')).toEqual([
-      'board: several commands begin with "re"',
+      'board: several commands start with "re"',
       'which one: board cards read, board cards ready, board cards repositories, board cards review, board cards restore',
       'see: board cards --help',
     ])

@@ -97,7 +97,7 @@ test('downloads and uploads also report that no board answers', async () => {
 })
 
 test('an address that ends in /api shows the correct form', async () => {
-  expect(await told(`${board.url}/api`)).toContain(`the address ends without /api: ${board.url}\n`)
+  expect(await told(`${board.url}/api`)).toContain(`remove /api from the address: ${board.url}\n`)
 })
 
 test('a server that closes the connection or uses another protocol is reported as not an HTTP server', async () => {

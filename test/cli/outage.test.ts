@@ -24,9 +24,9 @@ describe('an outage', () => {
       await vi.advanceTimersByTimeAsync(1000)
     }
     expect(lines).toEqual([
-      'The connection to the server broke; connecting again ...',
-      'The server has not answered for 1 min; connecting again ...',
-      'The server has not answered for 2 min; connecting again ...',
+      'The connection to the server was lost; connecting again ...',
+      'The server has not responded for 1 min; connecting again ...',
+      'The server has not responded for 2 min; connecting again ...',
     ])
     expect(exit).toBeUndefined()
     await vi.advanceTimersByTimeAsync(1000)
@@ -48,7 +48,7 @@ describe('an outage', () => {
     expect(isExceeded).toBe(false)
     await vi.advanceTimersByTimeAsync(2000)
     expect(isExceeded).toBe(true)
-    expect(lines[1]).toBe('The server answers again.')
+    expect(lines[1]).toBe('The server is responding again.')
   })
 
   test('that starts and ends within a minute is reported once', async () => {

@@ -55,15 +55,15 @@ describe('scripts', () => {
     ])
     expect(await cli.board(['scripts', 'delete', 'check', ...project])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give --yes'),
+      stderr: expect.stringContaining('specify --yes'),
     })
     await cli.ok(['scripts', 'delete', 'check', '--yes', ...project])
     expect(await cli.ok(['scripts', 'list', '-q', ...project])).toBe(`${deploy}\n`)
   })
 
   test.each([
-    [['add', 'x'], 2, 'what should it run?'],
-    [['add', 'x', 'true', '-F', '-'], 2, 'the command is given twice'],
+    [['add', 'x'], 2, 'no command is specified'],
+    [['add', 'x', 'true', '-F', '-'], 2, 'the command is specified twice'],
     [['edit', 'nobody', '--name', 'x'], 3, 'there is no script "nobody"'],
     [['run', 'nobody'], 3, 'see: board scripts list'],
     [['add', '', 'true'], 2, 'name must not be empty'],
@@ -79,7 +79,7 @@ describe('scripts', () => {
     await script('unchanged', 'true')
     expect(await cli.board(['scripts', 'edit', 'unchanged'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give --name, --command or -F'),
+      stderr: expect.stringContaining('specify --name, --command or -F'),
     })
   })
 
@@ -166,7 +166,7 @@ describe('run', () => {
     await eventually('the end of the waiting', () => going.code !== undefined)
     expect(going).toMatchObject({
       code: 130,
-      stderr: `board: script ${place.scriptId} was not waited for any longer\nthe script continues; to cancel it: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n`,
+      stderr: `board: stopped waiting for script ${place.scriptId}\nthe script continues; to cancel it: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n`,
     })
     expect((await status()).status).toBe('running')
     expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({
@@ -236,7 +236,7 @@ describe('status', () => {
     await eventually('the end', () => going.code !== undefined)
     expect(await cli.board(['scripts', 'status', '--watch'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--watch draws on a terminal'),
+      stderr: expect.stringContaining('--watch requires a terminal'),
     })
   })
 })

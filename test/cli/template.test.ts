@@ -51,8 +51,8 @@ describe('--template', () => {
     )
     expect(unknown!.slice(0, 2)).toEqual(['board: unknown field: titel', 'did you mean: title'])
     expect(open).toEqual(['board: --template: Unclosed section "labels" at 11', see])
-    expect(partial).toEqual(['board: --template: there are no partials ({{>name}})', see])
-    expect(both).toEqual(['board: --jq and --template do not go together'])
+    expect(partial).toEqual(['board: --template: partials are not supported ({{>name}})', see])
+    expect(both).toEqual(['board: --jq and --template are mutually exclusive'])
   })
 
   test('sanitizes card titles on a terminal', async () => {

@@ -231,7 +231,7 @@ test('every error of a file is one line, and nothing is created', async () => {
     code: 2,
     stdout: '',
     stderr:
-      'warning: cards.0.columnId names nothing in columns\nwarning: cards.1.columnId names nothing in columns\nboard: nothing was imported: the file has 2 faults\n',
+      'warning: cards.0.columnId names nothing in columns\nwarning: cards.1.columnId names nothing in columns\nboard: nothing was imported: the file has 2 errors\n',
   })
   expect(await board.client.projects.list()).toEqual(before)
 })
@@ -256,7 +256,7 @@ test('an organization is saved with its projects', async () => {
   const { code, stderr } = await cli.board(['export'])
   expect([code, stderr]).toEqual([
     2,
-    'board: which organization? you administer none\nto save a project: board projects export -P <project>; an organization that you know of: --org <organization>\nsee: board orgs list\n',
+    'board: you do not administer an organization\nto save a project: board projects export -P <project>; to save another organization: --org <organization>\nsee: board orgs list\n',
   ])
   const { id: organizationId } = await board.client.organizations.create({ name: 'Club' })
   await board.client.projects.create({ name: 'Of the club', path, organizationId })
@@ -268,8 +268,7 @@ test('an organization is saved with its projects', async () => {
   await board.client.organizations.create({ name: 'Choir' })
   expect(await cli.board(['export'])).toMatchObject({
     code: 2,
-    stderr:
-      'board: which organization? you administer several\nname one with --org: Choir, Club\nsee: board orgs list\n',
+    stderr: 'board: you administer several organizations\nname one with --org: Choir, Club\nsee: board orgs list\n',
   })
   const twin = await board.client.organizations.create({ name: 'Choir' })
   expect((await cli.board(['export'])).stderr).toMatch(

@@ -69,7 +69,7 @@ test('commands that wait report the end of the server once, and exit with 7 afte
     for (const command of commands) {
       await eventually('the end', () => command.code !== undefined, 20_000)
       expect(command.stderr.split('connecting again'), command.stderr).toHaveLength(2)
-      expect(command.stderr).toContain('the server did not answer for 2 s')
+      expect(command.stderr).toContain('the server did not respond for 2 s')
       expect(command.code).toBe(7)
     }
   } finally {

@@ -64,7 +64,7 @@ test('a webhook is created with its secret on stdout alone, tested, changed and 
   await cli.ok(['webhooks', 'edit', id, '--enable'])
   expect((await cli.json<Array<{ enabled: boolean }>>(['webhooks', 'list']))[0]!.enabled).toBe(true)
   const kept = await cli.board(['webhooks', 'delete', id])
-  expect([kept.code, kept.stderr]).toEqual([2, expect.stringContaining('give --yes')])
+  expect([kept.code, kept.stderr]).toEqual([2, expect.stringContaining('specify --yes')])
   await cli.ok(['webhooks', 'delete', id, '--yes'])
   expect(await cli.json(['webhooks', 'list'])).toEqual([])
 })
@@ -114,7 +114,7 @@ test('invalid input is reported before any request to the server', async () => {
   const cases: Array<[string[], number, string]> = [
     [['webhooks', 'create', 'https://example.org/'], 2, '--event'],
     [['webhooks', 'create', 'https://example.org/', '--event', 'card.exploded'], 2, 'card.moved'],
-    [['webhooks', 'edit', '1'], 2, 'what should change?'],
+    [['webhooks', 'edit', '1'], 2, 'nothing to change'],
     [['webhooks', 'edit', '1', '--enable', '--disable'], 2, '--disable'],
     [['webhooks', 'test', '999'], 3, 'there is no webhook "999"'],
     [['webhooks', 'create', 'example.org', '--event', 'card.moved'], 2, 'url must be a URL'],

@@ -69,7 +69,7 @@ test('a full queue drops new entries, and reports their number', async () => {
   expect([history.queued, history.dropped]).toEqual([100, 250])
   await eventually('the queue to be written', () => history.queued === 0)
   expect(history.list({ level: 1, limit: 10 })).toMatchObject([
-    { message: '250 entries of the log could not be kept.' },
+    { message: '250 entries of the log could not be stored.' },
   ])
 })
 

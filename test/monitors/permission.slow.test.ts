@@ -241,7 +241,7 @@ describe.skipIf(!hasBubblewrap)('a monitor of a session in the sandbox', () => {
     await board.client.cards.move({ ...card.ref, columnId: board.columns.backlog })
     await board.untilStatus(card.ref.cardId, 'cancelled')
     expect(told().map(({ data }) => [data.kind, data.message])).toEqual([
-      ['agentWaiting', `The agent requests to run a monitor: $ touch ${proof}`],
+      ['agentWaiting', `The agent requests permission to run a monitor: $ touch ${proof}`],
     ])
     socket.close()
   })

@@ -173,7 +173,7 @@ test('a waiting agent causes one notification with its question, and another whe
   const { owner } = people
   const { id } = await board.start('asking', { title: 'Asks' })
   expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({
-    message: 'The agent waits for you: Write allowed.txt',
+    message: 'The agent is waiting for you: Write allowed.txt',
   })
   await board.untilStatus(id, 'waiting')
   const session = Number((await board.client.agents.get({ projectId: board.projectId, cardId: id })).sessionId)
@@ -191,8 +191,8 @@ test('a waiting agent causes one notification with its question, and another whe
   await wait('A third question')
   await eventually('the third question', () => about(owner.socket, id).length === 2)
   expect(about(owner.socket, id).map(({ message }) => message)).toEqual([
-    'The agent waits for you: Write allowed.txt',
-    'The agent waits for you: A third question',
+    'The agent is waiting for you: Write allowed.txt',
+    'The agent is waiting for you: A third question',
   ])
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   await settled(owner.socket)
@@ -204,7 +204,7 @@ test('an agent that waits to run a command causes a notification with the comman
   const call = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /\ndate' } }
   const { id } = await board.start('running', { prompt: JSON.stringify({ call }) })
   expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({
-    message: 'The agent waits for you: A harmless thing ($ rm -rf / date)',
+    message: 'The agent is waiting for you: A harmless thing ($ rm -rf / date)',
   })
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
 })
@@ -239,7 +239,7 @@ test('a monitor that starts to fail causes a notification', async () => {
   })
   expect(await untilTold(owner.socket, cardId, 'monitorFailing')).toMatchObject({
     cardTitle: 'Watched',
-    message: 'The monitor "The site" fails with exit code 3.',
+    message: 'The monitor "The site" failed with exit code 3.',
   })
 })
 
@@ -347,7 +347,7 @@ test('an assigned user is notified, except for assignments by that user and with
   })
   expect(await untilTold(member.socket, id, 'assigned')).toMatchObject({
     userId: member.id,
-    message: expect.stringMatching(/ has assigned the card to you\.$/),
+    message: expect.stringMatching(/ assigned the card to you\.$/),
     cardTitle: 'Assigned',
   })
   await owner.client.cards.update({ projectId, cardId: id, assigneeIds: [member.id, viewer.id] })

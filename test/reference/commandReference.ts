@@ -11,7 +11,7 @@ export function commandReference(program: Command): string {
   const nouns = (group: string) => program.commands.filter(each => each.helpGroup() === group)
   return [
     '# Commands',
-    'Every command of `board`, as `board help <command>` shows it. `board help cards list` explains one command in the terminal.',
+    'Every command of `board`, as `board help <command>` shows it. `board help cards list` shows the help of one command in the terminal.',
     ['```sh', ...examplesOf(program), '```'].join('\n'),
     listOf(groups.map(group => `${group}: ${nouns(group).map(linkTo).join(', ')}`)),
     '## Global options',

@@ -71,7 +71,7 @@ async function start(): Promise<Run> {
         ...terminal
           .text()
           .replaceAll('\n', '')
-          .matchAll(/your text is kept in (\S+?\.md)/g),
+          .matchAll(/your text is saved in (\S+?\.md)/g),
       ]
       return { code: Number(read('code')), kept: kept.map(([, path]) => readFileSync(path!, 'utf8')) }
     },
@@ -201,7 +201,7 @@ describe('the editor', () => {
     await run.terminal.shows('THE EDITOR')
     await world.server.client.cards.update({ projectId: world.projectId, cardId, prompt: 'Theirs' })
     run.terminal.press('x')
-    await run.terminal.shows(/your text is kept in/)
+    await run.terminal.shows(/your text is saved in/)
     run.terminal.press('q')
     expect(await run.ended()).toEqual({ code: 0, kept: ['A card\n\nIts promptTyped in the editor'] })
     expect(await prompt()).toBe('Theirs')
@@ -223,7 +223,7 @@ describe('a text that the server rejects', () => {
       await world.server.client.cards.delete({ projectId: world.projectId, cardId: doomed })
       await run.terminal.lacks('Doomed')
       run.terminal.press('\r')
-      await run.terminal.shows('your text is kept in')
+      await run.terminal.shows('your text is saved in')
       run.terminal.press('q')
       expect(await run.ended()).toEqual({ code: 0, kept: [text] })
     } finally {

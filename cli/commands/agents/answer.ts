@@ -18,7 +18,7 @@ export function registerAnswer(agents: Command): void {
       .command('answer <card> [answer]')
       .summary("Answer an agent's question in words")
       .description(
-        "Answer a question of a card's agent in your own words, or with one of its options. The answer returns to the agent's turn. If the turn has ended, the session continues with the answer.",
+        "Answer a question of a card's agent in your own words, or with one of its options. The agent receives the answer in its turn. If the turn has ended, the session continues with the answer.",
       ),
     'answer',
   )
@@ -27,9 +27,9 @@ export function registerAnswer(agents: Command): void {
     .option('--decline', 'leave the decision to the agent')
     .action(async (id: string, words: string | undefined, { request, option, decline, ...texts }: AnswerOptions) => {
       const ways = [words ?? texts.file, option, decline].filter(way => way !== undefined)
-      if (ways.length > 1) throw usage('give one of the answer, --option and --decline')
+      if (ways.length > 1) throw usage('specify one of the answer, --option and --decline')
       if (ways.length === 0)
-        throw usage('what is the answer?', {
+        throw usage('no answer is specified', {
           hint: 'use an argument, -F FILE, -F - (stdin) or --option, or let the agent decide with --decline',
         })
       const text = option === undefined && !decline ? await messageOf(words, texts) : undefined

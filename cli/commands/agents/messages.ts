@@ -39,7 +39,7 @@ export function registerMessages(agents: Command): void {
 }
 
 export const settingsApply =
-  'Reasoning and tool kinds that your board settings hide are omitted, except in JSON. In a pipe, -f prints each message when it is complete.'
+  'The output omits reasoning and tool kinds that your board settings hide, except in JSON. In a pipe, -f prints each message when it is complete.'
 
 /** Adds the options that say which messages. */
 export const addMessageOptions = (command: Command): Command =>
@@ -51,7 +51,7 @@ export const addMessageOptions = (command: Command): Command =>
     )
     .addOption(new Option('--before <when>', 'show earlier messages than this').argParser(messageBound))
     .addOption(
-      new Option('--limit <number>', 'maximum number of messages: the last ones, or with --since the first ones')
+      new Option('--limit <number>', 'maximum number of messages: the latest, or with --since the earliest')
         .argParser(count)
         .default(100),
     )
@@ -68,7 +68,7 @@ async function followCard(
   place: CardPlace,
   { session, since, limit, all }: MessagesOptions,
 ): Promise<void> {
-  if (context.out.terminal.stdout) context.out.done(`Following card ${place.cardId}. Ctrl-C ends it.`)
+  if (context.out.terminal.stdout) context.out.done(`Following card ${place.cardId}. Press Ctrl-C to stop.`)
   await followMessages(context, place, { sessionId: session, since }, all ? Infinity : limit)
 }
 

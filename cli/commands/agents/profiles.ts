@@ -124,14 +124,14 @@ function registerEdit(profiles: Command): void {
       .command('edit <agent-profile>')
       .summary('Change an agent profile')
       .description(
-        'Change an agent profile (server admins only). With none, remove a value. Variables that you omit are unchanged.',
+        'Change an agent profile (server admins only). none removes a value. Variables that you omit are unchanged.',
       ),
   )
     .option('--remove-env <name>', 'variable to remove (repeatable)', collect)
     .action(async (wanted: string, options: Options) => {
       if (Object.keys(options).length === 0)
-        throw usage('what should change?', {
-          hint: 'give --command, --arg, --env, --env-from, --remove-env, --model, --mode, --effort or --credential',
+        throw usage('nothing to change', {
+          hint: 'specify --command, --arg, --env, --env-from, --remove-env, --model, --mode, --effort or --credential',
           see: 'board agents profiles edit --help',
         })
       const context = await openUserContext(edit)

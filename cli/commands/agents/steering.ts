@@ -71,7 +71,7 @@ function registerSend(agents: Command): void {
         .command('send <card> [message]')
         .summary("Send a message to a card's agent")
         .description(
-          "Send a message to a card's agent. During a turn, the message waits for the end of the turn. An ended session continues. A message can be a command of the agent, such as /review: board agents commands.",
+          "Send a message to a card's agent. During a turn, the message waits until the turn ends. If the session has ended, the message resumes it. A message can be a command of the agent, such as /review: board agents commands.",
         ),
       'message',
     ),
@@ -162,14 +162,14 @@ function registerApprove(agents: Command): void {
       .command('approve <card>')
       .summary('Approve or reject a request of an agent')
       .description(
-        "Approve a request of a card's agent once: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, reject the request. With --option, select an answer of the agent, which agents view shows. On a terminal, the command shows the request and prompts, unless you name it with --request.",
+        "Approve a request of a card's agent once: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, reject the request. With --option, select an answer of the agent, which agents view shows. On a terminal, the command shows the request and prompts, unless you specify --request.",
       ),
     'feedback',
   )
     .option('--reject', 'reject the request')
     .option('--request <id>', 'ID of the question, from board agents view')
     .option('--option <id>', 'answer of the agent, from board agents view')
-    .option('--always', "the agent's answer that also applies to similar requests")
+    .option('--always', 'select the answer that also applies to similar requests')
     .option('--feedback <text>', 'text for the agent, as its next message')
     .action(async (id: string, { request, feedback: text, file, ...answer }: ApproveOptions) => {
       const feedback = await textOf(text, { file })

@@ -32,7 +32,7 @@ export function invitationToken({ connection }: Context, text: string): string {
   const origin = originOf(given)
   if (origin !== undefined && origin !== 'null' && origin !== originOf(connection.url))
     throw usage(`the invitation is for ${origin}, not for ${connection.url}`, {
-      hint: `give --url ${origin}`,
+      hint: `specify --url ${origin}`,
       see: 'board auth status',
     })
   return token

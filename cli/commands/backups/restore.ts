@@ -42,13 +42,13 @@ export function registerVerify(backups: Command): void {
     .command('verify [file]')
     .summary('Verify a backup')
     .description(
-      'Verify a backup file on this machine as a restore does: its parts and hashes, and its database with all references. The command needs no server.',
+      'Verify a backup file on this machine as a restore does: its parts and hashes, and its database with all references. The command does not require a server.',
     )
     .option('--latest', 'use the newest backup in the data folder of this machine')
     .action(async (wanted: string | undefined, { latest }: { latest?: boolean }) => {
       const { out } = createOutput(globalsOf(verify))
       if ((wanted === undefined) === !latest)
-        throw usage('which backup?', { hint: 'give a file, or --latest', see: 'board backups list' })
+        throw usage('specify either a backup file or --latest', { see: 'board backups list' })
       const file = wanted ?? (await newestHere(verify))
       if (!(await isFile(file)))
         throw new Failure('notFound', `${file} is not a file here`, {
@@ -82,7 +82,7 @@ export function registerUpload(backups: Command): void {
   const upload = backups
     .command('upload <file>')
     .summary('Upload a backup')
-    .description('Upload a backup file to the server, which verifies it. The upload does not restore it.')
+    .description('Upload a backup file to the server, which verifies it. The command does not restore it.')
     .action(async (file: string) => {
       const context = await openUserContext(upload)
       await context.out.record(await uploadBackup(context, file), columns)
@@ -103,7 +103,7 @@ export function registerRestore(backups: Command): void {
     .command('restore [file]')
     .summary('Restore a backup')
     .description(
-      'Restore a backup of the server by its name, or a file of this machine. The server verifies the backup, keeps its current data as another backup, and signs out all other people. If no server runs, for example on another machine, the command restores the data folder of this machine.',
+      'Restore a backup of the server by its name, or a file of this machine. The server verifies the backup, keeps its current data as another backup, and signs out all other users. If no server is running, for example on another machine, the command restores the data folder of this machine.',
     )
     .option('--latest', 'use the newest verified backup of the server')
     .option('--data-dir <folder>', 'data folder of a stopped server')
@@ -111,7 +111,7 @@ export function registerRestore(backups: Command): void {
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string | undefined, options: RestoreOptions) => {
       if (options.dataDir !== undefined && options.latest)
-        throw usage('--latest asks a server', { hint: 'name the file' })
+        throw usage('--latest requires a server', { hint: 'specify the file' })
       const context = options.dataDir === undefined ? await openUnlessStopped(restore) : undefined
       await (context ? restoreThere(restore, context, wanted, options) : restoreHere(restore, wanted, options))
     })
@@ -194,8 +194,8 @@ async function restoreHere(
   { dataDir: given, yes, dryRun }: RestoreOptions,
 ): Promise<void> {
   if (wanted === undefined)
-    throw usage('which backup?', {
-      hint: 'no server runs: name the file, or one of those in the folder backups of the data folder',
+    throw usage('no backup is specified', {
+      hint: 'no server is running: specify a file, or a backup in the folder backups of the data folder',
     })
   const { out, mayAsk } = createOutput(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())

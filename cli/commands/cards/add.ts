@@ -68,7 +68,7 @@ export function registerVerbs(cards: Command): void {
     .option('-a, --assignee <people>', `assignees, separated by commas: ${peopleWords}`, parseNames)
     .option('--terminal <command>', 'create a terminal card that runs this shell command instead of an agent')
     .option('--blocked-by <cards>', 'cards that block it, separated by commas', cardIds)
-    .option('--parent <card>', 'card that this is a part of', cardIdOf)
+    .option('--parent <card>', 'parent card', cardIdOf)
     .option(
       '--base <name>',
       "branch, tag or commit where the card's branch starts (default: that of the project folder)",
@@ -94,7 +94,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '-T, --template <file>',
-        `Markdown, or - for stdin: its first line is the title, the rest the prompt; front matter between two --- lines can set ${fileFieldNames.filter(name => name !== 'title' && name !== 'prompt').join(', ')}`,
+        `Markdown, or - for stdin: the first line is the title, and the rest is the prompt; front matter between two --- lines can set ${fileFieldNames.filter(name => name !== 'title' && name !== 'prompt').join(', ')}`,
       ).conflicts(['from', 'promptFile']),
     )
     .addOption(
@@ -107,7 +107,7 @@ export function registerVerbs(cards: Command): void {
       // The global option of that name takes the value of --template; see globalsOf.
       const options = { ...typed, template: add.optsWithGlobals<AddOptions>().template }
       if (options.from === undefined) return addOne(await openContext(add), title, options)
-      if (title !== undefined) throw usage('--from holds the titles', { hint: `omit "${title}"` })
+      if (title !== undefined) throw usage('--from provides the titles', { hint: `omit "${title}"` })
       await addMany(await openContext(add), options.from, options)
     })
   prints(add, 'cards.get')
@@ -127,7 +127,7 @@ async function addWith(context: Context, title: string | undefined, prompt: stri
   const text = options.template === undefined ? {} : cardOfMarkdown(await readText(options.template, '--template'))
   const card = { ...text, title: title ?? text.title, prompt: prompt ?? text.prompt }
   if (!card.title?.trim())
-    throw usage('a card needs a title', {
+    throw usage('a card requires a title', {
       hint: 'for example: board cards add "Fix the login"',
       see: 'board cards add --help',
     })

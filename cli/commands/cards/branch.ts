@@ -49,7 +49,7 @@ export function registerVerbs(cards: Command): void {
     .command('push <card>')
     .summary("Push a card's branch")
     .description(
-      "Push a card's branch to the remote of the project's branch, or to origin, with the configuration of the server's account. Uncommitted changes are committed first. No hook runs.",
+      "Push a card's branch to the remote of the project's branch, or to origin, with the configuration of the server's account. Uncommitted changes are committed first. Git hooks do not run.",
     )
     .option('-f, --force', 'replace the remote branch, unless it changed since the last fetch')
     .addOption(repositoryOption('repository of the project (default: home, the one of the project folder)'))

@@ -43,7 +43,7 @@ export function registerVerbs(cards: Command): void {
     )
     .action(async (id: string, { stat, web, since, repository }: DiffOptions) => {
       if (since !== undefined && !/^[1-9]\d{0,14}$/.test(since))
-        throw usage('--since is the id of a review', { hint: `board cards review ${id} -q lists them` })
+        throw usage('--since requires the ID of a review', { hint: `board cards review ${id} -q lists them` })
       const context = await openContext(diff)
       const readDiff = (place: CardPlace) =>
         context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since), repository })

@@ -8,7 +8,9 @@ export function registerVerbs(cards: Command): void {
   const credential = cards
     .command('credential <card> <credential>')
     .summary("Choose the credential of a card's agent")
-    .description("Set the credential of a card's agent. With none, the agent uses the project's credential.")
+    .description(
+      "Set the credential of a card's agent. If the credential is none, the agent uses the project's credential.",
+    )
     .action(async (id: string, wanted: string) => {
       const context = await openUserContext(credential)
       const chosen = await chosenCredential(context, wanted)

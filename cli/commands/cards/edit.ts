@@ -60,7 +60,7 @@ export function registerVerbs(cards: Command): void {
     .option('-t, --title <title>', 'new title')
     .option('--add-label <label>', 'label to add (repeatable)', collect)
     .option('--remove-label <label>', 'label to remove (repeatable)', collect)
-    .option('--parent <card>', 'card that these are parts of; none: no card', orWord('none', cardIdOf))
+    .option('--parent <card>', 'parent card; none removes it', orWord('none', cardIdOf))
     .option('--base <name>', "branch, tag or commit where the cards' branches start; none: the project folder's")
     .addOption(
       new Option('--base-card <card>', 'start at the branch of this card; none to clear it')
@@ -121,7 +121,7 @@ function registerAssign(cards: Command): void {
     .option('--remove <people>', 'assignees to remove, separated by commas', parseNames)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
       if (to === undefined && remove === undefined)
-        throw usage('to whom?', { hint: 'give --to or --remove', see: 'board cards assign --help' })
+        throw usage('to whom?', { hint: 'specify --to or --remove', see: 'board cards assign --help' })
       await editCards(await openContext(assign), ids, { addAssignee: to, removeAssignee: remove })
     })
   prints(assign, null, 'id result error')
@@ -137,11 +137,11 @@ async function editCards(context: Context, ids: string[], options: EditOptions):
   if (options.editor) return editInEditor(context, ids)
   const isListed = addLabel.length + removeLabel.length > 0
   if (!isListed && changes.every(each => each === undefined) && !isChosen(options) && !isPlanned(options))
-    throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, ${planFlags}, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, --auto, --no-auto, ${choiceFlags} or --editor`,
+    throw usage('nothing to change', {
+      hint: `specify --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, ${planFlags}, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, --auto, --no-auto, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
-  if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
+  if (promptFile === '-' && ids.includes('-')) throw usage('stdin can contain the prompt or the IDs, not both')
   await withFittingPrompt(context, options, prompt => editEach(context, ids, options, prompt))
 }
 
@@ -247,7 +247,8 @@ async function assigneesToRemove(
 async function editInEditor(context: Context, ids: string[]): Promise<void> {
   const [id, ...others] = await readIds(ids)
   if (id === undefined || others.length > 0) throw usage('--editor edits one card')
-  if (!context.mayAsk) throw usage('--editor needs a terminal', { hint: 'give --title, --prompt or --prompt-file' })
+  if (!context.mayAsk)
+    throw usage('--editor requires a terminal', { hint: 'specify --title, --prompt or --prompt-file' })
   await inItsProject(context, id, async place => {
     const card = await getCard(context, place)
     const before = cardText(card)

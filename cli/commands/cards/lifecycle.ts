@@ -83,7 +83,7 @@ function registerDelete(cards: Command): void {
     .description('Delete cards. You can restore them for 30 days. - reads IDs from stdin.')
     .option(
       '-f, --force',
-      'delete the card even if its worktree has unsaved work, of which a patch is kept, or it blocks other cards',
+      'delete the card even if it blocks other cards, or its worktree has unsaved work, which is saved as a patch',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .option('--dry-run', 'show what would be deleted, without deleting it')
@@ -122,7 +122,7 @@ function registerRestore(cards: Command): void {
     .command('restore [cards...]')
     .summary('Restore or list deleted cards')
     .description(
-      'Restore cards of the current project that were deleted in the last 30 days. Without cards, list the cards that can be restored, newest deletion first. - reads IDs from stdin.',
+      'Restore cards of the current project that were deleted in the last 30 days. Without cards, list the cards that can be restored, latest deletion first. - reads IDs from stdin.',
     )
     .option('--force', 'restore cards into a full column')
     .option('-b, --board <board>', 'list only deleted cards of this board (name or ID)')

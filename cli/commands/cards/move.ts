@@ -50,7 +50,7 @@ export function registerVerbs(cards: Command): void {
 async function moveCards(context: Context, ids: string[], options: MoveOptions): Promise<void> {
   const { to, dryRun } = options
   if (to === undefined && options.position === undefined && !options.top && !options.bottom)
-    throw usage('where to?', { hint: 'give --to, --top, --bottom or --position', see: 'board cards move --help' })
+    throw usage('where to?', { hint: 'specify --to, --top, --bottom or --position', see: 'board cards move --help' })
   const wanted = await readIds(ids)
   const columns = new Map<string, ReturnType<typeof resolveColumn>>()
   const columnIn = (projectId: string, name: string) =>

@@ -57,7 +57,7 @@ export function registerVerbs(cards: Command): void {
     .command('block <card>')
     .summary('Block a card by other cards')
     .description(
-      'Block a card by other cards: it does not start before all of them are done. In auto mode, it then starts automatically. Without an option, show the cards that block it.',
+      'Block a card by other cards: it starts only after all of them are done. In auto mode, it then starts automatically. Without an option, show the cards that block it.',
     )
     .option('--by <cards>', 'cards that block it, separated by commas', cardIds)
     .option('--remove <cards>', 'cards that no longer block it, separated by commas', cardIds)
@@ -81,6 +81,6 @@ async function changeBlockers(context: Context, id: string, { by = [], remove = 
       return blockedBy.join() === present.join() ? undefined : { blockedBy }
     }),
   )
-  for (const each of missing) context.out.warn(`card ${card.id} did not wait for card ${each}`)
+  for (const each of missing) context.out.warn(`card ${card.id} was not blocked by card ${each}`)
   await context.out.record(card, orderFields)
 }

@@ -58,7 +58,7 @@ export function registerVerbs(cards: Command): void {
     .action(async (words: string[]) => {
       const [ids, wanted] = [words.slice(0, -1), words.at(-1)]
       if (ids.length === 0 || (wanted !== 'on' && wanted !== 'off'))
-        throw usage('the last word is on or off', { hint: 'for example: board cards auto 12 13 on' })
+        throw usage('the last argument must be on or off', { hint: 'for example: board cards auto 12 13 on' })
       const context = await openContext(auto)
       const set = (place: CardPlace) => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' })
       await runBulk(context, ids, id => inItsProject(context, id, set), {
@@ -73,7 +73,7 @@ export function registerVerbs(cards: Command): void {
 async function setSteps(context: Context, place: CardPlace, input: unknown) {
   const steps = Array.isArray(input) ? (input as unknown[]) : (input as { steps?: unknown } | null)?.steps
   if (!Array.isArray(steps))
-    throw usage('--set wants a list of steps', {
+    throw usage('--set requires a list of steps', {
       hint: 'for example: [{"column": "Review"}]',
       see: 'board cards pipeline --help',
     })

@@ -65,8 +65,8 @@ export function registerEdit(pr: Command): void {
     .addOption(new Option('--merge-method <how>', 'merge method').choices(MergeMethod.options))
     .action(async (id: string, { repository, ...options }: EditOptions) => {
       if (Object.keys(options).length === 0)
-        throw usage('what should change?', {
-          hint: 'give --title, --body, --body-file, --editor, --draft, --ready, --add-reviewer, --remove-reviewer, --add-label, --remove-label, --auto, --no-auto or --merge-method',
+        throw usage('nothing to change', {
+          hint: 'specify --title, --body, --body-file, --editor, --draft, --ready, --add-reviewer, --remove-reviewer, --add-label, --remove-label, --auto, --no-auto or --merge-method',
           see: 'board cards pr edit --help',
         })
       const context = await openContext(command)
@@ -125,7 +125,7 @@ export async function editTexts(
   place: CardPlace & InRepository,
   save: (texts: Texts) => Promise<void>,
 ): Promise<void> {
-  if (!context.mayAsk) throw usage('--editor needs a terminal', { hint: 'give --title and --body-file' })
+  if (!context.mayAsk) throw usage('--editor requires a terminal', { hint: 'specify --title and --body-file' })
   const before = await context.client.pullRequests.draft(place)
   await editText(`${before.title}\n\n${before.body}\n`, 'PULL_REQUEST.md', async text => {
     const [first = '', ...rest] = text.split('\n')

@@ -123,7 +123,9 @@ function registerView(pr: Command): void {
     pr
       .command('view <card>')
       .summary("Show a card's pull request")
-      .description("Show a card's newest pull request with its checks and reviews, as the board read it last."),
+      .description(
+        "Show a card's newest pull request with its checks and reviews, as of the last time that the board read the forge.",
+      ),
   )
     .option('-w, --web', 'open it on the forge; in a pipe, print the address')
     .action(async (id: string, { repository, web }: InRepository & { web?: boolean }) => {
@@ -154,7 +156,9 @@ function registerList(pr: Command): void {
   const list = pr
     .command('list')
     .summary("List a project's pull requests")
-    .description("List the pull requests of a project's cards as the board read them last, newest first.")
+    .description(
+      "List the pull requests of a project's cards, newest first, as of the last time that the board read the forge.",
+    )
     .addOption(
       new Option('-s, --state <state>', 'show only pull requests in this state')
         .choices(['open', 'merged', 'closed', 'all'])
@@ -177,7 +181,7 @@ function registerMerge(pr: Command): void {
       .command('merge <card>')
       .summary("Merge a card's pull request")
       .description(
-        "Merge a card's pull request on the forge, at the commit that the board read last. If something is missing, for example the end of a check, the command names it and merges nothing. The default merge method is the project's.",
+        "Merge a card's pull request on the forge, at the latest commit that the board has read. If a requirement is missing, for example a check has not finished, the command reports it and does not merge. The default merge method is the project's.",
       ),
   )
     .addOption(new Option('-m, --merge', 'create a merge commit').conflicts(['squash', 'rebase']))
@@ -209,7 +213,7 @@ function registerContinue(pr: Command): void {
       .command('continue <card>')
       .summary('Resume agent work on a pull request')
       .description(
-        'Resume agent work on a pull request that was handed to people. The agent receives all failed checks and requested changes again. It works with your permissions, its work costs money, and its rounds start again (board projects forge --max-rounds).',
+        'Resume agent work on a pull request that was handed to people. The agent receives all failed checks and requested changes again. The agent works with your permissions, its work costs money, and its feedback rounds are reset (board projects forge --max-rounds).',
       ),
   ).action(async (id: string, { repository }: InRepository) => {
     const context = await openContext(resume)

@@ -121,7 +121,7 @@ async function watchPreview(
       isUnreachable = false
     } catch (error) {
       if (exitOf(error) !== 'unreachable') throw error
-      if (!isUnreachable) context.out.done('The server does not answer; retrying ...')
+      if (!isUnreachable) context.out.done('The server does not respond; retrying ...')
       isUnreachable = true
     }
   }

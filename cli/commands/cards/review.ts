@@ -61,7 +61,7 @@ export function registerVerbs(cards: Command): void {
     .description(
       "Show the reviews of a card with their comments and the agent's answers. With a text or comments, add them to your draft. The server keeps the draft until you send it as comments, as an approval, or as a request for changes to the card's agent.",
     )
-    .option('-m, --message <text>', 'comment on the line, or without --file on the whole change')
+    .option('-m, --message <text>', 'comment on the line, or on the whole change if --file is omitted')
     .option('--file <path>', 'path of the commented file in the diff')
     .addOption(repositoryOption('repository of the file (default: home, the one of the project folder)'))
     .option('--line <lines>', 'line (12) or lines (12-15) in the diff')
@@ -113,12 +113,12 @@ interface Added {
 async function readAdded({ message, file, repository, line, side, comments: list }: ReviewOptions): Promise<Added> {
   if (message?.trim() === '') throw usage('the text is empty')
   if (file === undefined && (line !== undefined || side !== undefined))
-    throw usage(`--${line === undefined ? 'side' : 'line'} goes with --file`)
+    throw usage(`--${line === undefined ? 'side' : 'line'} requires --file`)
   const read = list === undefined ? [] : readComments(await readText(list, '-F'), list)
   const comments = read.map(comment => ({ repository, ...comment }))
   if (file === undefined) return { body: message, comments }
   if (line === undefined || message === undefined)
-    throw usage(`${line === undefined ? 'which line?' : 'the comment has no text'}`, {
+    throw usage(`${line === undefined ? 'no line is specified' : 'the comment has no text'}`, {
       hint: 'for example: --file src/a.ts --line 12 -m "Why twice?"',
     })
   return {
@@ -180,7 +180,7 @@ async function sendWith(context: Context, place: CardPlace, verdict: Verdict, ad
 async function send({ client, out }: Context, place: CardPlace, verdict: Verdict): Promise<void> {
   if (verdict !== 'approve' && (await client.reviews.getDraft(place)).updatedAt === null)
     throw usage(`there is nothing to send: you have no draft for card ${place.cardId}`, {
-      hint: `say something: board cards review ${place.cardId} --${verdict === 'comment' ? 'send' : 'request-changes'} -m "Why twice?"`,
+      hint: `add a comment: board cards review ${place.cardId} --${verdict === 'comment' ? 'send' : 'request-changes'} -m "Why twice?"`,
     })
   const review = await client.reviews.create({ ...place, verdict })
   const said = {

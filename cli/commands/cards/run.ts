@@ -28,7 +28,7 @@ export function registerVerbs(cards: Command): void {
     .command('run <cards...>')
     .summary('Start the agents of cards')
     .description(
-      'Start the agents of cards: for the first time, where they stopped, or again. A card outside an active column moves to the first active column of its board. - reads IDs from stdin.',
+      'Start, resume or restart the agents of cards. A card outside an active column moves to the first active column of its board. - reads IDs from stdin.',
     )
     .option(
       '-w, --wait',
@@ -36,7 +36,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-f, --follow', 'follow the messages of one card until its agent ends')
     .option('--force', 'start a blocked card, and move it into a full column')
-    .option('-y, --yes', 'accepted; this command never prompts')
+    .option('-y, --yes', 'no effect: this command never prompts')
     .addOption(reconnectOption())
     .action(async (ids: string[], options: RunOptions) => startCards(await openContext(run), ids, options))
   prints(run, null, 'id result error')
@@ -68,7 +68,7 @@ function registerWait(cards: Command): void {
     .command('wait <cards...>')
     .summary('Wait until cards have a status')
     .description(
-      'Wait until each card has one of the statuses, and print one line per card as it gets there. By default, wait until its agent has ended or waits for you. If nothing is running, queued or scheduled that could give a card such a status, the wait for it ends, and the command exits with 1. After --timeout, the command exits with 8. - reads IDs from stdin.',
+      'Wait until each card has one of the statuses, and print one line when each card reaches it. By default, wait until its agent has ended or waits for you. If nothing is running, queued or scheduled that could change a card to such a status, the wait for the card ends, and the command exits with 1. After --timeout, the command exits with 8. - reads IDs from stdin.',
     )
     .addOption(
       new Option('--for <status>', 'status, or several separated by commas')
@@ -104,7 +104,7 @@ async function startCards(
   if (!wait) return runBulk(context, ids, run, options)
   const { places, failure } = await eachPlace(context, ids, run, options)
   context.out.done(
-    `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C stops the wait, not the agents.`,
+    `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C stops waiting, not the agents.`,
   )
   await untilDone(context, places, reconnect)
   if (failure !== undefined) throw failure
@@ -133,7 +133,7 @@ async function waitForCards(
   if (missed.length === 0) return
   throw outcomes.length === 1
     ? missed[0]!.error
-    : new Failure('failure', `${missed.length} of ${outcomes.length} did not get there`)
+    : new Failure('failure', `${missed.length} of ${outcomes.length} did not reach the state`)
 }
 
 /**

@@ -37,7 +37,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '--remove',
-        'delete the worktree folder that the board created, unless it holds unsaved work',
+        'delete the worktree folder that the board created, unless it contains unsaved work',
       ).conflicts(['attach', 'detach']),
     )
     .action(async (id: string, { attach, detach, remove }: { attach?: string; detach?: boolean; remove?: boolean }) => {
@@ -72,7 +72,7 @@ export function registerVerbs(cards: Command): void {
     .command('checkout <card>')
     .summary("Check out a card's branch locally")
     .description(
-      "Check out a card's branch in the repository of the current folder. A missing branch is fetched. If the card's worktree has the branch, the files are checked out without it. Local changes are never overwritten.",
+      "Check out a card's branch in the repository of the current folder. A missing branch is fetched. If the branch is checked out in the card's worktree, the command checks out only its files. Local changes are never overwritten.",
     )
     .action(async (id: string) => {
       const context = await openContext(checkout)
@@ -195,7 +195,7 @@ function gitFailure(stderr: string): Failure {
 /** The API's message names a `force` that `--remove` does not have. */
 const removalFailure = (error: unknown, id: string): unknown =>
   error instanceof ApiFailure && error.code === 'WORKTREE_DIRTY'
-    ? new Failure('conflict', `the worktree of card ${id} holds work that exists nowhere else`, {
+    ? new Failure('conflict', `the worktree of card ${id} contains work that exists nowhere else`, {
         hint: 'commit and merge the work, or discard it in the worktree, and try again',
         see: `board cards diff ${id}`,
       })

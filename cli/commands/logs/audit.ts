@@ -39,7 +39,7 @@ const columns: Column<AuditEntry>[] = [
 /** Shows who did what with which rights, the newest last. */
 export async function showAudit(context: Context, { follow, limit, level, ...filter }: AuditOptions): Promise<void> {
   if (level !== undefined)
-    throw usage('--level does not go with --audit', {
+    throw usage('--level and --audit are mutually exclusive', {
       hint: 'entries of the audit log have no level: use --action or --search',
     })
   const entries = await readEntries(context, filter, limit)

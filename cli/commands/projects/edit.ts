@@ -42,8 +42,8 @@ export function registerEdit(projects: Command): void {
   addApprovalOptions(addRepositoryOptions(addTroubleOptions(edit))).action(
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
-        throw usage('what should change?', {
-          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+        throw usage('nothing to change', {
+          hint: `specify --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
           see: 'board projects edit --help',
         })
       const context = await openUserContext(edit)

@@ -70,7 +70,7 @@ function registerAdd(member: Command): void {
     .command('add <email>')
     .summary('Add or invite a member')
     .description(
-      'Add a person to the current project. An address without an account, or with an unverified account, is invited: the command prints a link once, and the person who accepts it becomes a member.',
+      'Add a person to the current project. If the email has no verified account, the command invites it: it prints a link once, and the person who accepts the invitation becomes a member.',
     )
     .option('--renew', 'create a new invitation link, and revoke the earlier one')
     .addOption(
@@ -111,7 +111,7 @@ function registerSet(member: Command): void {
       const { userId, email } = pickPerson('member', await context.client.members.list({ id: projectId }), address, see)
       if (userId === null)
         throw new Failure('conflict', `${email} is invited and not yet a member`, {
-          hint: `remove the invitation and add it again with --role ${role}`,
+          hint: `remove the invitation, and invite the user again with --role ${role}`,
           see,
         })
       const changed = await context.client.members.update({ projectId, userId, role })

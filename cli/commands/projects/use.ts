@@ -17,10 +17,13 @@ export function registerUse(projects: Command): void {
     )
     .option('--clear', 'use the project of the current folder again')
     .action(async (wanted: string | undefined, { clear }: { clear?: boolean }) => {
-      if (wanted !== undefined && clear) throw usage('give a project or --clear, not both')
+      if (wanted !== undefined && clear) throw usage('specify a project or --clear, not both')
       if (clear) return clearProject(use)
       if (wanted === undefined)
-        throw usage('which project?', { hint: 'give its name or ID, or --clear', see: 'board projects list' })
+        throw usage('no project is specified', {
+          hint: 'specify its name or ID, or --clear',
+          see: 'board projects list',
+        })
       const context = await openContext(use)
       const { id, name } = await resolveProject(context, wanted)
       if (!context.external) await context.client.projects.opened({ id })

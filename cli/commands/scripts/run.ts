@@ -37,7 +37,7 @@ export function registerRun(scripts: Command): void {
     .description('Run a script. A script has one run at a time. When it ends, its background processes are stopped.')
     .option(
       '-w, --wait',
-      'print the output until the script ends, for up to --timeout; Ctrl-C stops the wait, not the script',
+      'print the output until the script ends, for up to --timeout; Ctrl-C stops waiting, not the script',
     )
     .option('--exit-status', "wait, and exit with the script's exit code")
     .addOption(reconnectOption())

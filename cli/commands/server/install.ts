@@ -35,7 +35,7 @@ export function registerInstall(server: Command, program: string): void {
     )
     .option('--systemd', 'unit for systemd (default on Linux)')
     .option('--launchd', 'property list for launchd (default on macOS)')
-    .option('--user', 'accepted; a service always belongs to your account')
+    .option('--user', 'no effect: a service always belongs to your account')
     .option('--print', 'print the file without installing it')
     .action(async (args: string[], options: InstallOptions) => {
       const { out } = createOutput(globalsOf(install))
@@ -108,7 +108,9 @@ function serviceOf(
   if (systemd && launchd) throw usage('--systemd and --launchd are mutually exclusive')
   const isMac = process.platform === 'darwin'
   if (!systemd && !launchd && !isMac && process.platform !== 'linux')
-    throw usage('this platform has neither systemd nor launchd', { hint: 'run board serve by its own service manager' })
+    throw usage('this platform has neither systemd nor launchd', {
+      hint: 'run board serve with the service manager of the platform',
+    })
   const options = {
     node: process.execPath,
     program,

@@ -22,7 +22,7 @@ export function registerAuth(settings: Command): void {
     .addArgument(new Argument('[state]', 'on or off (default: show the current state)').choices(switches))
     .summary('Turn authentication on or off')
     .description(
-      'Turn authentication on or off. Without authentication, the account that runs the server acts as super_admin. If others can reach the server, authentication stays on.',
+      'Turn authentication on or off. Without authentication, the account that runs the server acts as super_admin. You cannot turn it off while other machines can reach the server.',
     )
     .addOption(new Option('--registration <state>', 'registration of new accounts').choices(switches))
     .option('-y, --yes', 'skip the confirmation prompt')

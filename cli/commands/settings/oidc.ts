@@ -68,14 +68,14 @@ export function registerOidc(settings: Command): void {
     .command('oidc')
     .summary('Configure single sign-on')
     .description(
-      'Show, set, test or remove the OpenID Connect provider for single sign-on. Register the redirect URI at the provider.',
+      'Show, set, test or remove the OpenID Connect provider for single sign-on. Register the redirect URI with the provider.',
     )
     .option('--set', 'change the settings, and prompt for missing values')
-    .option('--issuer <url>', 'issuer URL, exactly as the provider writes it')
+    .option('--issuer <url>', 'issuer URL, exactly as the provider states it')
     .option('--client-id <id>', 'client ID from the provider')
     .option('--client-secret-stdin', 'read the client secret from stdin')
     .option('--allow-domain <domain...>', 'allow only verified addresses of these domains; none: all domains')
-    .option('--allow-group <group...>', 'allow only members of these groups; none: all people')
+    .option('--allow-group <group...>', 'allow only members of these groups; none: all users')
     .option('--groups-claim <claim>', 'claim with the groups (default: groups)')
     .addOption(
       new Option(
@@ -118,7 +118,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
       : { ...((await readJson(options.file, '-F')) as Given), ...issuerFieldsOf(options), ...restrictionsOf(options) }
   if (settings.emailVerification === 'assumed') await confirm(context, trustQuestion, options.yes)
   const changed = await context.client.oidc.set(settings)
-  context.out.done(`Single sign-on is set. The provider must know this redirect URI: ${changed.redirectUri}`)
+  context.out.done(`Configured single sign-on. Register this redirect URI with the provider: ${changed.redirectUri}`)
   return changed
 }
 

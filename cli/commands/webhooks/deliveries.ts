@@ -39,7 +39,7 @@ export function registerDeliveries(webhooks: Command): void {
   const test = webhooks
     .command('test <webhook>')
     .summary('Send a test message')
-    .description('Send a webhook.test message before all waiting deliveries.')
+    .description('Send a webhook.test message before all pending deliveries.')
     .option(
       '-w, --wait',
       'wait for the first attempt, for up to --timeout (default: 30); exit with 1 unless it succeeded',
@@ -58,7 +58,9 @@ export function registerDeliveries(webhooks: Command): void {
   const list = webhooks
     .command('deliveries <webhook>')
     .summary('List deliveries of a webhook')
-    .description('List the deliveries of a webhook, newest first. The server keeps them for 30 days after their end.')
+    .description(
+      'List the deliveries of a webhook, newest first. The server keeps deliveries for 30 days after they succeed or fail.',
+    )
     .addOption(new Option('-s, --status <status>', 'show only deliveries with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
       const context = await openContext(list)
@@ -118,7 +120,7 @@ async function waitForAttempt(
     if (performance.now() > giveUpAtMs)
       throw new Failure(
         'timedOut',
-        `timed out after ${timeout} s; delivery ${delivery.id} still waits for its first attempt`,
+        `timed out after ${timeout} s; delivery ${delivery.id} is still waiting for its first attempt`,
         { see: `board webhooks deliveries ${place.webhookId}` },
       )
     await delay(askEveryMs)

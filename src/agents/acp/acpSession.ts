@@ -49,7 +49,7 @@ export async function openSession(
   }
   const session = await send('session/new', {})
   if (connection.conversation.sessionId === null)
-    throw new AgentFailure('protocol_violation', 'The agent opened a session without an id.')
+    throw new AgentFailure('protocol_violation', 'The agent opened a session without an ID.')
   return { session, resumed: false, refusal }
 }
 
@@ -138,7 +138,7 @@ function notOffered(what: string, id: string, offered: readonly SessionOption[])
   return new AgentFailure(
     'launch_failed',
     names.length === 0
-      ? `The agent offers no choice of ${what}, so it cannot be given ${id}.`
+      ? `The agent does not offer a choice of ${what}, so ${id} cannot be set.`
       : `The agent does not offer the ${what} ${id}. It offers: ${names.join(', ')}${others}.`,
   )
 }

@@ -34,7 +34,7 @@ export async function initialize({ request }: AcpConnection, timeoutMs: number):
   if (response.protocolVersion !== protocolVersion)
     throw new AgentFailure(
       'protocol_violation',
-      `The agent does not speak version ${protocolVersion} of the Agent Client Protocol.`,
+      `The agent does not support version ${protocolVersion} of the Agent Client Protocol.`,
     )
   const offered = record(response.agentCapabilities)
   const resumeMethods = [

@@ -55,7 +55,7 @@ export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn:
 function startedWithoutOptions({ choice }: AgentLaunch): StartedSession {
   for (const [what, id] of Object.entries(choice ?? {}))
     if (id !== null)
-      throw new AgentFailure('launch_failed', `The agent is a plain command: it cannot be given the ${what} ${id}.`)
+      throw new AgentFailure('launch_failed', `The agent is a plain command and does not support the ${what} ${id}.`)
   return {
     sessionId: null,
     resumed: false,

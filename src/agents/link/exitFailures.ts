@@ -46,11 +46,11 @@ export function createFailureExplainer(
     if (isGarbage())
       return new AgentFailure(
         'protocol_violation',
-        `The agent ${describeExit(exit)} without a word of the Agent Client Protocol.${describeTail(tail)}`,
+        `The agent ${describeExit(exit)} without sending an Agent Client Protocol message.${describeTail(tail)}`,
       )
     return new AgentFailure(
       (exit.signal ? undefined : reasonIn(tail.text())) ?? fallback,
-      `The agent ${describeExit(exit)}${fallback === 'crashed' ? ' in the middle of its turn' : ' before its session was open'}.${describeTail(tail)}`,
+      `The agent ${describeExit(exit)}${fallback === 'crashed' ? ' during its turn' : ' before its session was open'}.${describeTail(tail)}`,
     )
   }
   return {

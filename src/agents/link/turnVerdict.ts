@@ -11,7 +11,7 @@ const isErrorReport = (text: string): boolean => text.length <= maxReportLength 
 
 const unclear = (text: string): TurnFailure => ({
   reason: 'unclear',
-  message: `The agent's last words look like an error: ${text} Retry the card, or move it on if its work is done.`,
+  message: `The agent's last message looks like an error: ${text} Retry the card, or move it to the next column if its work is done.`,
 })
 
 /**

@@ -73,7 +73,7 @@ async function openConversations(folder: string, at: string, names: readonly str
       if ((await lstat(target).catch(() => undefined))?.isDirectory() === false)
         throw new AgentFailure(
           'launch_failed',
-          `${target} is not a folder but a link or file, so the agent cannot be kept from conversations of other projects. Replace it by a folder, or use a credential.`,
+          `${target} is not a folder but a link or file, so the agent cannot be isolated from conversations of other projects. Replace it with a folder, or use a credential.`,
         )
       await mkdir(source, { recursive: true, mode: 0o700 })
       return { kind: 'rw', source, target } as const

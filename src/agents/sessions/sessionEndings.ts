@@ -13,7 +13,7 @@ export class CancelledByAgent extends Error {}
 export const interrupted = {
   status: 'interrupted',
   statusReason: 'server_restart',
-  detail: 'The server stopped while the agent was at work.',
+  detail: 'The server stopped while the agent was working.',
 } as const satisfies Ending
 
 /** The end of a session that is open in the database but has no run. */
@@ -39,7 +39,7 @@ export function limitEndOf(
 /** The ending of a session whose run failed. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof CancelledByAgent)
-    return { status: 'cancelled', statusReason: 'cancelled', detail: 'The agent ended its turn as cancelled.' }
+    return { status: 'cancelled', statusReason: 'cancelled', detail: 'The agent reported its turn as cancelled.' }
   if (error instanceof AgentFailure)
     return { status: 'failed', statusReason: error.reason, detail: toPlainLine(error.message) }
   if (error instanceof Problem) return { status: 'failed', statusReason: 'launch_failed', detail: error.message }

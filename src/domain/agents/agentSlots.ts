@@ -57,7 +57,7 @@ export function countSlots({ server, agents }: AgentSlots, taken: readonly SlotH
   return {
     take: session => {
       const full = boundsOf(session).find(({ key, slots }) => (counts.get(key) ?? 0) >= slots)
-      if (full) return `Waits for a slot: ${full.name} has ${full.slots === 1 ? 'one' : full.slots}.`
+      if (full) return `Waiting for a slot: ${full.name} has ${full.slots === 1 ? 'one' : full.slots}.`
       count(session)
       return undefined
     },

@@ -34,7 +34,7 @@ export const tellsOfWait = (lastAgentAction: string | null): boolean => lastAgen
 
 /** The message of a card that waits to advance automatically. */
 export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } => ({
-  message: `${waiting} ${name}, which takes ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
+  message: `${waiting} ${name}, which accepts ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
 })
 
 /** Only kanban cards have a place in their column, and count. */

@@ -304,4 +304,4 @@ const firstOpenColumn = async (tx: Transaction, boardId: number): Promise<Column
   (await listColumns(tx, boardId)).find(({ columnType }) => columnType !== 'archive') ??
   refuse('COLUMN_NOT_FOUND', 'The board has only archive columns.')
 
-const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
+const completedByHand: Ending = { status: 'completed', detail: 'Completed manually.' }

@@ -247,7 +247,7 @@ export async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRo
   const card = await find(tx, ref)
   const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
   if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`))
-    throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
+    throw new Problem('VERSION_CONFLICT', `The card is now at version ${card.version}.`)
   return card
 }
 

@@ -131,14 +131,14 @@ function requestTarget(request: IncomingMessage): Target {
   const [, scheme, named] = /^([a-z]+):\/\/([^/?#\\]+)(?:[/?][^#\\\s]*)?$/i.exec(url) ?? []
   const found = named === undefined ? undefined : parseAuthority(named)
   if (!found || scheme!.toLowerCase() !== 'http')
-    throw new Refusal(400, `This is a proxy: it takes "${method} http://host/path" and CONNECT.`)
-  if (!framingOf(request)) throw new Refusal(400, 'Of transfer codings the proxy takes "chunked" alone.')
+    throw new Refusal(400, `This is a proxy: it accepts "${method} http://host/path" and CONNECT.`)
+  if (!framingOf(request)) throw new Refusal(400, 'The proxy supports only the transfer coding "chunked".')
   return { host: found.host, port: found.port ?? 80 }
 }
 
 function tunnelTarget({ url = '' }: IncomingMessage): Target {
   const found = parseAuthority(url)
-  if (found?.port === undefined) throw new Refusal(400, 'CONNECT takes host:port.')
+  if (found?.port === undefined) throw new Refusal(400, 'CONNECT requires host:port.')
   return { host: found.host, port: found.port }
 }
 

@@ -46,7 +46,7 @@ export function forwardRequest(request: IncomingMessage, response: ServerRespons
     }
     pipeline(incoming, response, error => error && response.destroy())
   })
-  outgoing.on('error', () => fail(response, 502, `${authorityOf(way.target.host, way.target.port)} gave no answer.`))
+  outgoing.on('error', () => fail(response, 502, `${authorityOf(way.target.host, way.target.port)} did not respond.`))
   response.once('close', () => way.upstream.destroy())
   pipeline(request, outgoing, error => error && outgoing.destroy())
 }

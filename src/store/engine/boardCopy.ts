@@ -61,7 +61,7 @@ export async function copyBoard(
   if ((await presentVersion(from)) !== schemaVersion)
     throw new Problem(
       'CONFLICT',
-      'The board has another schema version than this program. Start this version of the server on it once.',
+      'The schema version of the board differs from that of this program. To update it, start this version of the server on it once.',
     )
   if (!replace) await requireEmpty(to)
   const plan = planCopy()

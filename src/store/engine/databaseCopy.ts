@@ -39,7 +39,7 @@ async function requireRoom(query: Query, folder: string): Promise<void> {
   if (wanted > bavail * bsize)
     throw new Problem(
       'DISK_FULL',
-      `A copy of the database takes ${gigabytes(wanted)}, and the disk of ${folder} has ${gigabytes(bavail * bsize)} left. Nothing was changed.`,
+      `A copy of the database requires ${gigabytes(wanted)}, and the disk of ${folder} has ${gigabytes(bavail * bsize)} left. Nothing was changed.`,
       { retryAfterSecs: 30 },
     )
 }

@@ -133,8 +133,8 @@ const documentOf = (parts: Readonly<Record<string, readonly unknown[]>>, warning
 
 /** @throws Problem VALIDATION_FAILED */
 export function readMap(text: string | undefined): Map<string, string> {
-  const wrong = new Problem('VALIDATION_FAILED', 'map must be a JSON object of texts', {
-    details: [{ path: 'map', message: 'must be a JSON object of texts: {"Doing": "In Progress"}' }],
+  const wrong = new Problem('VALIDATION_FAILED', 'map must be a JSON object of strings', {
+    details: [{ path: 'map', message: 'must be a JSON object of strings: {"Doing": "In Progress"}' }],
   })
   let map: unknown
   try {

@@ -15,7 +15,7 @@ export async function readRecords({ dependencies: { db }, session }: SessionStar
     readCard(db, session.projectId, session.cardId),
     readProject(db, session.projectId),
   ])
-  if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
+  if (!card || !project) throw new AgentFailure('launch_failed', 'The card no longer exists.')
   return { card, project }
 }
 
@@ -27,10 +27,10 @@ export async function readAgent({ dependencies, session, card }: WithRecords): P
     throw new AgentFailure('launch_failed', error.message)
   })
   const entry = entries.find(({ provider }) => provider.id === session.agent)
-  if (!entry) throw new AgentFailure('launch_failed', `There is no agent ${session.agent} any more.`)
+  if (!entry) throw new AgentFailure('launch_failed', `The agent ${session.agent} no longer exists.`)
   const profileRow = session.profile === null ? null : await readProfileNamed(db, session.profile)
   if (profileRow === undefined)
-    throw new AgentFailure('launch_failed', `There is no profile ${session.profile} any more.`)
+    throw new AgentFailure('launch_failed', `The profile ${session.profile} no longer exists.`)
   const choice = await resolveChoice(db, await levelsOf(db, session, card), session.agent)
   const profile = profileRow && openProfile(seal, profileRow)
   return { agent: { provider: entry.provider, profileRow, profile, choice } }

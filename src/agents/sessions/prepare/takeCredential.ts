@@ -43,7 +43,7 @@ async function findCredential(
   const row =
     askedCredentialId === null ? await credentialFor(db, card, profileRow) : await readCredential(db, askedCredentialId)
   if (!row && askedCredentialId !== null)
-    throw new AgentFailure('launch_failed', `There is no credential ${askedCredentialId} any more.`)
+    throw new AgentFailure('launch_failed', `The credential ${askedCredentialId} no longer exists.`)
   if (!row) return null
   if (!provider.credentials[row.provider])
     throw new AgentFailure('launch_failed', doesNotTake(provider, row.provider, await catalogue.list()))

@@ -69,7 +69,7 @@ export async function holdSlot(
       throw new Problem('CONFLICT', `No slot is free: the machine has ${slots === 1 ? 'one' : slots}.`)
     const taken = (await listSlotSessions(tx, [])).filter(({ hasSlot }) => hasSlot === 1)
     const wait = countSlots(await readAgentSlots(tx), [...taken, ...held]).take(check)
-    if (wait !== undefined) throw new Problem('CONFLICT', wait.replace('Waits for a slot', 'No slot is free'))
+    if (wait !== undefined) throw new Problem('CONFLICT', wait.replace('Waiting for a slot', 'No slot is free'))
     held.add(check)
   })
   return () => {

@@ -49,7 +49,7 @@ export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
   close(): Promise<void>
 }
 
-/** Processes have the rights of the server's account. */
+/** Processes have the permissions of the server's account. */
 export const noSandbox: RunSandbox = {
   kind: 'none',
   network: 'full',
@@ -85,7 +85,7 @@ export async function openRunSandbox(
   const isRequired = mode === 'require' || settings.mode === 'require'
   if (kind === 'none') {
     if (!isRequired) return noSandbox
-    throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
+    throw new AgentFailure('launch_failed', `The agent needs a sandbox, but none is available. ${reason} ${advice}`)
   }
   if (place.sandboxOverride && !isWrapped(launch, place.sandboxOverride, place.dataDir)) {
     if (!isRequired) return noSandbox
