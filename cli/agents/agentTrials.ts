@@ -60,7 +60,7 @@ export async function tryAgents(
   const ids = [...new Set(names.map(name => pickNamed('agent', known, name, 'board agents providers').id))]
   const isMeant = ({ id }: Provider) => ids.length === 0 || ids.includes(id)
   if (!start && !greet) return out.list(known.filter(isMeant), columns)
-  // Without names, those that are not there are none of the question.
+  // Without names, agents that are not installed are skipped.
   const tried = known.filter(agent => isMeant(agent) && (agent.installed || ids.length > 0))
   if (tried.length === 0) throw new Failure('failure', 'no agent is installed', { see: 'board agents providers' })
   if (greet) await confirmCost(context, tried, yes)
@@ -81,7 +81,7 @@ async function confirmCost(context: Context, tried: readonly Provider[], yes: bo
   else await confirm(context, `${what}. Continue?`, yes)
 }
 
-/** Starts each of the agents, two at once. @returns why those failed that did, by id */
+/** Starts the agents, two at a time. @returns the reason of each failure, by agent ID */
 async function runAll(context: Context, tried: readonly Provider[], greet: boolean): Promise<Map<string, string>> {
   const turn = createSemaphore(maxAtOnce)
   const failures = new Map<string, string>()
@@ -98,7 +98,7 @@ async function runAll(context: Context, tried: readonly Provider[], greet: boole
   return failures
 }
 
-/** Starts one agent and waits for the end of that. @returns why it failed */
+/** Starts one agent and waits for the result. @returns the reason if it failed */
 async function run({ client }: Context, agent: string, greet: boolean): Promise<string | undefined> {
   try {
     await client.agents.check({ agent, greet })

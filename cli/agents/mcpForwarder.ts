@@ -33,7 +33,7 @@ const path = '/api/mcp'
 const patienceMs = 10 * 60_000
 const codes = { parse: -32_700, failed: -32_000 } as const
 
-/** Makes the function that forwards messages of the Model Context Protocol to a server, one after the other. */
+/** Creates the function that forwards messages of the Model Context Protocol to a server, one after the other. */
 export function createForwarder(
   connection: Connection,
   options: ForwarderOptions,

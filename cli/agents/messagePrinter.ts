@@ -10,7 +10,7 @@ export interface MessagePrinter {
   end(sessionId: string): Promise<void>
   /** Prints a line on stderr. */
   say(text: string): void
-  /** The cursor: messages up to this id are complete. Undefined before the first one. */
+  /** The cursor: messages up to this ID are complete. Undefined before the first one. */
   readonly since: string | undefined
 }
 
@@ -27,7 +27,7 @@ const isGreater = (id: string, than: string): boolean => Number(id) > Number(tha
 class StreamingPrinter implements MessagePrinter {
   readonly #context: Context
   readonly #isHidden: (message: Message) => boolean
-  /** Message id -> how much of it has been printed. */
+  /** Message ID -> how much of it has been printed. */
   readonly #printed = new Map<string, { length: number; ended: boolean; plan?: string }>()
   #last: string | undefined
   #current: string | undefined

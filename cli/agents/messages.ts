@@ -9,7 +9,7 @@ import type { Colour } from '../output/terminal.ts'
 import { escapeControls } from '../output/text.ts'
 
 export type Message = Output<Contract['agents']['messages']>[number]
-/** `since` and `before` are ids of messages or times in ISO 8601. */
+/** `since` and `before` are IDs of messages or times in ISO 8601. */
 export interface MessageFilter {
   sessionId?: string
   since?: string
@@ -29,7 +29,7 @@ export const messageColumns: Column<Message>[] = [
   { name: 'attachments', hidden: true, value: message => namesOf(message) },
 ]
 
-/** The names of what a person gave with a message, with the ids by which they are downloaded. */
+/** The names of the files that a person attached to a message, with the IDs for downloads. */
 const namesOf = ({ attachments }: Message): string =>
   attachments.map(({ id, filename }) => `${filename} (${id})`).join(', ')
 
@@ -52,11 +52,11 @@ export async function readMessages(
   return messages
 }
 
-/** The id of a card's last message; `0` when there is none. */
+/** The ID of a card's last message; `0` when there is none. */
 export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> =>
   (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
 
-/** Whether the person does not want to see a message, which JSON has all the same. */
+/** Whether the person's settings hide a message, which JSON still includes. */
 export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> =>
   context.out.json ? () => false : hiddenByPerson(context)
 
@@ -91,7 +91,7 @@ export function headOf({ out }: Pick<Context, 'out'>, message: Message): string 
   return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}${files}\n`
 }
 
-/** A message on a terminal. Of a tool only the line: what went in and out is in the JSON. */
+/** A message on a terminal. For a tool, only the line: its input and output are in the JSON. */
 export function drawMessage(context: Pick<Context, 'out'>, message: Message): string {
   if (message.tool || message.content === '') return headOf(context, message)
   const text = escapeControls(message.content, true).replace(/\n*$/, '\n')

@@ -15,7 +15,7 @@ export interface AgentScope {
   project?: string
 }
 
-/** The offers of the agent that applies to a scope; where none is chosen, those of all installed agents. */
+/** The offers of the agent that applies to a scope; if none is selected, those of all installed agents. */
 export async function offersOf(
   context: Context,
   meant: AgentScope,

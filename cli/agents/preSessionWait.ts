@@ -13,7 +13,8 @@ export type PreSession = Output<Contract['preSessions']['get']>
 const pollMs = 2000
 
 /**
- * Waits until a pre-session's planning agent has answered, or will not any more. The server's events tell when to look.
+ * Waits until a pre-session's planning agent has answered, or can no longer answer. The server's events trigger the
+ * checks.
  * @throws Failure (timed out) after `--timeout`, Failure (unreachable) after too long an outage
  */
 export async function untilAnswered(

@@ -28,7 +28,7 @@ const columns: Column<Reached>[] = [
   { name: 'title', style: 'title', value: row => row.title },
   { name: 'error', hidden: true, value: row => row.error },
 ]
-/** The agent has ended, never began, or waits for a person. */
+/** The agent has ended, has never started, or waits for a person. */
 export const atRest: ReadonlySet<CardStatus> = new Set(
   CardStatus.options.filter(status => status !== 'queued' && status !== 'running'),
 )
@@ -61,8 +61,8 @@ export async function printReached(
 }
 
 /**
- * Waits until the agents of cards have ended or wait for a person, and prints what became of them.
- * @throws Failure (failure) when one did not complete, and how a waiting one is answered
+ * Waits until the agents of cards have ended or wait for a person, and prints the results.
+ * @throws Failure (failure) if an agent did not complete, with the command that answers a waiting one
  */
 export async function untilDone(context: Context, places: readonly CardPlace[], reconnectSecs: number): Promise<void> {
   await requireCompleted(context, await printReached(context, places, atRest, reconnectSecs))
@@ -101,7 +101,7 @@ const interruptionOf = ({ cardId }: CardPlace): Failure =>
     see: `board agents messages ${cardId} --follow`,
   })
 
-/** The one rule for commands that wait for work. @throws Failure (failure) unless every card completed */
+/** The result of all commands that wait for work. @throws Failure (failure) unless every card completed */
 export async function requireCompleted(context: Context, outcomes: readonly Outcome[]): Promise<void> {
   const undone = outcomes.filter(outcome => !('card' in outcome && outcome.card.status === 'completed'))
   const [first] = undone

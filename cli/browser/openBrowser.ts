@@ -29,6 +29,6 @@ function openerCommand(url: string, env: NodeJS.ProcessEnv): string[] {
       : [...words, url]
   if (process.platform === 'darwin') return ['open', url]
   if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
-  // Without a display only browsers for the terminal would be found, and the terminal is taken.
+  // Without a display, only terminal browsers would be found, and the terminal is in use.
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open', url] : []
 }

@@ -63,7 +63,7 @@ type Place = Pick<Connection, 'url' | 'token'>
 /**
  * Opens an address with a ticket in the browser. Other accounts of the machine can see the arguments of programs,
  * so the browser gets the address of a loopback page, which redirects it.
- * @returns whether a browser came
+ * @returns whether a browser opened the page
  */
 export async function redirectBrowser(address: string): Promise<boolean> {
   const loopback = await listenOnLoopback()
@@ -85,7 +85,7 @@ export async function redirectBrowser(address: string): Promise<boolean> {
 export async function openPage(client: Client, place: Place, path: string): Promise<Opened> {
   const ticket = await issueTicket(client, place)
   if (await redirectBrowser(withTicket(place, path, ticket))) return { isOpen: true }
-  // The first ticket has lost time waiting for a browser that did not come.
+  // The first ticket has aged while this program waited for a browser that did not open.
   const fresh = ticket && (await issueTicket(client, place))
   return { isOpen: false, address: withTicket(place, path, fresh), hasTicket: fresh !== undefined }
 }

@@ -104,7 +104,10 @@ export async function createCard(
   )
 }
 
-/** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. `force` starts a card that waits for others, and puts one into a full column. */
+/**
+ * Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. `force`
+ * starts a card that waits for other cards, and allows a move into a full column.
+ */
 export async function moveCard(
   { client, external }: Context,
   { projectId, cardId }: CardPlace,
@@ -127,7 +130,7 @@ export async function archiveCard({ client, external }: Context, { projectId, ca
   await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
 }
 
-/** Counts a project's cards. An API key does not learn of the questions of monitors. */
+/** Counts a project's cards. An API key cannot read the questions of monitors. */
 export async function countCards({ client, external }: Context, projectId: string): Promise<Stats> {
   if (!external) return client.projects.stats({ id: projectId })
   const stats = await client.external.stats({ projectId })
@@ -175,7 +178,7 @@ export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
     return place
   })
 
-/** Adds the names of the columns to cards that came without. */
+/** Adds the column names to cards that lack them. */
 export async function withColumnNames(
   context: Context,
   projectId: string,
@@ -194,7 +197,7 @@ export async function withColumnNames(
 export const withColumnName = async (context: Context, card: Card): Promise<Card> =>
   card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
 
-/** An external card in the internal view: ids are text. */
+/** An external card in the internal view: IDs are text. */
 export function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
   const { sessions, assignees, blockedBy, ...fields } = rest
   return {

@@ -19,7 +19,9 @@ const mergeColumn: Column<Card> = { name: 'mergedInto', header: 'MERGE', optiona
 /** The fields of a card in lists. */
 export const cardColumns: Column<Card>[] = [...basicColumns, mergeColumn]
 
-/** The fields of a card in lists that are about who does what by when. A fixed choice, because scripts find columns by their position. */
+/**
+ * The card fields for lists of assignments and dates. A fixed choice, because scripts find columns by their position.
+ */
 export const planColumns: Column<Card>[] = [
   ...basicColumns,
   { name: 'priority', value: card => card.priority },

@@ -4,7 +4,7 @@ import { Failure } from '../failures/failure.ts'
 export const cardText = ({ title, prompt = '' }: { title: string; prompt?: string }): string => `${title}\n\n${prompt}`
 
 /**
- * The first line is the title; what follows it and an empty line is the prompt.
+ * The first line is the title, and the text after the following empty line is the prompt.
  * @throws Failure (usage) without a title
  */
 export function cardOfText(text: string): { title: string; prompt: string } {

@@ -101,15 +101,15 @@ async function followCards(context: Context, pending: Pending, outage: Outage, b
   }
 }
 
-/** The cards that have not got there yet. */
+/** The cards that have not reached the state yet. */
 class Pending {
-  /** Resolves when none is left, and when it is stopped. */
+  /** Resolves when all cards have reached the state, or the wait is stopped. */
   readonly over: Promise<void>
   readonly #context: Context
   readonly #wanted: ReadonlySet<CardStatus>
   readonly #onReached: (outcome: Outcome) => void
   readonly #places: ReadonlyMap<string, CardPlace>
-  /** Card id -> its last known status. */
+  /** Card ID -> its last known status. */
   readonly #left: Map<string, CardStatus | undefined>
   readonly #marked = new Set<string>()
   readonly #announced = new Set<string>()

@@ -22,7 +22,7 @@ export const startersOf = (
     return column.columnType === 'active' && startsAgent(await getCard(context, place), column)
   })
 
-/** Which of the cards start their next step's agents when they are let move on. */
+/** The cards that start the agents of their next step when their current step is approved. */
 export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<Set<string>> =>
   findStarting(context, ids, async place => {
     const card = await getCard(context, place)

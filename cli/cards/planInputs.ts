@@ -123,7 +123,7 @@ export const planFileFields = Object.fromEntries(
   entries.flatMap(([name, { inFile }]) => (inFile ? [[name, inFile]] : [])),
 ) as Readonly<Record<Exclude<keyof PlanOptions, 'startAt'>, FileField>>
 
-/** The plan in a file, with its values as options give them. */
+/** The plan in a file, with values in the format of the options. */
 export const planOfFile = (card: Readonly<Record<string, unknown>>): PlanOptions =>
   Object.fromEntries(
     entries.flatMap(([name, { inFile, parse }]) => {

@@ -25,7 +25,7 @@ export interface PlanFilter extends ChoiceFilter {
   sort?: Sort
 }
 
-/** How options name people, as `resolvePeople` finds them. */
+/** The names of people in options, in the format of `resolvePeople`. */
 export const peopleWords = 'me, names, IDs; on a server without accounts, me is the local operator'
 
 /** The options for a card's plan: priority, dates and estimate. */
@@ -54,7 +54,7 @@ export const addPlanFilters = (command: Command): Command =>
       ),
     )
 
-/** A filter as requests say it. @throws Failure (not found) for a person who is not there */
+/** Converts a filter for a request. @throws Failure (not found) if the person does not exist */
 export const planFilterOf = async (
   context: Context,
   projectId: string,

@@ -8,7 +8,7 @@ import { shortSentence } from '../failures/report.ts'
 /** The projects that use Git, or whose warning was already printed. */
 const known = new WeakMap<Context, Set<string>>()
 
-/** Says after a move that no agent was started by it, and why. */
+/** Warns after a move that no agent started, with the reason. */
 export async function warnOfStart(context: Context, card: Card): Promise<void> {
   const { id, columnType, status } = card
   if (columnType !== 'active') return

@@ -20,7 +20,7 @@ export const addAttachOption = (command: Command): Command =>
     new Option('--attach <files...>', 'files to attach to the card and send to the agent with the message'),
   )
 
-/** Uploads one file after the other, each once all can be read. */
+/** Checks that all files are readable, and then uploads them in sequence. */
 export async function upload(
   { client, out }: Context,
   place: CardPlace,

@@ -45,7 +45,7 @@ interface LimitOptions {
   limit?: number | false
   pull?: boolean
 }
-/** Where cards go after their pull requests: a column, or `false` for none. */
+/** The column of cards after their pull requests end: a column, or `false` for none. */
 interface AfterOptions {
   merged?: string | false
   closed?: string | false
@@ -169,7 +169,7 @@ function registerEdit(columns: Command): void {
   )
 }
 
-/** The options of a column's texts, of its limit and of what comes after requests. */
+/** The options for a column's texts, its limit, and its target columns after pull requests. */
 const addColumnOptions = (command: Command): Command =>
   addPromptOptions(command)
     .addOption(new Option('--limit <number>', 'maximum number of cards, up to 10000').argParser(count))

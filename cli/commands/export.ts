@@ -34,7 +34,7 @@ export function register(command: Command): void {
   example(command, 'board export --org acme', 'board export --org acme -o - | gzip > acme.json.gz')
 }
 
-/** @throws Failure (usage) where an organization has to be named, else what went wrong */
+/** @throws Failure (usage) if an organization must be specified, otherwise the original error */
 async function whichOne({ client }: Context, error: unknown): Promise<never> {
   if (!(error as ApiFailure).details?.some(({ path }) => path === 'organizationId')) throw error
   const own = (await client.organizations.list()).filter(({ role }) => role === 'admin')

@@ -111,5 +111,5 @@ async function* readParts(first: Part, readPart: (offset: number) => Promise<Par
   }
 }
 
-/** A path that is not absolute means one here, if the server runs here. */
+/** If the server runs on this machine, a relative path is relative to the working folder. */
 const pathOn = ({ discovery }: Context, path: string): string => (discovery.local ? resolve(path) : path)

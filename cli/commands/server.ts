@@ -145,7 +145,7 @@ async function startedPlain(program: string, out: Out, args: readonly string[], 
   out.done(`Started a server: ${url} (process ${pid}). Stop it with: board server stop`)
 }
 
-/** Whether the server that runs is the one that the platform started. */
+/** Whether the platform's service manager started the running server. */
 async function runsAsService({ runtime }: LocalServer): Promise<boolean> {
   const service = installedService()
   return service !== undefined && runtime !== undefined && isServiceProcess(service, runtime.pid)

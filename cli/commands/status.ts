@@ -21,7 +21,7 @@ interface Stats {
   byColumn: Count[]
   monitorQuestions?: number
 }
-/** How many agents are in each status in which they are active. */
+/** The number of agents per active status. */
 type Agents = Record<(typeof active)[number], number>
 type Daemon = Output<Contract['server']['daemons']>[number]
 interface Status {

@@ -37,7 +37,7 @@ const columns: Column<Webhook>[] = [
   { name: 'createdBy', header: 'BY', style: 'text', value: webhook => makerOf(webhook) },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: webhook => webhook.createdAt },
 ]
-/** The user or key whose rights a webhook has. A deleted user or key is shown by its ID. */
+/** The user or key whose permissions a webhook has. A deleted user or key is shown by its ID. */
 const makerOf = ({ createdBy }: Webhook) =>
   createdBy &&
   (createdBy.displayName ?? `user ${createdBy.userId}`) +

@@ -20,7 +20,7 @@ export interface Candidates {
 
 /**
  * Finds the candidates for the current project: the selected one, or those with the closest folder around the working folder.
- * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
+ * @throws Failure (usage) for an API key without a project's ID, (not found) for one that does not exist
  */
 export async function findProjects(context: LookupContext): Promise<Candidates> {
   const wanted = context.discovery.project

@@ -90,7 +90,7 @@ export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Pr
   )
 }
 
-/** Removes what a server that was killed left behind. */
+/** Removes the files that a killed server left behind. */
 export const forgetStale = (dataDir: string): void => rmSync(runtimeFile(dataDir), { force: true })
 
 function isAlive(pid: number): boolean {

@@ -7,7 +7,7 @@ interface Context {
   external: boolean
 }
 
-/** Ids are the whole server's, so a slip of a finger would reach another project. */
+/** IDs are unique per server, so a typing error could select a record of another project. */
 export async function confirmOtherProject(
   { client }: Pick<Context, 'client'>,
   what: string,
@@ -21,8 +21,8 @@ export async function confirmOtherProject(
 }
 
 /**
- * Does something with what an id names in a project. Where it is not there, the caller's other projects are looked through; an API
- * key sees none.
+ * Runs an action on the record that an ID identifies in a project. If the project does not have the record, searches
+ * the caller's other projects. An API key cannot view other projects.
  * @throws Failure (not found) with the name of the project that has it
  */
 export async function orElsewhere<T>(

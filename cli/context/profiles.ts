@@ -6,7 +6,7 @@ import { Failure, fileReason } from '../failures/failure.ts'
 /** A server and the account to use there. */
 export interface Profile {
   url?: string
-  /** The current project there: an id or a name. */
+  /** The current project there: an ID or a name. */
   project?: string
   token?: string
   /** The origin of the token. The token is sent nowhere else. */
@@ -21,7 +21,7 @@ export interface Settings {
   profiles?: Record<string, Profile>
   /** The values that `board config set` stored. */
   config?: Partial<Record<ConfigKey, string>>
-  /** The person's own keys of the terminal board (see userCommandsOf). */
+  /** The person's own shortcuts for the terminal board (see userCommandsOf). */
   commands?: unknown
 }
 
@@ -48,7 +48,7 @@ function configFolder(env: NodeJS.ProcessEnv = process.env): string {
 export const configFile = (): string => join(configFolder(), 'config.json')
 
 /**
- * Reads the conf file, without the package that writes it: reading is on the way of every command.
+ * Reads the conf file, without the package that writes it: every command reads the file.
  * @throws Failure when the file is not a JSON object.
  */
 export function readSettings(): Settings {
@@ -97,6 +97,6 @@ export const changeProfile = (name: string, change: Profile, use = false): Promi
     return { ...settings, profiles: { ...settings.profiles, [name]: profile }, ...(use && { current: name }) }
   })
 
-/** A name that can be typed, completed and kept as a key. */
+/** A valid name: users can type and complete it, and it can be a key in the file. */
 export const isProfileName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== 'constructor'

@@ -13,7 +13,7 @@ export interface LookupContext {
   project(): Promise<Named>
 }
 
-/** Anything that has an id and a name. */
+/** Anything that has an ID and a name. */
 export interface Named {
   id: string
   name: string
@@ -67,7 +67,7 @@ export async function resolveProject(context: LookupContext, wanted: string): Pr
   return { id, name }
 }
 
-/** A board of a project by name or id. */
+/** A board of a project by name or ID. */
 export async function resolveBoard(context: LookupContext, projectId: string, wanted: string): Promise<Named> {
   const isIn = async (other: string) => hasId(await boardsOf(context, other), wanted)
   return orElsewhere(context, { kind: 'board', id: idOf(wanted), projectId }, isIn, async () =>
@@ -103,7 +103,10 @@ async function onDefaultBoard<T extends { boardId: string }>(
   return columns.filter(({ boardId }) => boardId === first?.id)
 }
 
-/** An organization of the caller's by name or id. The id of another one is left to the server, which lets administrators manage it. */
+/**
+ * An organization of the caller's by name or ID. The ID of another one is left to the server, which lets administrators
+ * manage it.
+ */
 export async function resolveOrganization(context: LookupContext, wanted: string): Promise<Named> {
   const own = await context.client.organizations.list()
   if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted))
@@ -121,7 +124,7 @@ export interface ScriptPlace {
   scriptId: string
 }
 
-/** A script of the current project by name or id. */
+/** A script of the current project by name or ID. */
 export async function resolveScript(context: LookupContext, wanted: string): Promise<ScriptPlace & { name: string }> {
   const { id: projectId } = await context.project()
   const scriptsOf = (id: string) => context.client.scripts.list({ projectId: id })
@@ -182,12 +185,12 @@ export async function resolveCredential(context: LookupContext, wanted: string):
   return pickNamed('credential', await context.client.credentials.list(), wanted, 'board credentials list')
 }
 
-/** A named configuration of an agent, by its name or id. */
+/** A named configuration of an agent, by its name or ID. */
 export async function resolveAgentProfile(context: LookupContext, wanted: string): Promise<Named> {
   return pickNamed('profile', await context.client.agentProfiles.list(), wanted, 'board agents profiles list')
 }
 
-/** The id of one of the caller's credentials to be used, or null for `none`. */
+/** The ID of one of the caller's credentials to be used, or null for `none`. */
 export const chosenCredential = async (context: LookupContext, wanted: string): Promise<string | null> =>
   wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
 

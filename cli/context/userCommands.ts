@@ -1,7 +1,7 @@
 import { Failure } from '../failures/failure.ts'
 import { configFile, type Settings } from './profiles.ts'
 
-/** A key of the terminal board that runs a command of the person's. */
+/** A shortcut of the terminal board that runs a command of the person. */
 export interface UserCommand {
   key: string
   name: string
@@ -14,8 +14,9 @@ export interface UserCommand {
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
 /**
- * Reads `commands` of the conf file of this machine. There is no other source of them: a server must not run commands here.
- * @throws Failure (usage) that names the entry which is wrong
+ * Reads `commands` of the conf file of this machine. This file is their only source, because a server must not run
+ * commands on this machine.
+ * @throws Failure (usage) that names the invalid entry
  */
 export function userCommandsOf({ commands = [] }: Pick<Settings, 'commands'>): UserCommand[] {
   if (!Array.isArray(commands)) throw invalidCommand('commands must be a list')

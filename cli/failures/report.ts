@@ -127,7 +127,7 @@ function adviceOn({ details, asked }: ApiFailure): Pick<Description, 'hint' | 's
     : {}
 }
 
-/** The command that shows what a refusal is about. */
+/** The command that shows the cause of a rejection. */
 export const whereToLook: Record<string, string> = {
   REGISTRATION_DISABLED: 'board auth --help',
   SETUP_CODE_REQUIRED: 'board auth setup --help',
@@ -166,7 +166,10 @@ export const whereToLook: Record<string, string> = {
   NOTHING_TO_APPROVE: 'board agents list',
 }
 
-/** A sentence of the API as a short line: no capital but of a name (Git, GitHub), no full stop, and commands for routes. */
+/**
+ * A sentence of the API as a short line: no capital letters except in names (Git, GitHub), no period, and commands
+ * instead of routes.
+ */
 export const shortSentence = (text: string): string =>
   text
     .replace(/^(?!Git)[A-Z](?=[a-z ])/, first => first.toLowerCase())

@@ -86,7 +86,7 @@ async function read(program: Command, words: readonly string[]): Promise<Line | 
   return { ...line, given: line.given.filter(word => word !== '--') }
 }
 
-/** Notes an option that has its value in the same word; returns one whose value is the next word. */
+/** Records an option with its value in the same word. Returns an option whose value is the next word. */
 function readOption(program: Command, command: Command, word: string): Option | undefined {
   const [name = '', inline] = word.startsWith('--') ? split(word) : [word.slice(0, 2), word.slice(2) || undefined]
   const option = optionsOf(command).find(({ long, short }) => long === name || short === name)
@@ -118,7 +118,7 @@ async function completeOption(program: Command, line: Line, word: string): Promi
       )
 }
 
-/** The fields of what the command prints; behind a comma those that are not there yet, after the ones that are. */
+/** The fields that the command prints. After a comma, lists the fields that are not typed yet, after the typed ones. */
 async function matchingFields(command: Command, word: string): Promise<Candidate[]> {
   const given = word.split(',').slice(0, -1)
   const { fieldNames } = await import('./fieldNames.ts')
@@ -162,7 +162,7 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
   return liveValues(program, placeholder, { command, given, options: program.opts() }, deadlineMs)
 }
 
-/** The commands below those that are named; at the top the topics too. */
+/** The subcommands of the named command. At the top level, also the topics. */
 async function helpTopics(program: Command, names: readonly string[]): Promise<Candidate[]> {
   const line = await read(program, names)
   const { topics } = await import('./topics.ts')
@@ -172,14 +172,15 @@ async function helpTopics(program: Command, names: readonly string[]): Promise<C
   ]
 }
 
-/** Those that begin with the word, in any case, and are not there already. */
+/** The candidates that start with the word, in any case, and are not typed yet. */
 function matching(completion: Completion, word: string, given: readonly string[] = []): Completion {
   if (typeof completion === 'string') return completion
   return completion.filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()) && !given.includes(value))
 }
 
 /**
- * A word that means nothing to any shell. Every candidate is one, so no name of a card or column can run or break anything.
+ * A word that means nothing to any shell. Quotes each candidate as one word, so that the name of a card or column
+ * cannot run or break anything.
  */
 const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._/-]*(?:,[A-Za-z0-9._-]+)*)?$/
 

@@ -109,7 +109,9 @@ export const isListed = (placeholder: string): boolean =>
 
 const singular = (placeholder: string): string => placeholder.replace(/ies$/, 'y').replace(/s$/, '')
 
-/** By name where the name is a plain word and means this one; else by id, with the name as its description. */
+/**
+ * Offers the name if it is a plain word and unambiguous. Otherwise, offers the ID, with the name as its description.
+ */
 function candidatesByName<T extends Named>(
   items: readonly T[],
   about: (item: T) => string | undefined = () => undefined,
@@ -190,7 +192,7 @@ async function sessionCandidates(
       }))
 }
 
-/** The people of the current project, or of the organization that is named, by the ids of their accounts. */
+/** The people of the current project, or of the organization that is named, by the IDs of their accounts. */
 async function memberCandidates(context: Context, { given: [organization] }: Place): Promise<Candidate[]> {
   const { client } = context
   const people =

@@ -12,7 +12,7 @@ export function example(command: Command, ...lines: string[]): Command {
 /** A command's examples. */
 export const examplesOf = (command: Command): readonly string[] => examples.get(command) ?? []
 
-/** A command's description, or its summary as a sentence if that says all. */
+/** A command's description, or its summary as a sentence if it has no description. */
 export const descriptionOf = (command: Command): string => command.description() || `${command.summary()}.`
 
 /** The name of a route, such as `cards.list`. */
@@ -35,7 +35,7 @@ export function prints(command: Command, route: RouteName | null, more = ''): Co
 /** The fields that a command declared with `prints`. Undefined if it prints no record. */
 export const printedBy = (command: Command): Printed | undefined => printed.get(command)
 
-/** Puts the verbs of a noun under heads: head -> their names. */
+/** Groups the verbs of a noun: heading -> names of verbs. */
 export function groupVerbs(noun: Command, heads: Record<string, string>): void {
   for (const [head, verbs] of Object.entries(heads))
     for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
@@ -110,7 +110,7 @@ export function drawRows(command: Command, rows: Readonly<Record<string, string>
 
 const drawExamples = (lines: readonly string[]): string => `Examples:\n${lines.map(line => `  ${line}`).join('\n')}`
 
-/** A command's first example; of one with commands below it, that of its first one. */
+/** A command's first example, or that of its first subcommand. */
 function firstExample(command: Command): string[] {
   const first = examples.get(command)?.[0] ?? command.commands.flatMap(firstExample)[0]
   return first === undefined ? [] : [first]

@@ -55,7 +55,7 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
 /**
  * Runs an action on many IDs (`-` reads them from stdin), in order. Continues after a failure and prints one line per ID:
  * results on stdout, errors on stderr. On 429 and 503, waits for the time that the server requests.
- * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
+ * @throws Failure (failure) at the end when any failed; with one ID only, the error of that ID.
  */
 export async function runBulk(
   context: Context,
@@ -83,7 +83,7 @@ export async function runBulk(
       if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error
       failures.push(error)
       const { message } = describeError(error)
-      // The line begins with the id.
+      // The line begins with the ID.
       const why = message.endsWith(`: ${id}`) ? message.slice(0, -id.length - 2) : message
       results.push({ id, result: 'failed', error: why })
       progress.done()

@@ -37,7 +37,7 @@ export const askYesOrNo = async (asker: Asker, question: string, flag: string): 
   /^y(es)?$/i.test(await askForLine(asker, `${question} [y/N]`, flag))
 
 /**
- * Asks yes or no. `yes` is what `--yes` was given as.
+ * Asks yes or no. `yes` is the value of `--yes`.
  * @param about lines before the question, without which it cannot be answered: `--quiet` does not hide them
  * @throws Failure (failure) on anything but yes
  */
@@ -63,7 +63,7 @@ export async function confirmByName(
 export async function askSecret({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
   if (!mayAsk) throw unansweredFailure(question, flag)
   const { stdin, stderr } = process
-  // First the silence, then the question: what is typed at once must not be shown either.
+  // Disable echo before the prompt, so that text that is typed immediately is not shown either.
   stdin.setRawMode(true)
   stdin.setEncoding('utf8')
   stderr.write(`${question}: `)
@@ -76,7 +76,7 @@ export async function askSecret({ mayAsk }: Asker, question: string, flag: strin
   }
 }
 
-/** Everything that stdin holds, without the line break at its end: how secrets and ids come in. */
+/** The contents of stdin without the final line break, for secrets and IDs. */
 export async function readStdin(flag: string): Promise<string> {
   if (isTerminal(0))
     throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })

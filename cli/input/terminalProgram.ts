@@ -71,8 +71,8 @@ export function dieOf(signal: NodeJS.Signals): void {
 }
 
 /**
- * Reads (`-g`) or sets the modes of the terminal. Undefined if that fails. In the background it is stopped, and then killed:
- * the modes are the foreground's.
+ * Reads (`-g`) or sets the modes of the terminal. Undefined if that fails. In the background, the program is stopped
+ * and then killed, because the modes belong to the foreground.
  */
 export function stty(...args: readonly string[]): string | undefined {
   const { status, stdout } = spawnSync('stty', args, {

@@ -53,7 +53,7 @@ export class UnsavedText {
 
   /**
    * Saves the text by `save`, and discards it.
-   * @throws Failure as `save` does. Its message names the file, in which the text is kept.
+   * @throws Failure as `save` does. Its message names the file with the text.
    */
   async save<T>(save: (text: string) => Promise<T>): Promise<T> {
     const result = await save(this.text).catch((error: unknown) => {

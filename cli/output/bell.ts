@@ -9,7 +9,10 @@ import { truncate, escapeControls } from './text.ts'
 
 type Notification = EventData<'notification'>
 
-/** Tells notifications on the person's own terminal, as their settings say: by its bell, and by a message of the desktop or in its title. */
+/**
+ * Shows notifications on the person's terminal according to their settings: with the bell, and with a desktop
+ * notification or in the title.
+ */
 export interface Bell {
   /** Takes any message of the socket. */
   applyEvent(message: LiveMessage): void

@@ -8,7 +8,7 @@ export interface Bar {
   /** Colours the bar. */
   status?: string
 }
-/** How many cards each type of column held on a day, and how many each status had, where that was recorded. */
+/** The number of cards per column type on a day, and per status if recorded. */
 export interface Day {
   day: string
   backlog: number
@@ -65,7 +65,10 @@ export async function drawBurnUp(history: readonly Day[], { width, colour }: Ter
 
 const levels = '▁▂▃▄▅▆▇█'
 
-/** A line for each status that cards have had: a column a day as high as their count, the latest that fit, and the last count. */
+/**
+ * A line for each status that cards have had: one bar per day, as high as the count, for the latest days that fit, and
+ * the last count.
+ */
 export function drawStatusDays(history: readonly Day[], { width, colour }: Terminal): string {
   if (history.length < 2) return paint('The chart of statuses begins on the second day.', 'dim', colour)
   const counted = history.flatMap(({ byStatus }) => Object.entries(byStatus))

@@ -37,7 +37,7 @@ export function drawLogEntry(
   return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(escapeControls(source), 'dim')} ${escapeControls(message)}${named.join('')}\n${below}`
 }
 
-/** An entry as the server's files hold it, a line of JSON each; undefined of a line that is none. */
+/** Parses an entry of the server's log files: one line of JSON. Undefined if the line is not an entry. */
 export function parseLogLine(line: string): ShownEntry | undefined {
   try {
     const { at, level, message, source = 'server', requestId = null, ...fields } = JSON.parse(line) as ShownEntry

@@ -50,7 +50,9 @@ export class Out {
     this.#talk = options.talk ?? talk
   }
 
-  /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
+  /**
+   * Prints a list: a table on a terminal, tab-separated lines in a pipe, IDs with `--quiet`, an array with `--json`.
+   */
   async list<Row>(
     rows: readonly Row[],
     columns: readonly Column<Row>[],
@@ -139,7 +141,7 @@ export class Out {
     return this.json ? this.record(row, []) : this.done(message)
   }
 
-  /** Prints what `--dry-run` found: a line, or the record. */
+  /** Prints the result of `--dry-run`: a line, or the record. */
   async would(verb: string, what: string, row: object): Promise<void> {
     return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
   }

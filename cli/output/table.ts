@@ -20,7 +20,7 @@ export interface Column<Row> {
   hidden?: boolean
   /** A list leaves the column out if no row has a value. Only the last column of a list can be optional, so that scripts find the others. */
   optional?: boolean
-  /** A terminal that is too narrow for all columns does without this one. */
+  /** Omitted if the terminal is too narrow for all columns. */
   spare?: boolean
 }
 

@@ -1,8 +1,8 @@
 import { eastAsianWidth } from 'get-east-asian-width'
 
 /**
- * Makes text from the server harmless for a terminal: control characters become visible symbols, and what turns the
- * direction of writing is replaced. `lines` keeps line breaks and tabs.
+ * Makes text from the server harmless for a terminal: control characters become visible symbols, and characters that
+ * change the text direction are replaced. `lines` keeps line breaks and tabs.
  */
 export function escapeControls(text: string, lines = false): string {
   if (!dangerous.test(text)) return text
@@ -86,7 +86,7 @@ function widthOfSegment(segment: string): number {
   )
 }
 
-/** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
+/** `3m ago`, `2d ago`, `in 5h`; a date if it is more than a month away. */
 export function relativeTime(iso: string, nowMs = Date.now()): string {
   const thenMs = Date.parse(iso)
   if (Number.isNaN(thenMs)) return escapeControls(iso)

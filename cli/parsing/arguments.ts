@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { CardStatus, startsWithDay } from '../../src/contract/fields.ts'
 import { usage } from '../failures/failure.ts'
 
-/** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
+/** Parsers for the values of options and arguments. They throw an error that commander converts to a usage error. */
 
 /** A whole number of at least 1. */
 export function count(text: string): number {
@@ -34,7 +34,10 @@ export function expiry(text: string): { expiresAt: string } | { expiresInDays: n
   throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
 }
 
-/** Parses a bound of a list of messages: a message's id, a date or time, or a duration ago (`15m`, `2h`). Returns an id or a time in ISO 8601. */
+/**
+ * Parses a bound of a list of messages: a message's ID, a date or time, or a duration ago (`15m`, `2h`). Returns an ID
+ * or a time in ISO 8601.
+ */
 export function messageBound(text: string): string {
   return /^\d{1,15}$/.test(text)
     ? text

@@ -42,8 +42,8 @@ export async function followNames(program: Command, argv: readonly string[]): Pr
 }
 
 /**
- * The command below another one of that name or alias, or the only one that begins so.
- * @throws Failure (usage) where several begin so
+ * The subcommand with this name or alias, or the only one that starts with it.
+ * @throws Failure (usage) if several start with it
  */
 export function findCommand(command: Command, word: string): Command | undefined {
   const exact = command.commands.find(each => isCalled(each, word))
@@ -76,7 +76,7 @@ function optionOf(command: Command, word: string): Option | undefined {
 const takesNext = (option: Option, word: string): boolean =>
   (option.required || option.optional) && (word.startsWith('--') ? !word.includes('=') : word.length === 2)
 
-/** The first word that looks like an option and is none of the command's. */
+/** The first word that looks like an option but is not an option of the command. */
 export function unknownOption({ command, words }: NamedCommand): string | undefined {
   for (let at = 0; at < words.length && words[at] !== '--'; at++) {
     const word = words[at]!
@@ -166,7 +166,10 @@ function linesElsewhere(noun: Command, word: string): string[] {
   return meant.flatMap(each => known[each] ?? []).slice(0, 1)
 }
 
-/** At the top: a noun that others call so, a verb without its noun (`board list`) or before it (`board list projects`), a misspelt noun. */
+/**
+ * At the top: a noun that has this name in other programs, a verb without its noun (`board list`) or before it (`board
+ * list projects`), a misspelt noun.
+ */
 async function nounsFor(
   program: Command,
   word: string,

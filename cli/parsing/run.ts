@@ -35,7 +35,7 @@ export function settleJson(argv: readonly string[]): string[] {
 const isFields = (word: string | undefined): boolean =>
   word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
 
-/** Commander's error as one of ours, with the command that it is about. */
+/** Converts an error of commander, with the affected command. */
 async function explain(named: NamedCommand, error: CommanderError): Promise<Failure> {
   const { command: at, given } = named
   const see = `${lineOf(at)} --help`
@@ -61,7 +61,7 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
 }
 
-/** Options that stand for the same in one command or another. */
+/** Options that have the same meaning in different commands. */
 const optionSynonyms = [
   ['--to', '--column', '--into', '--status'],
   ['--output', '--out', '--file', '--dest'],

@@ -5,7 +5,7 @@ import type { Line } from '../ui/terminal/cells.ts'
 import type { Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
-/** A list to pick from: its title, its lines below the field that is typed in, and what the keys do. */
+/** A list to pick from: its title, the lines below its input field, and the help for its keys. */
 export function pickContent(
   model: Model,
   dialog: PickDialog,

@@ -147,7 +147,7 @@ const light: Palette = {
   thought: '3;38;5;243',
   code: '38;5;24',
 }
-/** Nothing dim, and what counts bold. */
+/** No dim text, and important text in bold. */
 const highContrast = (palette: Palette): Palette => ({
   ...palette,
   dim: '',

@@ -23,7 +23,7 @@ export interface UiOptions {
 
 /** The minimum time between frames; messages in between share one. */
 const frameMs = 33
-/** How long the end waits for text that is on its way to the server. After that, the text is saved in a file. */
+/** The time that the exit waits for text that is being sent to the server. After that, the text is saved in a file. */
 const savingMs = 3000
 
 /**
@@ -104,7 +104,7 @@ class Ui {
     })
   }
 
-  /** Resolves when the person quits. @throws what ends the board otherwise */
+  /** Resolves when the person quits. @throws the error that ends the board otherwise */
   run(): Promise<void> {
     this.#draw()
     this.#follow(this.#model.project.id)

@@ -117,7 +117,7 @@ function layout(home: string, { title, body }: ManualPage, query = ''): Response
   )
 }
 
-/** The id of a heading, as GitHub forms it. */
+/** The ID of a heading, as GitHub forms it. */
 export const slugOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -75,7 +75,7 @@ async function receive<T>(
 
 type Fail = (error: Error) => void
 
-/** Resolves when the whole body has been read and was right; the first thing that is wrong ends the file's stream too. */
+/** Resolves when the whole body has been read and is valid. The first error also ends the file's stream. */
 function parse(
   request: IncomingMessage,
   parser: BusboyInstance,

@@ -26,7 +26,8 @@ const slowMs = 1000
 const [maxAnonymousFailures, anonymousWindowMs] = [100, 10_000]
 
 /**
- * Makes the function that notes requests: changes, failures and what took long, and with the level info every one. Noting a card's
+ * Creates the function that logs requests: changes, failures and slow requests, and with the level info every request.
+ * Noting a card's
  * reading would add a sixth to its cost; noting a change adds a twentieth. Of failures the address is noted too.
  */
 export function createRequestLog(

@@ -4,7 +4,7 @@ import { cardsUri, cardUri, diffUri, type Read } from './resources.ts'
 interface Argument {
   name: string
   description: string
-  /** Ids are checked; other arguments are the person's own words. */
+  /** IDs are checked; other arguments are the person's own words. */
   isId?: true
 }
 interface Written {

@@ -84,7 +84,7 @@ export async function callRow(
   }
 }
 
-/** @throws Problem VALIDATION_FAILED, or what the row answers to an id that is none */
+/** @throws Problem VALIDATION_FAILED, or the error of the route for an invalid ID */
 function splitFields(
   { route, readParams }: Endpoint,
   given: Fields,

@@ -5,7 +5,7 @@ type Fields = Record<string, unknown>
 /** The maximum lengths of a text in a short answer, and of a complete answer. */
 const [maxText, maxAnswer] = [2000, 200_000]
 
-/** A list with what to ask for next, if there is more. */
+/** A list, with the request for the next page if there is one. */
 interface List {
   items: unknown[]
   next?: Fields

@@ -40,7 +40,7 @@ interface Spec<Entries extends v.ObjectEntries> {
   ): Promise<Content[]>
 }
 export interface Tool {
-  /** For people and keys: whose right it needs, and its group. */
+  /** For people and keys: the route whose permission the tool requires, and its group. */
   forPeople: { who: Who; group: ToolGroup } | undefined
   /** The audit log entry of a call. */
   audited: Described | undefined
@@ -109,7 +109,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
 /** A result as JSON text, which every client can read. */
 export const json = (value: unknown): Content[] => [{ type: 'text', text: visibleJson(value) }]
 
-/** The row whose right a tool needs, in the project that the call names. */
+/** The route whose permission a tool requires, in the project of the call. */
 const rowOf = ({ forPeople }: { forPeople?: { row: Route } }): Route => {
   const row = forPeople!.row
   return row.who.kind === 'member' ? { ...row, who: { ...row.who, through: 'projectId' } } : row

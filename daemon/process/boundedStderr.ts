@@ -7,8 +7,8 @@ const maxBytes = 4 * 1024 * 1024
 const firstBytes = 16 * 1024
 
 /**
- * A log on stderr that does not grow for ever in the background: where stderr is the file that `board server start` opened, what
- * followed the first 16 KiB is cut off whenever there are more than 4 MiB. The files of the log hold the same lines.
+ * A log on stderr whose size is limited in the background: if stderr is the file that `board server start` opened, the
+ * content after the first 16 KiB is cut off when the file exceeds 4 MiB. The files of the log hold the same lines.
  * @param file where `board server start` lets a server print
  */
 export function boundedStderr(log: Log, file: string): Log {

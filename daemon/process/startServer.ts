@@ -136,7 +136,7 @@ async function listenTo(
   }
 }
 
-/** Opens the port, and sets what Node leaves unbounded or bounds too tightly. */
+/** Opens the port, and sets limits that Node omits or sets too low. */
 async function openPort(
   serving: BoardHost,
   config: ServerConfig,

@@ -86,7 +86,7 @@ export class Feed {
     this.#cursors.delete(projectId)
   }
 
-  /** Resumes a project: access was granted at this version of the rights. */
+  /** Resumes a project: access was granted at this version of the permissions. */
   confirm(projectId: number, rightsVersion: number): void {
     const cursor = this.#cursors.get(projectId)
     if (!cursor || cursor.rightsVersion >= rightsVersion) return

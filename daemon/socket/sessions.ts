@@ -106,7 +106,7 @@ export class SocketSessions implements Iterable<SocketSession> {
       if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has expired.')
   }
 
-  /** Pauses the sockets of an account (null: all) until its rights are read again. */
+  /** Pauses the sockets of an account (null: all) until its permissions are read again. */
   recheckRights(userId: number | null): void {
     for (const { connection } of this)
       if (userId === null || connection.caller.userId === userId) connection.doubtRights()

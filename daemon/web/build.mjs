@@ -26,11 +26,11 @@ export async function buildPage(outDir) {
       cssCodeSplit: false,
       modulePreload: {
         polyfill: false,
-        // The names of what each lazy part needs would be 1 kB of the first script.
+        // The names of the dependencies of each lazy part would add 1 kB to the first script.
         resolveDependencies: (_, paths, { hostType }) => (hostType === 'html' ? paths : []),
       },
       reportCompressedSize: false,
-      // Off: the time of each plugin on a busy machine, and a note per icon about React's directives for servers.
+      // Disable the timing of each plugin, and a warning per icon about React's server directives.
       rolldownOptions: {
         checks: { bundlerTimings: false, moduleLevelDirective: false },
         // The initial code of each page is one file instead of 15 with shared chunks: 108 kB compressed instead of 112.
@@ -108,7 +108,7 @@ async function otherResources() {
   return rows.map(([name, row]) => `export const ${name}=${JSON.stringify(row)};`).join('')
 }
 
-/** As which the page is installed. Nothing is kept by it: what it shows is for who is signed in. */
+/** As which the page is installed. It does not cache anything, because its content depends on the signed-in user. */
 const webManifest = {
   name: 'web-manifest',
   transformIndexHtml: (_, { bundle: files }) => {

@@ -11,7 +11,7 @@ import type { RunDependencies } from './sessions/runDependencies.ts'
 
 /** The part of its credential's budgets that a check uses. */
 export interface CheckUsage {
-  /** Books what the check has used. */
+  /** Records the usage of the check. */
   end(check: Pick<AgentCheck, 'inputTokens' | 'outputTokens'>, model: string | null | undefined): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export async function beginCheckUsage(
   if (credentialId === null) return { end: () => Promise.resolve() }
   const spender = { ...ofNoCard, credentialId }
   const chargeTo = (tx: Transaction, delta: UsageDelta) => chargeUsage(tx, agents, spender, delta, 0)
-  // Until it has answered, what a greeting costs is unknown. Without one no model is asked.
+  // Until the agent answers, the cost of a greeting is unknown. Without one no model is asked.
   const unknown = greet ? 1 : 0
   const id = await db.transaction(async tx => {
     await requireBudget(tx, spender)

@@ -14,7 +14,7 @@ export interface RetryOptions {
 
 /**
  * Runs `work` until it succeeds.
- * @throws what the last attempt failed with
+ * @throws the error of the last attempt
  */
 export async function retry<T>(work: () => Promise<T>, { delayMs, signal, ref = true }: RetryOptions): Promise<T> {
   for (let failures = 1; ; failures++) {

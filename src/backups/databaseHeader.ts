@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 const magic = Buffer.from('SQLite format 3\0')
 const headerBytes = 100
 
-/** The first bytes of a database file (section 1.3 of its format), and what the file system states. */
+/** The first bytes of a database file (section 1.3 of its format), and its size and times in the file system. */
 export interface DatabaseHeader {
   sizeBytes: number
   changedAt: Date

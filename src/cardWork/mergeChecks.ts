@@ -114,7 +114,7 @@ async function checkTarget(db: Database, project: ProjectRow, target: MergeTarge
   })
 }
 
-/** The merges into a branch that does not contain them any more. */
+/** The merges into a branch that no longer contains them. */
 async function listLost(
   db: Database,
   projectId: number,

@@ -14,7 +14,7 @@ export interface NewMerge extends RepositoryMerge {
 
 /**
  * Records merges of a card's work. With `isWhole`, all of its repositories that have work are merged: the card is merged, as
- * its home is or otherwise the first repository, and does not await a review any more.
+ * its home is or otherwise the first repository, and no longer awaits a review.
  */
 export async function noteMerged(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function noteMerged(
   })
 }
 
-/** Resets a card that is not merged any more, because of these merges. */
+/** Resets a card that is no longer merged, because of these merges. */
 export async function clearMerged(tx: Transaction, card: CardRow, lost: readonly RepositoryMerge[]): Promise<void> {
   await changeCard(tx, card, { ...unmerged, merges: withoutMerges(card, lost) })
 }

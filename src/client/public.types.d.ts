@@ -1,4 +1,4 @@
-/** The client of a board, for programs. Ids are decimal strings, times ISO 8601 in UTC. */
+/** The client of a board, for programs. IDs are decimal strings, times ISO 8601 in UTC. */
 
 /** Connects to a board: `board.cards.move({ projectId, cardId, columnId })`. Nothing is sent before the first call. */
 export function connect(options: ConnectOptions): Board

@@ -47,7 +47,7 @@ export const queryBoolean = v.pipe(
   v.transform(value => value === true || value === 'true' || value === '1'),
 )
 
-/** A row's id on external routes. */
+/** A row's ID on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
 /** A row's ID in a client's request on internal routes, for which a missing row has no 404 of its own. */
@@ -164,7 +164,7 @@ export const ReviewState = v.picklist(['pending', 'changes_requested', 'approved
 export type ReviewState = v.InferOutput<typeof ReviewState>
 /** A script's shell command. */
 export const ShellCommand = text(1, 16_384)
-/** The id of an agent provider. */
+/** The ID of an agent provider. */
 export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the id of an agent'))
 /** The name of an environment variable that users can set. The board's own variables are reserved. */
 export const VariableName = v.pipe(

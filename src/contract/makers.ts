@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Id } from './fields.ts'
 
-/** The account or key whose rights apply to automatic work. The name of a deleted account or key is null. */
+/** The account or key whose permissions apply to automatic work. The name of a deleted account or key is null. */
 export const Maker = v.object({
   userId: Id,
   displayName: v.nullable(v.string()),

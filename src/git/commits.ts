@@ -1,7 +1,7 @@
 import { git, gitOutput, inGitDir } from './git.ts'
 import { keepsFiles, readRefFile } from './refFiles.ts'
 
-/** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
+/** Resolves full references or IDs to commits; undefined for missing ones. No name contains a line break. */
 export async function resolveCommits(commonDir: string, names: readonly string[]): Promise<Array<string | undefined>> {
   const input = names.map(name => `${name}^{commit}\n`).join('')
   const answers = (await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: inGitDir(commonDir) }))
@@ -10,7 +10,7 @@ export async function resolveCommits(commonDir: string, names: readonly string[]
   return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
 }
 
-/** Resolves a full reference or an id to a commit, if the repository has it. */
+/** Resolves a full reference or an ID to a commit, if the repository has it. */
 export const commitOf = async (commonDir: string, name: string): Promise<string | undefined> =>
   (await resolveCommits(commonDir, [name]))[0]
 

@@ -31,7 +31,10 @@ export interface SubmoduleChange {
   to: string
   /** The newest commit of the work. */
   tip: string
-  /** Commits that others have: references of these and of commits before them are not the work's. Missing commits are ignored. */
+  /**
+   * Commits that others have. References in these commits and their ancestors are not part of the work. Missing commits
+   * are ignored.
+   */
   known: readonly string[]
 }
 
@@ -111,7 +114,10 @@ const linksOfTree = (listed: Buffer): Link[] =>
     .filter(entry => entry.startsWith(gitlink))
     .map(entry => ({ path: entry.slice(entry.indexOf('\t') + 1), commit: entry.split(/[ \t]/, 3)[2]! }))
 
-/** Parses ":mode mode id id status NUL path NUL". For a merge, there are as many colons, modes and ids before as the merge has parents. */
+/**
+ * Parses ":mode mode ID ID status NUL path NUL". For a merge, there are as many colons, modes and IDs before as the
+ * merge has parents.
+ */
 function linksOfChanges(listed: Buffer): Link[] {
   const parts = nulSeparated(listed)
   return parts.flatMap((part, index) => {

@@ -142,7 +142,7 @@ export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: numbe
   )
 }
 
-/** The caller of an account, with its current rights. Undefined if the account was deleted. */
+/** The caller of an account, with its current permissions. Undefined if the account was deleted. */
 export async function callerOfAccount(db: Reader, userId: number): Promise<Caller | undefined> {
   if (userId === localOperator)
     return (await hasUsers(db)) ? undefined : { kind: 'local', ...operatorAccount, tokenHash: '' }

@@ -6,7 +6,7 @@ const pollMs = 400
 
 /**
  * The revoked object: one token (by its hash), every token of an account, every sign-in of an account, an API key, or cached
- * rights of an account (null: of all accounts).
+ * permissions of an account (null: of all accounts).
  */
 export type Ended =
   | { tokenHash: string }

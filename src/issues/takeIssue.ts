@@ -56,7 +56,7 @@ export async function takeIssue(
   sync.tally.imported++
 }
 
-/** The author of an issue: without an account on this server, and without rights to start anything. */
+/** The author of an issue: without an account on this server, and without permissions to start anything. */
 const stranger = (displayName: string): Caller => ({
   kind: 'agent',
   userId: noAccount,

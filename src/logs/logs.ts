@@ -127,7 +127,7 @@ interface Raw {
 const maxDeferred = 200
 const deferMs = 100
 
-/** Batches entries: in a row they cost a quarter of what single ones cost, due to warm caches. */
+/** Batches entries: due to warm caches, a batched entry costs a quarter of a single one. */
 function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(): void } {
   const waiting: Raw[] = []
   let timer: NodeJS.Timeout | undefined

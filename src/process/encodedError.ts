@@ -1,6 +1,6 @@
 import { Problem, type Detail, type ErrorCode } from '../contract/errors.ts'
 
-/** An error on its way from another thread or process. */
+/** An error in transit from another thread or process. */
 export type EncodedError =
   | {
       kind: 'problem'

@@ -31,7 +31,8 @@ export interface Round {
 const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_ALREADY_RUNNING', 'SHUTTING_DOWN']
 
 /**
- * Resumes a card's agent on its pull request, with the rights of the user who opened it, and records the sent feedback in the
+ * Resumes a card's agent on its pull request, with the permissions of the user who opened it, and records the sent
+ * feedback in the
  * same transaction. If that is impossible, it is left to users or postponed, with the reason.
  */
 export async function beginRound(dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
@@ -112,7 +113,7 @@ async function pushOtherRepositories(tx: Transaction, { id, cardId }: PullReques
   }
 }
 
-/** The user who opened a pull request as a caller, or why its agent cannot continue with their rights. */
+/** The user who opened a pull request as a caller, or why its agent cannot continue with their permissions. */
 export async function findMaker(
   tx: Transaction,
   { row: { makerUserId, makerKeyId }, card }: Pick<PullRequestContext, 'row' | 'card'>,

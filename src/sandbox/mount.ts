@@ -1,4 +1,7 @@
-/** A place in the file system that an agent sees. Mounts apply in order: a later one covers what an earlier one has there. */
+/**
+ * A place in the file system that an agent sees. Mounts apply in order: a later mount covers an earlier one at the same
+ * path.
+ */
 export interface Mount {
   /** rw: the folder or file `source` (or `target` itself), writable. ro: the same, read-only. tmpfs: an empty folder in memory. */
   kind: 'rw' | 'ro' | 'tmpfs'

@@ -109,7 +109,7 @@ const failWaiting =
     if (schedule.waitingSince !== null) await disable(tx, dependencies, schedule, reasonOf(problem))
   }
 
-/** Creates the card with its owner's current rights. If the owner has lost them, the schedule is disabled. */
+/** Creates the card with its owner's current permissions. If the owner has lost them, the schedule is disabled. */
 async function run(
   tx: Transaction,
   dependencies: ScheduleDependencies,

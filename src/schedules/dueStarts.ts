@@ -33,7 +33,7 @@ export const dueStarts = ({
   },
 })
 
-/** The user who set the time as a caller, or why there are no rights to start the card. */
+/** The user who set the time as a caller, or the reason why they cannot start the card. */
 async function findStarter(
   tx: Transaction,
   { projectId, starterUserId: makerUserId, starterKeyId: makerKeyId }: HeldCard,

@@ -15,7 +15,7 @@ import { Message, Session, type MessageRecord } from './records.ts'
 
 const readSessionRecords = exportSessions(entriesOf(Session))
 
-/** No agent can resume an imported session: it has an id of the agent's own, and a place on a machine. */
+/** No agent can resume an imported session: it has an ID of the agent's own, and a place on a machine. */
 export const sessions = part({
   name: 'sessions',
   schema: Session,

@@ -60,7 +60,7 @@ export interface Part<S extends GenericSchema = GenericSchema> {
   maxRecords: number
   /** Pages of records as JSON texts. An export writes a part without this function after all others. */
   read?(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
-  /** Checks what a schema cannot, record after record, and at the end of the list. */
+  /** Checks the rules that a schema cannot express, for each record and at the end of the list. */
   check?(record: InferOutput<S>, known: RecordIndex): void
   checkEnd?(known: RecordIndex): void
   /** Creates rows from a record. A part without this function is for information only and is not imported. */

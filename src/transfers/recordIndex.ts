@@ -26,7 +26,7 @@ export class RecordIndex {
     this.#errors.add(place, rule)
   }
 
-  /** Adds a record; an id that its part already has is an error. */
+  /** Adds a record; an ID that its part already has is an error. */
   add<T>(part: string, id: number, record: T): void {
     const known = this.all<T>(part)
     if (known.has(id)) this.addError('id', 'occurs more than once')

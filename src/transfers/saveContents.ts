@@ -7,8 +7,8 @@ import type { RecordIndex } from './recordIndex.ts'
 const filesAtOnce = 8
 
 /**
- * Writes the attachments of a checked document to files, which belong to no attachment yet: what a crash leaves is swept away
- * later. Small ones are written side by side, since each waits for the disk.
+ * Writes the attachments of a checked document to files, which do not belong to an attachment yet. A later sweep
+ * removes the files that a crash leaves. Small ones are written side by side, since each waits for the disk.
  * @throws Problem DISK_FULL; `files` names those that are written
  */
 export async function saveContents(

@@ -7,7 +7,7 @@ import { viewOf } from './view.ts'
 
 type Account = InferOutput<typeof Me>
 
-/** The local operator has the id "0". */
+/** The local operator has the ID "0". */
 const user: (row: UserRow) => Account = viewOf(userFields, Me, 'text')
 
 export const signedIn = ({ token, user: row }: { token: string; user: UserRow }): InferOutput<typeof SignedIn> => ({

@@ -7,9 +7,9 @@ type Message = Pick<DeliveryRow, 'messageId' | 'type' | 'body'>
 
 /** Queues messages as deliveries and wakes the sender after the commit. */
 export interface Queue {
-  /** Queues a new message. `requested`: a person waits for it. Returns its delivery's id. */
+  /** Queues a new message. `requested`: a person waits for it. Returns its delivery's ID. */
   enqueue(tx: Transaction, webhookId: number, message: WebhookMessage, requested?: boolean): Promise<number>
-  /** Queues a message once more because a person asked for it. Returns the new delivery's id. */
+  /** Queues a message once more because a person asked for it. Returns the new delivery's ID. */
   repeat(tx: Transaction, webhookId: number, message: Message): Promise<number>
   wakeAfter(tx: Transaction, webhookId: number): void
 }

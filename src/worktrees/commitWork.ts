@@ -23,7 +23,8 @@ export interface WorkCommit {
 }
 
 /**
- * Commits the uncommitted changes of a card's worktree to its branch, and takes over what an agent in a sandbox has committed.
+ * Commits the uncommitted changes of a card's worktree to its branch, and takes over the commits of an agent in a
+ * sandbox.
  * @returns the branch's commit
  * @throws Problem CONFLICT (conflicts in the worktree, Git is at work there or failed)
  */
@@ -47,7 +48,7 @@ export async function commitWorktree(worktrees: Worktrees, place: Repository, wo
   return commit
 }
 
-/** Takes over what an agent has committed in its Git folder. @throws Problem CONFLICT */
+/** Takes over the commits in an agent's Git folder. @throws Problem CONFLICT */
 export async function requireSynced(worktrees: Worktrees, worktree: WorkingTree): Promise<void> {
   const { state, reason } = await syncBranch(worktrees, worktree)
   if (state === 'refused')

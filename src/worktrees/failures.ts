@@ -1,7 +1,7 @@
 import { GitFailed, GitMissing } from '../git/git.ts'
 import { decodeError, encodeError, type EncodedError } from '../process/encodedError.ts'
 
-/** A failure of an operation on its way from the process of a worktree. */
+/** A failure of an operation in transit from the process of a worktree. */
 export type Failure = EncodedError | { kind: 'git'; reason: GitFailed['reason'] | 'missing'; message: string }
 
 export function encodeFailure(error: unknown): Failure {

@@ -19,7 +19,7 @@ export async function worktreeOf(repository: WorkingTree, path: string): Promise
   return found && readHead(found)
 }
 
-/** Does the same, and takes over what an agent in a sandbox has committed there. */
+/** Does the same, and takes over the commits of an agent in a sandbox there. */
 export async function syncedWorktree(
   worktrees: Worktrees,
   repository: WorkingTree,

@@ -14,7 +14,8 @@ export interface GitGuard {
 
 /**
  * Opens a guard of a folder: an empty, read-only `.git`. A repository that an agent creates there could run programs with the
- * rights of each user who runs Git in the folder. bubblewrap creates the mount point, and the last guard removes it.
+ * permissions of each user who runs Git in the folder. bubblewrap creates the mount point, and the last guard removes
+ * it.
  */
 export function openGitGuard(folder: string): GitGuard {
   const target = join(folder, '.git')

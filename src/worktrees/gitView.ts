@@ -285,7 +285,7 @@ const exportLast = (worktrees: Worktrees, shadow: Shadow) =>
     /* Commits that Git cannot read are lost with the folder. */
   })
 
-/** Removes a shadow: first what the agent could write, inside. */
+/** Removes a shadow. The files that the agent could write are removed first, in the sandbox. */
 async function removeShadow(worktrees: Worktrees, shadow: Shadow): Promise<void> {
   if ((await kindOf(shadow.common)) === 'folder') {
     await worktrees.run('clearShadow', { worktree: shadow })

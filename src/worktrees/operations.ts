@@ -36,8 +36,7 @@ import type { WorktreePlace } from './worktreeMounts.ts'
 
 /**
  * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
- * (`worktreeProgram.ts`); elsewhere the server does. An operation receives and returns what JSON can express, and sends
- * bytes.
+ * (`worktreeProgram.ts`); elsewhere the server does. An operation receives and returns JSON values, and sends bytes.
  */
 export const operations = {
   /** Compares the files with a commit. Sends the diff, and with `stores` a pack of the new objects of the snapshot. */

@@ -37,7 +37,7 @@ export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
 /**
  * The operations on files of worktrees and of projects' folders, which agents can change at any time. With bubblewrap, they run
  * in a process that sees only that folder and its repository, so that no name in the folder can lead anywhere else. Elsewhere,
- * the server runs the same code itself, because agents have the rights of its account there.
+ * the server runs the same code itself, because agents have the permissions of its account there.
  */
 export interface Worktrees {
   /**

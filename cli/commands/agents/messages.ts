@@ -41,7 +41,7 @@ export function registerMessages(agents: Command): void {
 export const settingsApply =
   'The output omits reasoning and tool kinds that your board settings hide, except in JSON. In a pipe, -f prints each message when it is complete.'
 
-/** Adds the options that say which messages. */
+/** Adds the options that select messages. */
 export const addMessageOptions = (command: Command): Command =>
   command
     .addOption(

@@ -64,7 +64,8 @@ export function registerProfiles(agents: Command): void {
 }
 
 /**
- * Adds the options that say what a profile is. The values of variables are secrets, so they come by environment or file; Node
+ * Adds the options that define a profile. The values of variables are secrets, so they come by environment or file;
+ * Node
  * takes an --env-file for its own, wherever it stands.
  */
 const addOptions = (command: Command): Command =>

@@ -266,7 +266,7 @@ async function columnToRunIn(context: Context, projectId: string, column?: Colum
   return activeColumn(context, { projectId, boardId, columnId: column?.id })
 }
 
-/** Finds columns by name or id, each once. */
+/** Finds columns by name or ID, each once. */
 function columnFinder(context: Context, projectId: string): FindColumn {
   const found = new Map<string, Promise<Column>>()
   return async wanted => {

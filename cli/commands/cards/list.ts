@@ -97,7 +97,7 @@ async function listCardsOf(context: Context, options: ListOptions): Promise<void
   await printList(context, query, 'No cards.')
 }
 
-/** Prints what a query finds. */
+/** Prints the results of a query. */
 export async function printList(context: Context, query: CardQuery, empty: string): Promise<void> {
   const progress = context.out.progress('Listing')
   const page = await listCards(context, query, count => progress.to(count))

@@ -36,7 +36,7 @@ const columns: Column<AuditEntry>[] = [
   })),
 ]
 
-/** Shows who did what with which rights, the newest last. */
+/** Shows the actions with their authors and permissions, newest last. */
 export async function showAudit(context: Context, { follow, limit, level, ...filter }: AuditOptions): Promise<void> {
   if (level !== undefined)
     throw usage('--level and --audit are mutually exclusive', {

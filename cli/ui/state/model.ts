@@ -60,9 +60,9 @@ export interface Drag {
 interface View {
   /** The focused column. */
   focus: string
-  /** Column id -> the card under the cursor, and its index. */
+  /** Column ID -> the card under the cursor, and its index. */
   cursors: Readonly<Record<string, { cardId?: string; at: number }>>
-  /** Column id -> the first visible card. */
+  /** Column ID -> the first visible card. */
   tops: Readonly<Record<string, number>>
   firstColumn: number
   selected: ReadonlySet<string>

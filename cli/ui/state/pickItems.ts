@@ -55,7 +55,7 @@ const projectItems = ({ projects, project }: Model, kind: string): PickItem[] =>
     target: { type: 'project', id, name },
   }))
 
-/** Columns, boards and projects by name, cards by id or words, and actions by name. */
+/** Columns, boards and projects by name, cards by ID or words, and actions by name. */
 function goItems(model: Model, { hits }: Of<'go'>, text: string): PickItem[] {
   const places = [
     ...columnItems(model),

@@ -32,7 +32,10 @@ export interface Size {
 
 /** The timeout of an escape sequence that arrives in pieces, as over a slow connection. */
 const escapeWithinMs = 30
-/** After a stop, how long a signal that came with the continuation has before the process stops again in the background. */
+/**
+ * After a stop, the time that a signal sent with the continuation has to arrive before the process stops again in the
+ * background.
+ */
 const stopAgainMs = 50
 /** Terminals accept about 100,000 bytes of base64 at most. */
 const maxCopied = 20_000

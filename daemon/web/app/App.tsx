@@ -37,7 +37,7 @@ keepFocus()
 startOverOnArrival()
 void beginSession(takeArrival)
 
-/** The whole page: signing in, or what the address names. */
+/** The whole page: the sign-in, or the view that the address names. */
 export function App() {
   const now = useStore(session)
   return (

@@ -8,7 +8,7 @@ export const messages = Toast.createToastManager()
 /** The next announcement for screen readers. */
 export const liveText = new Store('')
 
-/** Tells screen readers something that is seen on the screen anyway. */
+/** Announces to screen readers a change that is visible on the screen. */
 export function announce(text: string): void {
   // Screen readers announce a repeated text only if it differs.
   liveText.set(liveText.get() === text ? `${text} ` : text)

@@ -34,7 +34,7 @@ const tokenKey = `board token ${new URL(baseUrl).pathname}`
 
 let signedInAgain: ((place: { url: string; token: string }) => void)[] = []
 
-/** A request whose token has ended waits until one has signed in again, and is then sent once more. */
+/** A request whose token has expired waits until the user signs in again, and is then repeated. */
 const connection: Connection = {
   url: baseUrl,
   token: sessionStorage.getItem(tokenKey) ?? localStorage.getItem(tokenKey) ?? undefined,
@@ -75,7 +75,10 @@ export async function beginSession(arrive: () => Promise<Arrival | undefined>): 
   }
 }
 
-/** Without a token, the server says first whether it needs one: browsers print each refused request to the console. */
+/**
+ * Without a token, first asks the server whether it requires one, because browsers print each rejected request to the
+ * console.
+ */
 async function readMe(): Promise<Me | undefined> {
   if (connection.token === undefined && (await client.auth.status()).authEnabled) return undefined
   return client.auth.me().catch(signedOut)

@@ -8,7 +8,7 @@ import { Store } from './store.ts'
 export type UserSettings = Output<Contract['settings']['getUser']>
 export type Shortcuts = Output<Contract['settings']['getShortcuts']>
 
-/** The person's settings, which hold in every browser and in the terminal. */
+/** The person's settings, which apply in every browser and in the terminal. */
 export const settings = new Store<UserSettings>(defaultUserSettings)
 /** The user's shortcuts. Empty until they are loaded, so that the defaults apply. */
 export const shortcuts = new Store<Partial<Shortcuts>>({})
@@ -46,7 +46,7 @@ export async function changeShortcuts(change: Partial<Shortcuts>): Promise<void>
 
 const prefersDark = matchMedia('(prefers-color-scheme: dark)')
 
-/** Draws the page in the chosen colours, and follows the system's where that is the choice. */
+/** Renders the page in the selected color scheme, or in that of the system. */
 export function applyTheme(): void {
   const draw = () => {
     const { theme, highContrast } = settings.get()

@@ -69,7 +69,7 @@ function ProjectBoard({ projectId, boardId, cardId, filter }: BoardProps) {
   )
 }
 
-/** Keeps the filter in the address, so that it survives a reload, the way back from a card, and a shared link. */
+/** Keeps the filter in the address, so that it survives a reload, a return from a card, and a shared link. */
 function useFilterInAddress(session: BoardSession, { projectId, boardId, cardId, filter = '' }: BoardProps): void {
   const text = useStore(session.state, state => state.filter)
   const shown = useStore(session.state, state => state.boardId)
@@ -93,7 +93,7 @@ function closeBoard(): void {
   dismiss(changeMessage)
 }
 
-/** The columns side by side; on a narrow window one, swiped, with tabs above. */
+/** The columns side by side. A narrow window shows one column, with swiping and tabs above. */
 function Columns({ session }: { session: BoardSession }) {
   const ids = useStore(session.state, ({ cache }) => idsOf(cache.columns))
   const mayChange = useCanChange(session.projectId)

@@ -18,7 +18,7 @@ interface TileProps {
   session: BoardSession
   columnId: string
   cardId: string
-  /** It is what tab comes to in its column. */
+  /** The Tab key moves the focus to it in its column. */
   isCurrent: boolean
 }
 

@@ -13,7 +13,7 @@ import { QuickAdd } from './QuickAdd.tsx'
 const estimatedHeight = { comfortable: 78, compact: 38 }
 const gap = 8
 
-/** A column. Only the cards that are seen are drawn, however many there are. */
+/** A column. Renders only the visible cards. */
 export const ColumnView = memo(function ColumnView({ session, columnId }: { session: BoardSession; columnId: string }) {
   const column = useStore(session.state, () => session.column(columnId))
   const root = useRef<HTMLElement>(null)
@@ -34,7 +34,7 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
     paddingStart: gap,
     paddingEnd: gap,
     useFlushSync: false,
-    // The card that has the focus stays drawn when it is scrolled away.
+    // The focused card stays rendered when it is scrolled out of view.
     rangeExtractor: range => includeCurrent(defaultRangeExtractor(range), current, range.count),
   })
   const items = virtualizer.getVirtualItems()
@@ -79,7 +79,7 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   )
 })
 
-/** How many rows there are, with those whose cards have not been read yet. */
+/** The number of rows, including rows whose cards have not been read yet. */
 const countRows = ({ ids, found, total, isWhole }: ShownColumn): number =>
   isWhole || found.length !== ids.length ? found.length : Math.max(total, found.length)
 
@@ -132,7 +132,7 @@ function DropLine({ columnId, virtualizer }: { columnId: string; virtualizer: Li
   return <div className="drop-line" style={{ transform: `translateY(${top}px)` }} />
 }
 
-/** Says before cards are dropped that this starts agents. */
+/** Warns before cards are dropped that this starts agents. */
 function StartWarning({ columnId }: { columnId: string }) {
   const now = useStore(drag)
   const count = now ? startsIn(now, columnId) : 0

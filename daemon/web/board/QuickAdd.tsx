@@ -7,7 +7,7 @@ import { Button } from '../ui/Button.tsx'
 import { adding, useCanChange } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 
-/** Adds cards one after the other: enter adds, and the field stays. None is started by that. */
+/** Adds cards one after the other: Enter adds a card, and the field stays open. None is started by that. */
 export function QuickAdd({ session, column }: { session: BoardSession; column: ShownColumn }) {
   const isOpen = useStore(adding, id => id === column.id)
   const mayChange = useCanChange(session.projectId)

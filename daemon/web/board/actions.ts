@@ -130,7 +130,7 @@ export function cancel(session: BoardSession, cards: readonly Card[]): void {
   })
 }
 
-/** Copies a text, and says so. */
+/** Copies a text, and shows a message. */
 export async function copy(text: string): Promise<void> {
   await navigator.clipboard.writeText(text)
   showMessage(`Copied ${text}`)

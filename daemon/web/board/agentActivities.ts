@@ -79,7 +79,7 @@ export class AgentActivities {
   }
 }
 
-/** Returns the activity in a message: the running tool, or the last words. */
+/** Returns the activity in a message: the running tool, or the end of the text. */
 function textOf({ role, content, tool }: Message): string | undefined {
   if (tool)
     return tool.status === 'completed' ? undefined : [tool.name, tool.locations[0]?.path].filter(Boolean).join(' ')

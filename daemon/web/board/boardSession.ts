@@ -26,7 +26,7 @@ import { AgentActivities } from './agentActivities.ts'
 
 export type Board = Output<Contract['boards']['list']>[number]
 
-/** Everything that the board shows follows from this. */
+/** The complete state that the board shows. */
 export interface BoardState extends BoardFeed, Changing {
   /** Undefined until they are read. */
   boards?: readonly Board[]
@@ -38,10 +38,10 @@ export interface BoardState extends BoardFeed, Changing {
   error?: unknown
 }
 
-/** How many cards beyond those that are seen are read. */
+/** The number of cards to read beyond the visible ones. */
 const ahead = 200
 
-/** A project's board that is looked at: read, followed, and changed. */
+/** The project board on the screen, with its updates and changes. */
 export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
@@ -69,7 +69,7 @@ export class BoardSession {
     })
   }
 
-  /** Reads and follows the board. @returns ends it */
+  /** Reads and follows the board. @returns a function that stops */
   start(): () => void {
     this.#isOver = false
     const end = followProject(
@@ -140,7 +140,7 @@ export class BoardSession {
     return this.state.get().cache.cards.get(id)
   }
 
-  /** A column is looked at as far as this card. */
+  /** The column is visible up to this card. */
   readUpTo(columnId: string, last: number): void {
     this.#needed.set(columnId, last + ahead)
     this.#readNext()
@@ -181,7 +181,7 @@ export class BoardSession {
     if (affectsColumns(events)) void this.#readColumns()
   }
 
-  /** A filter needs all cards, a column those that are seen. */
+  /** A filter requires all cards. A column requires only the visible ones. */
   #readNext(): void {
     const state = this.state.get()
     if (this.#isOver || state.reading) return

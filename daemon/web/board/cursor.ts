@@ -3,7 +3,7 @@ import { Store } from '../app/store.ts'
 
 interface CursorState {
   columnId?: string
-  /** Column id -> the card in it that tab and the arrows come to. */
+  /** Column ID -> the card in the column that Tab and the arrow keys focus. */
   cards: Readonly<Record<string, string>>
   /** A card that receives the focus after it is rendered. */
   wanted?: string
@@ -69,7 +69,7 @@ export class Cursor {
     this.#held = undefined
   }
 
-  /** After something was drawn: where the card that had the focus was moved or taken away, it or its neighbour has it again. */
+  /** After a render, restores the focus to the focused card, or to its neighbor if the card was removed. */
   restoreFocus(): void {
     const held = this.#held
     if (!held || document.activeElement !== document.body) return

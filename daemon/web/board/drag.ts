@@ -2,7 +2,7 @@ import { countStarts, placesAtTop } from '../../../src/boardModel/changes.ts'
 import { Store } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 
-/** Cards that are dragged, and before which card of a column they would be dropped. */
+/** The dragged cards, and the card before which they would be dropped. */
 export interface Drag {
   session: BoardSession
   cardIds: readonly string[]

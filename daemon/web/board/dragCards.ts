@@ -8,11 +8,11 @@ import { moveBefore } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 import { drag } from './drag.ts'
 
-/** Columns that cards can be dropped in, and which place in it a height on the screen means. */
+/** The columns that cards can be dropped in, with the position for a height on the screen. */
 const columns = new Map<string, { element: HTMLElement; scroller: HTMLElement; placeAt: (y: number) => number }>()
 let pointer = { x: 0, y: 0 }
 
-/** Makes a card one that can be dragged, with a mouse or by a long press. @returns ends it */
+/** Makes a card draggable with a mouse or by a long press. @returns a function that stops */
 export function dragSource(element: HTMLElement, session: BoardSession, cardId: string): () => void {
   let isTouched = false
   const onTouch = () => (isTouched = true)
@@ -123,7 +123,7 @@ const push = (at: number, from: number, to: number): number =>
 const pressMs = 400
 const slack = 10
 
-/** Dragging by a long press, which browsers that know touch do not all do themselves. */
+/** Dragging by a long press, which not all touch browsers support natively. */
 function longPress(element: HTMLElement, session: BoardSession, cardId: string): () => void {
   const onStart = (event: TouchEvent) => {
     const touch = event.touches[0]!

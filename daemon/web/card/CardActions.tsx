@@ -116,7 +116,10 @@ interface Place {
 /** Whether it waits for other cards, or for its time. */
 const isHeld = (card: CardDetail): boolean => card.blocked || startsLater(card, Date.now())
 
-/** A new session, for which a card outside of an active column moves into the first one; the first time after a word about what that means. */
+/**
+ * Starts a new session, which moves a card outside of an active column into the first one. The first time, explains
+ * this to the user.
+ */
 function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
   const active = columns.filter(({ columnType }) => columnType === 'active')
   const column = active.find(({ id }) => id === card.columnId) ?? active[0]

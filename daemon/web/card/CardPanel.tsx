@@ -39,7 +39,7 @@ export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
   )
 }
 
-/** Keys of the board are not pressed in the card; Escape leaves it, unless something is typed. */
+/** Board shortcuts do not apply in the card. Escape closes the card, unless there is typed text. */
 function onKey(event: KeyboardEvent, onClose: () => void): void {
   if (event.ctrlKey || event.metaKey) return
   event.stopPropagation()

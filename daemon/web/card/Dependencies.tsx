@@ -8,7 +8,7 @@ import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
-/** How many cards are named with their titles. */
+/** The maximum number of cards that are listed with their titles. */
 const maxTitles = 20
 
 /** The cards that block a card, the cards that it blocks, its parent and its parts. */
@@ -64,7 +64,7 @@ const Line = ({ name, children }: { name: string; children: ReactNode }) => (
   </div>
 )
 
-/** Cards by number and title. One that cannot be read, as in the trash, has its number alone. */
+/** Cards by number and title. A card that cannot be read, for example in the trash, shows only its number. */
 function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: string) => Promise<unknown> }) {
   const { projectId } = useOpened()
   const named = ids.slice(0, maxTitles)

@@ -12,7 +12,7 @@ import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 import { choiceOptions } from './choiceOptions.ts'
 
-/** Who is to do a card, how soon, by when, and how much it is. */
+/** A card's assignees, priority, due date and estimate. */
 export function Plan() {
   const opened = useOpened()
   const card = useCard()

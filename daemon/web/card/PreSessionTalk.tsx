@@ -10,7 +10,7 @@ import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 import { usePreSession } from './preSession.ts'
 
-/** A talk with an agent that refines the card's prompt before the work starts. */
+/** A conversation with an agent that refines the card's prompt before the work starts. */
 export function PreSessionTalk() {
   const opened = useOpened()
   const card = useCard()

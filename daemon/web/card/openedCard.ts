@@ -29,7 +29,7 @@ export interface OpenedState extends OpenedCard {
   isDeleted?: boolean
 }
 
-/** More messages than this are not kept while one is at the end: older ones are read again on scrolling up. */
+/** The maximum number of messages that are kept while the user is at the end. Scrolling up reads older ones again. */
 const maxKept = 2000
 
 /** One card with live updates from the server, while it is open. */
@@ -105,7 +105,7 @@ export class OpenedCardStore {
     this.state.update(now => ({ ...now, monitors: all.filter(({ cardId }) => cardId === this.cardId) }))
   }
 
-  /** Puts in the card that the server has answered to a change. */
+  /** Applies the card from the server's response to a change. */
   readonly setCard = (card: CardDetail): void =>
     this.state.update(now => (now.card && now.card.version > card.version ? now : { ...now, card }))
 

@@ -20,7 +20,7 @@ export interface OpenedPreview {
   isLive: boolean
   start(): Promise<void>
   stop(): Promise<void>
-  /** Opens it in a new tab, with a ticket. It is kept while this page is hidden as well. */
+  /** Opens it in a new tab, with a ticket. The preview also continues while this page is hidden. */
   open(): Promise<void>
 }
 
@@ -80,7 +80,7 @@ export function usePreview(): OpenedPreview {
   }
 }
 
-/** Opens a tab at once, because browsers block one that opens later than the click, and then sends it to the address. */
+/** Opens a tab immediately, because browsers block tabs that open after the click, and then loads the address in it. */
 async function openTab(readUrl: () => Promise<string>): Promise<void> {
   const tab = window.open('about:blank', '_blank')
   if (!tab) throw new Error('The browser blocked the new tab. Allow this page to open tabs.')

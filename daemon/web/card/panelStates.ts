@@ -29,10 +29,10 @@ export function readLayouts(projectId: string): Promise<void> {
   return read
 }
 
-/** Whether the layouts of a project have come: what was shown before would be another tab a moment later. */
+/** Whether the layouts of a project are loaded. If the card were shown before, its tab could change a moment later. */
 export const useIsRead = (projectId: string): boolean => useStore(known, all => all.has(projectId))
 
-/** Notes a change, and keeps it on the server when no other follows. */
+/** Records a change, and saves it on the server unless another change follows. */
 export function changeLayout(projectId: string, cardId: string, change: Layout): void {
   layouts.update(now => ({ ...now, [cardId]: { ...now[cardId], ...change } }))
   clearTimeout(timers.get(cardId))

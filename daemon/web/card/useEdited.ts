@@ -47,7 +47,7 @@ export function useEdited(field: 'title' | 'prompt') {
           await client.cards.update({ ...place, [field]: text }, { ifMatch: `"${current.version}"` }),
         )
       } catch (failure) {
-        // Its version grows with every change of the card: what counts is whether this text is another.
+        // The card's version increases with every change of the card, so compare this text instead.
         if (!(failure instanceof ApiFailure) || failure.code !== 'VERSION_CONFLICT') throw failure
         opened.setCard(await client.cards.get(place))
       }

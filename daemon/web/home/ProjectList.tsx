@@ -6,7 +6,7 @@ import { attention } from './attention.ts'
 /** The statuses of cards in display order. Other statuses are shown above. */
 const counted = ['idle', 'queued', 'running', 'waiting', 'failed', 'completed'] as const
 
-/** The projects with how many cards each has in which state. */
+/** The projects with their number of cards per status. */
 export function ProjectList({ all }: { all: readonly Project[] }) {
   const known = useStore(attention)
   return (

@@ -9,7 +9,7 @@ import { Time } from '../ui/Time.tsx'
 import { attention, type Running } from './attention.ts'
 import { sessionActivities, sessions } from './sessionActivities.ts'
 
-/** The agents that are at work, with what each does this second. */
+/** The working agents, each with its current activity. */
 export function RunningNow({ all }: { all: readonly Project[] }) {
   const known = useStore(attention)
   const running = all.flatMap(project => (known.get(project.id)?.running ?? []).map(item => ({ project, item })))

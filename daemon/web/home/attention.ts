@@ -24,12 +24,12 @@ export interface ProjectAttention {
   running: readonly Running[]
 }
 
-/** All that is known of the projects that were read, by their ids. */
+/** The data of the projects that were read, by ID. */
 export const attention = new Store<ReadonlyMap<string, ProjectAttention>>(new Map())
 
-/** How many requests are under way at once: browsers open six connections to a server. */
+/** The maximum number of concurrent requests. Browsers open six connections to a server. */
 const request = createSemaphore(4)
-/** Events come in bursts; what they change is read once for all of them. */
+/** Events arrive in bursts, so the changed data is read once per burst. */
 const settleMs = 150
 const reading = new Set<string>()
 const due = new Map<string, ReturnType<typeof setTimeout>>()
@@ -99,7 +99,7 @@ function readSoon(projectId: string): void {
 const affectsAttention = ({ type }: LiveMessage): boolean =>
   type.startsWith('card.') || type === 'agent.status' || type === 'agent.permission' || type === 'resync'
 
-/** Follows projects. @returns ends it; what is known of them stays */
+/** Follows projects. @returns a function that stops, and keeps the loaded data */
 export function followProjects(ids: readonly string[]): () => void {
   const ends = ids.map(id =>
     followProject(
@@ -117,7 +117,7 @@ export function followProjects(ids: readonly string[]): () => void {
   }
 }
 
-/** Forgets the projects that are not there any more, and reads those that are new. */
+/** Removes projects that no longer exist, and reads new ones. */
 export function keepProjects(ids: readonly string[]): void {
   attention.update(all => new Map([...all].filter(([id]) => ids.includes(id))))
   for (const id of ids) if (!attention.get().has(id)) readSoon(id)

@@ -25,7 +25,7 @@ export function Keys() {
           ...own.map(each => [`organization ${each.id}`, `Organization ${organizationLabel(each, own)}`] as const),
           ...all.map(({ id, name }) => [`project ${id}`, `Project ${name}`] as const),
         ]}
-        // Permissions about the server go with its scope, and are a super administrator's to give.
+        // Server permissions require the scope server, and only a super_admin can grant them.
         offered={place => (isSuper && place === 'server' ? permissions : projectPermissions)}
         placeOf={({ organizationId, projectId, scope }) => {
           if (scope === 'server') return 'all projects that you can see'

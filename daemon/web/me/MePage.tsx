@@ -18,7 +18,7 @@ interface MySection {
   id: string
   label: string
   view: ComponentType
-  /** Of an account alone: the local operator, before the first user exists, has none. */
+  /** Only for accounts: before the first user exists, the local operator has no account. */
   isOfAccount?: true
 }
 

@@ -13,7 +13,7 @@ import { paletteCommands, palette, type Command } from './commands.ts'
 const searchAfterMs = 150
 const maxItems = 60
 
-/** Cards, boards, projects and everything that can be done, found by typing. */
+/** A search over cards, boards, projects and commands. */
 export function Palette() {
   const all = useStore(projects)
   const known = useMemo(() => [...paletteCommands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])

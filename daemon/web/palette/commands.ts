@@ -37,7 +37,7 @@ export function listenForPaletteKey(): () => void {
     event.preventDefault()
     palette.set({ isOpen: !palette.get().isOpen })
   }
-  // Dialogs keep keys to themselves: it is heard before them.
+  // Dialogs capture keys, so this listener runs before them.
   document.addEventListener('keydown', onKey, true)
   return () => document.removeEventListener('keydown', onKey, true)
 }

@@ -15,7 +15,7 @@ import { modelProviders, type ProviderOfModels } from './EditCredential.tsx'
 type Begun = Output<Contract['credentials']['initOauth']>
 type Status = Output<Contract['credentials']['oauthStatus']>['status']
 
-/** Signs in with a provider on another device or in another window: by a code that is typed there. */
+/** Signs in with a provider on another device or in another window: with a code that the user types there. */
 export function DeviceSignIn({ onClose }: { onClose: () => void }) {
   const [begun, setBegun] = useState<Begun>()
   return (

@@ -61,7 +61,7 @@ export function ForgeSection({ project, mayManage, mayWork, onChange }: SectionP
   )
 }
 
-/** The secret that signs what the forge delivers. */
+/** The secret that signs deliveries of the forge. */
 function Webhook({ projectId }: { projectId: string }) {
   const [made, setMade] = useState<Output<Contract['forges']['giveWebhookSecret']>>()
   const make = () =>

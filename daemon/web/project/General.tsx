@@ -14,7 +14,7 @@ import { AfterMerge } from './AfterMerge.tsx'
 import { Repositories } from './Repositories.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
-/** A project's name, folder, organization and place in the list; and its end. */
+/** A project's name, folder, organization, position in the list, and deletion. */
 export function GeneralSection(props: SectionProps) {
   return (
     <>

@@ -31,7 +31,7 @@ interface KeyListProps {
   empty: string
 }
 
-/** A person's API keys, and the making of one, whose secret is shown once. */
+/** A person's API keys, and the form that creates one and shows its secret once. */
 export function KeyList({ list, placeOf, empty, ...making }: KeyListProps) {
   const [isMaking, setMaking] = useState(false)
   const [made, setMade] = useState<Made>()

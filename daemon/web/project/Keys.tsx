@@ -26,7 +26,7 @@ export function KeysSection({ project, mayWork }: SectionProps) {
   )
 }
 
-/** A key with more than its maker's role allows would be refused each time. */
+/** The server would reject every request of a key with more permissions than the role of its owner. */
 const lookingOn: readonly Permission[] = projectPermissions.filter(
   each => each.endsWith('.read') && each !== 'webhooks.read',
 )

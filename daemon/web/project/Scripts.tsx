@@ -15,7 +15,7 @@ import { ScriptRun, type Run } from './ScriptRun.tsx'
 
 type Script = Output<Contract['scripts']['list']>[number]
 
-/** Shell commands that the project keeps, and their latest runs. */
+/** The project's shell commands, and their latest runs. */
 export function ScriptsSection(props: SectionProps) {
   const { project, mayWork } = props
   const list = useLoad(() => client.scripts.list({ projectId: project.id }), [project.id])
@@ -57,7 +57,7 @@ const moveUp = (scripts: readonly Script[], at: number): string[] => {
   return ids.toSpliced(at - 1, 2, ids[at]!, ids[at - 1]!)
 }
 
-/** The latest run of each script, kept up with by events. */
+/** The latest run of each script, updated by events. */
 function useRuns(projectId: string): [ReadonlyMap<string, Run>, (run: Run) => void] {
   const [runs, setRuns] = useState<ReadonlyMap<string, Run>>(new Map())
   const setRun = (run: Run) => setRuns(before => new Map(before).set(run.scriptId, run))

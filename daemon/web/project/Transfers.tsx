@@ -15,7 +15,7 @@ import type { SectionProps } from './sectionProps.ts'
 type Report = Output<Contract['transfers']['import']>
 type Format = 'board' | 'trello' | 'github' | 'markdown'
 
-/** Takes the project out as a file, and files into it. */
+/** Exports the project to a file, and imports files into it. */
 export function TransfersSection(props: SectionProps) {
   return (
     <>

@@ -5,9 +5,9 @@ import type { Me } from '../app/session.ts'
 export interface SectionProps {
   project: Project
   me: Me
-  /** Whether the person manages the project, or works in it; otherwise they look only. */
+  /** Whether the person manages the project or works in it. Otherwise, the person can only view it. */
   mayManage: boolean
   mayWork: boolean
-  /** Takes over what the server has answered to a change of the project. */
+  /** Applies the server's response to a change of the project. */
   onChange: (project: Project) => void
 }

@@ -20,7 +20,7 @@ interface ChangesBarProps {
   /** Whether there is something to merge. */
   hasWork: boolean
   onMerged: (result: string) => void
-  /** The choices of what is shown. */
+  /** The choices of the shown content. */
   children: ReactNode
 }
 
@@ -57,7 +57,10 @@ export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMe
   )
 }
 
-/** Publishes the height of the bar as `--changes-bar` on its parent: what sticks below it needs to know. @returns a function that stops */
+/**
+ * Publishes the height of the bar as `--changes-bar` on its parent: sticky elements below the bar need it. @returns a
+ * function that stops
+ */
 function publishHeight(bar: HTMLElement): () => void {
   const observer = new ResizeObserver(() =>
     bar.parentElement?.style.setProperty('--changes-bar', `${bar.offsetHeight}px`),

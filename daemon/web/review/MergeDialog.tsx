@@ -13,7 +13,7 @@ import { Conflicts } from './Conflicts.tsx'
 import { conflictsOf, useMergeCheck, type MergeCheck } from './mergeCheck.ts'
 import type { ReviewStore } from './reviewStore.ts'
 
-/** A merge into the usual branch, the same as one commit, or a merge into a branch that the person names. */
+/** A merge into the default branch, a squashed merge, or a merge into another branch. */
 export type MergeKind = 'merge' | 'squash' | 'branch'
 
 interface MergeDialogProps {

@@ -165,7 +165,7 @@ function Tools({ place, pull, put }: ToolsProps) {
   )
 }
 
-/** Why it waits for a person, and the way on. */
+/** The reason why the pull request waits for a person, and the button that continues it. */
 function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolean }) {
   const maxRounds = useProject(place.projectId)?.forge.maxRounds
   const { number, stopped, rounds } = pull

@@ -129,7 +129,7 @@ export class ReviewDraft {
     })
   }
 
-  /** Saves now. @throws Error where another window has changed the draft */
+  /** Saves now. @throws Error if another window has changed the draft */
   async saveNow(): Promise<void> {
     this.add()
     if (this.#timer !== undefined) this.#saveSoon(0)

@@ -4,7 +4,7 @@ import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Page } from '../ui/Page.tsx'
 
-/** Accepting an invitation to a project, as who is signed in. */
+/** Accepts an invitation to a project as the signed-in user. */
 export function InvitationPage({ token }: { token: string }) {
   const accept = async () => {
     const { id } = await client.invitations.accept({ token })

@@ -6,7 +6,10 @@ import { Form } from '../ui/Form.tsx'
 import { Keep, Password, type OnSignedIn } from './Login.tsx'
 import { NameAndEmail } from './Register.tsx'
 
-/** Making the first account, which runs the server. Beyond the server's own account it needs the code that the server printed. */
+/**
+ * Making the first account, which runs the server. Other accounts than the server's own need the code that the server
+ * printed.
+ */
 export function SetUp({ onDone }: { onDone: OnSignedIn }) {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')

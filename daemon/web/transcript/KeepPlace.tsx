@@ -1,7 +1,7 @@
 import { Component, type ReactNode, type RefObject } from 'react'
 
 interface KeepPlaceProps {
-  /** The id of the first message. */
+  /** The ID of the first message. */
   first: string | undefined
   scroller: RefObject<HTMLElement | null>
   children: ReactNode

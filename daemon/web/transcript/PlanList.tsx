@@ -4,7 +4,7 @@ import { plainText } from '../ui/plainText.ts'
 const states = { x: 'done', '~': 'doing', ' ': 'open' } as const
 const words = { done: 'done: ', doing: 'at work: ', open: '' } as const
 
-/** An agent's plan: what is done is ticked off. */
+/** An agent's plan, with completed steps checked off. */
 export function PlanList({ text }: { text: string }) {
   const steps = plainText(text)
     .split('\n')

@@ -6,7 +6,7 @@ import { loadProjects, useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 
-/** The hosts that the sandbox has refused the agent; a project's admin allows them here. */
+/** The hosts that the sandbox blocked. Project admins can allow them here. */
 export function RefusedHosts({ projectId, session }: { projectId: string; session: Session }) {
   const project = useProject(projectId)
   const allowed = (project?.sandbox.hosts ?? []).flatMap(entry => parseNetworkHost(entry) ?? [])

@@ -9,7 +9,7 @@ import { MessageView } from './MessageView.tsx'
 
 interface TranscriptProps {
   messages: readonly Message[]
-  /** Whose names the messages of agents bear. */
+  /** The agents whose names appear on messages. */
   sessions?: readonly Pick<Session, 'sessionId' | 'agent'>[]
   older?: OpenedCard['older']
   onOlder?: () => Promise<void>
@@ -136,7 +136,7 @@ function useEnd(
   }
 }
 
-/** Asks for older messages when one comes near the first. */
+/** Requests older messages when the user scrolls near the first one. */
 function Older({
   older,
   onOlder,

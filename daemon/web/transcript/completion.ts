@@ -45,7 +45,7 @@ export function createSuggestions(projectId: string): Suggest {
   }
 }
 
-/** Files whose path has the letters in order; those whose name begins with them, and short ones, first. */
+/** Files whose path contains the letters in order. Names that start with them, and short paths, come first. */
 function bestFiles(paths: readonly string[], word: string): string[] {
   const wanted = word.toLowerCase()
   return paths

@@ -14,7 +14,7 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onC
   isDanger?: boolean
   /** Without a border, for rows of tools. */
   isPlain?: boolean
-  /** While the promise is under way the button is busy; what it is rejected with is shown. */
+  /** While the promise is pending, the button is busy. If the promise rejects, shows the error. */
   onClick?: () => void | Promise<unknown>
 }
 

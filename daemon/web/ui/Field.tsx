@@ -42,7 +42,7 @@ interface NotesProps {
   error?: string
 }
 
-/** The ids of what describes a control. */
+/** The IDs of the elements that describe a control. */
 export const notesOf = ({ id, hint, error }: NotesProps): string | undefined =>
   [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined
 

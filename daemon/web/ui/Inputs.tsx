@@ -22,7 +22,7 @@ export const TextInput = ({
   </Field>
 )
 
-/** A whole number. Not a number while the field is empty, which is not sent. */
+/** A whole number. NaN while the field is empty. NaN is not sent. */
 export const NumberInput = ({ value, onChange, ...rest }: Valued<number> & { min: number; max: number }) => (
   <TextInput
     {...rest}

@@ -11,14 +11,14 @@ type Parse = (text: string) => Token[]
 const parser = new Store<Parse | undefined>(undefined)
 let isLoading = false
 
-/** The parser is larger than what needs it, so it comes after the page. Raw HTML and bare addresses stay text. */
+/** The parser is larger than its callers, so it is loaded after the page. Raw HTML and bare addresses stay text. */
 async function loadParser(): Promise<void> {
   if (isLoading) return
   isLoading = true
   try {
     const { default: MarkdownIt } = await import('markdown-it')
     const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
-    // All links are parsed as such; which of them can be followed is decided when they are drawn.
+    // All links are parsed. The renderer decides which ones are clickable.
     markdown.validateLink = () => true
     parser.set(text => markdown.parse(text, {}))
   } catch {

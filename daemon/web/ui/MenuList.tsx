@@ -27,7 +27,7 @@ interface MenuListProps {
   onClose: (isFocusElsewhere?: boolean) => void
 }
 
-/** The open list of a menu. Arrows go through it, letters jump, Escape closes. */
+/** The open list of a menu. Arrow keys move through the menu, letters jump to an item, and Escape closes it. */
 export function MenuList({ label, items, anchor, onClose }: MenuListProps) {
   const [isByKey] = useState(() => document.activeElement?.matches(':focus-visible'))
   // Otherwise, the first line would be highlighted below a pointer that is elsewhere.

@@ -34,7 +34,7 @@ export function Await<T>({ of, children }: { of: Loaded<T>; children: (value: T)
   return <Failure error={of.error} onRetry={of.reload} />
 }
 
-/** Why something is not there, and a way to try again where that can help. */
+/** The reason why content is missing, and a retry button if a retry can help. */
 export const Failure = ({
   error,
   onRetry,

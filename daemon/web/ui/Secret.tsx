@@ -42,7 +42,10 @@ export function Secret({ label, value, hint }: SecretProps) {
   )
 }
 
-/** A secret that the server shows this once. The dialog closes by its button alone, so that no slip of the finger loses it. */
+/**
+ * A secret that the server shows this once. Only the button closes the dialog, so that the secret is not lost by
+ * accident.
+ */
 export function SecretDialog({ title, onClose, ...secret }: SecretProps & { title: string; onClose: () => void }) {
   return (
     <Dialog title={title}>

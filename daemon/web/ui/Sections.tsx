@@ -16,7 +16,7 @@ interface SectionsProps {
   children: ReactNode
 }
 
-/** Parts of a page with the list of them at their side; on a phone the list is a row above that scrolls. */
+/** Parts of a page with a list of them at the side. On a phone, the list is a scrolling row above. */
 export function Sections({ label, sections, current, children }: SectionsProps) {
   const list = useRef<HTMLElement>(null)
   useEffect(() => {

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
 
-/** Rows under names; on narrow windows it scrolls aside. A column without a name holds buttons. */
+/**
+ * Rows below column headers. In narrow windows, the table scrolls horizontally. A column without a name holds buttons.
+ */
 export const Table = ({ label, head, children }: { label: string; head: readonly string[]; children: ReactNode }) => (
   <div className="scroll-x" role="region" aria-label={label} tabIndex={0}>
     <table className="table">

@@ -15,7 +15,7 @@ const formats = {
   clock: new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }),
 }
 
-/** A point in time in the person's own way of writing, to the minute, the second or the day; `clock` is the time of day alone. */
+/** A point in time in the person's locale, to the minute, the second or the day. `clock` shows only the time of day. */
 export const dated = (at: string, as: keyof typeof formats = 'minute'): string => formats[as].format(new Date(at))
 
 /** Returns the current time, to the minute. Components that use it render again as time passes. */

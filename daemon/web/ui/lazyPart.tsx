@@ -48,12 +48,12 @@ export function lazyPart<P extends object, N extends string>(
 
 interface BoundaryProps {
   children: ReactNode
-  /** Does what another try needs before the part is drawn again. */
+  /** Prepares a retry before the part renders again. */
   onRetry?: () => void
   isDialog?: boolean
 }
 
-/** Draws a part of the page; where that fails, why, in its place. */
+/** Renders a part of the page. If rendering fails, shows the error in its place. */
 export class Boundary extends Component<BoundaryProps, { failure?: { error: unknown } }> {
   override state: { failure?: { error: unknown } } = {}
 

@@ -1,4 +1,4 @@
-/** Sequences of a terminal that choose colours and styles, or move its cursor and erase. */
+/** Terminal sequences that set colors and styles, move the cursor, or erase text. */
 const styles = /\u001b\[[\d;:?]*[A-HJKSTfhlmnsu]/g
 /** Controls other than tab and line feed. */
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g

@@ -1,6 +1,9 @@
 import { useEffect, useRef } from 'react'
 
-/** Does something again and again while it is wanted, each time only after the last has ended; a failure waits for the next time. */
+/**
+ * Repeats an action while the component needs it. Each run starts after the previous one ends, and a failed run is
+ * retried by the next one.
+ */
 export function usePoll(isWanted: boolean, everyMs: number, run: () => Promise<unknown>): void {
   const latest = useRef(run)
   latest.current = run

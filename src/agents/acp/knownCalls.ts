@@ -8,7 +8,7 @@ const maxCalls = 500
 const maxNamesPerCall = 10
 const maxIdLength = 500
 
-/** The tool calls of one turn, by their id. */
+/** The tool calls of one turn, by their ID. */
 export interface KnownCalls {
   record(update: RawUpdate): void
   find(id: string): KnownCall

@@ -91,7 +91,7 @@ export interface AgentLaunch {
   env: Readonly<Record<string, string>>
   /** Redacted from every message and log: the credential and the token. */
   secrets: readonly string[]
-  /** Ids of authentication methods that use the credential in the environment. */
+  /** IDs of authentication methods that use the credential in the environment. */
   authMethods: readonly string[]
   /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean

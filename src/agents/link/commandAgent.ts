@@ -33,7 +33,8 @@ interface RunningTurn {
 }
 
 /**
- * An agent that is a plain command: each prompt is a process, its stdout is the answer, and its exit code tells success. The prompt
+ * An agent that is a plain command: each prompt is a process, its stdout is the answer, and its exit code reports
+ * success. The prompt
  * replaces `{prompt}` in the arguments, or else is written to stdin.
  */
 export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent): AgentLink =>
@@ -68,7 +69,7 @@ function startedWithoutOptions({ choice }: AgentLaunch): StartedSession {
   }
 }
 
-/** A prompt that says where its files are. */
+/** A prompt with the paths of its files. */
 const withPaths = (text: string, files: readonly PromptFile[]): string =>
   files.length === 0 ? text : `${text}\n\nAttached files:\n${files.map(({ path }) => path).join('\n')}`
 

@@ -29,7 +29,7 @@ export interface AgentProvider {
   conversations: readonly string[]
   /** Undefined for an agent that has no sandbox of its own. */
   sandboxOverride?: SandboxOverride
-  /** Ids of authentication methods that use its environment. */
+  /** IDs of authentication methods that use its environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
   toolArgs: readonly string[]

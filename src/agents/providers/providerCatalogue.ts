@@ -33,7 +33,7 @@ export interface Catalogue {
    * @throws InvalidConfig
    */
   choose(preference: AgentPreference): Promise<AgentChoice>
-  /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
+  /** The IDs of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
   listIds(): Promise<readonly string[]>
   /** The display name of an agent. Returns the ID if the agent is no longer configured. */
   nameOf(id: string): Promise<string>

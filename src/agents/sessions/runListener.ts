@@ -20,7 +20,7 @@ interface Receivers {
   onFullContext(): void
 }
 
-/** Passes what an agent sends to the parts of its run; the transcript comes last. */
+/** Passes the updates of an agent to the parts of its run, to the transcript last. */
 export const createRunListener = ({ questions, ...receivers }: Receivers): AgentListener => ({
   update: update => {
     receivers.silence.add(update)

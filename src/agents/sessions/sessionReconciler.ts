@@ -45,7 +45,10 @@ export interface SessionReconciler {
   releaseCalls(): void
   /** Starts to reconcile. Agents reach the server at this address, and from a sandbox through `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
-  /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget, an answer or what blocks their card. Takes at most 9 s. */
+  /**
+   * Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget, an answer or
+   * a blocker of their card. Takes at most 9 s.
+   */
   stop(): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 const mark =
   '(?:[?\\uff1f\\ufe56\\ufe16\\u061f\\u2e2e\\u037e\\u1367\\u203d\\u2047-\\u2049\\u2cfa\\u2cfb\\ua60f\\ua6f7\\u1945\\u{11143}]|(?<=\\p{Script=Greek}\\s?);)'
 const closers = '[!\\uff01?\\uff1f\\p{Pe}\\p{Pf}"\'*_`~]*'
-/** A question mark with what can follow it in its sentence. Armenian sets its mark inside the word. */
+/** A question mark and the characters that can follow it in a sentence. Armenian sets its mark inside the word. */
 const question = new RegExp(`(?:${mark}${closers}|\u055e\\p{L}*[\u0589:]?)(?=$|\\s|[\\p{Lo}\u00bf])`, 'u')
 const questionAtEnd = new RegExp(
   `(?:${mark}|\u055e\\p{L}*[\u0589:]?)${closers}[\\s\\p{Extended_Pictographic}\ufe0f]*$`,

@@ -2,7 +2,10 @@ import type { Reader } from '../../store/engine/database.ts'
 import { firstMessageSince, listMessages } from '../../store/agents/transcripts.ts'
 import { message, type MessageView } from '../../views/agents.ts'
 
-/** `since` and `before` are ISO 8601 times, compared with when a message began, or ids of messages. A time in `since` is inclusive, an id exclusive. */
+/**
+ * `since` and `before` are ISO 8601 times, compared with when a message began, or IDs of messages. A time in `since` is
+ * inclusive, an ID exclusive.
+ */
 export interface MessageQuery {
   cardId: number
   sessionId?: number

@@ -8,7 +8,10 @@ const maxWriteIntervalMs = 1000
 /** Each event carries its whole message, so the write interval grows by 1 ms per 16 characters. */
 const charsPerIntervalMs = 16
 
-/** A message that still grows: `unwritten` waits to be written, `writing` is being written. It has an id after its first write. */
+/**
+ * A message that still grows: `unwritten` waits to be written, `writing` is being written. It has an ID after its first
+ * write.
+ */
 export interface PendingMessage {
   role: TranscriptRole
   callId: string | null

@@ -10,7 +10,8 @@ export const Me = v.object({
   role: UserRole,
 })
 /**
- * The kind and the rights of a token. `permissions` is null if the token has all rights of its account; `none` means no token,
+ * The kind and the permissions of a token. `permissions` is null if the token has all permissions of its account;
+ * `none` means no token,
  * with authentication off.
  */
 export const TokenInfo = v.object({

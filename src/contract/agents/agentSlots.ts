@@ -11,7 +11,7 @@ const AgentId = v.pipe(v.string(), v.minLength(1), v.maxLength(100))
 /** The maximum number of concurrent agents on all machines, in total and per agent. */
 export const AgentSlots = v.object({ server: Slots, agents: v.record(AgentId, integer(1, 10_000)) })
 export type AgentSlots = v.InferOutput<typeof AgentSlots>
-/** Null takes a bound away; what is not named stays. */
+/** Null removes a limit. Omitted limits are unchanged. */
 export const ChangedAgentSlots = v.strictObject({
   server: v.optional(Slots),
   agents: v.optional(v.record(AgentId, Slots)),

@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { anyToken, post } from '../route.ts'
 
 /**
- * One message of the Model Context Protocol, JSON-RPC 2.0. The tool that answers it checks its parameters. Some clients send null for what
- * they omit.
+ * One message of the Model Context Protocol, JSON-RPC 2.0. The tool that answers it checks its parameters. Some clients
+ * send null for omitted fields.
  */
 export const McpMessage = v.looseObject({
   jsonrpc: v.literal('2.0'),

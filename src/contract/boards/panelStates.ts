@@ -3,7 +3,7 @@ import { JsonObject } from '../fields.ts'
 import { ofProject } from '../notFound.ts'
 import { del, get, put, viewer } from '../route.ts'
 
-/** Layouts by card id. Their content is the client's: the server stores it and does not read it. */
+/** Layouts by card ID. Their content is the client's: the server stores it and does not read it. */
 const PanelStates = v.record(v.string(), v.unknown())
 
 export const panelStates = {

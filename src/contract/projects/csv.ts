@@ -1,7 +1,10 @@
 /** The characters that a spreadsheet interprets as the start of a formula. */
 const formula = /^[=+\-@\t\r]/
 
-/** Rows as CSV (RFC 4180), with a line of the fields' names. Text that a spreadsheet would compute gets an apostrophe before it. */
+/**
+ * Rows as CSV (RFC 4180), with a line of the fields' names. Text that a spreadsheet would evaluate is prefixed with an
+ * apostrophe.
+ */
 export function toCsv(fields: readonly string[], rows: readonly object[]): string {
   const line = (cells: readonly unknown[]) => `${cells.map(cellOf).join(',')}\r\n`
   return line(fields) + rows.map(row => line(fields.map(field => (row as Record<string, unknown>)[field]))).join('')

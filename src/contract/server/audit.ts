@@ -9,7 +9,8 @@ const Actor = v.object({
   name: v.nullable(v.string()),
 })
 /**
- * The rights that were used: a sign-in, an API key, an agent's session, the local token of the machine's account, or the server
+ * The permissions that were used: a sign-in, an API key, an agent's session, the local token of the machine's account,
+ * or the server
  * itself.
  */
 const Via = v.object({

@@ -5,7 +5,7 @@ import type { Grant } from '../../store/projects/projects.ts'
 /** The authenticated sender of a request. */
 export interface Caller {
   kind: 'user' | 'local' | 'key' | 'agent'
-  /** The account whose rights apply; `localOperator` before the first user exists, `noAccount` for an agent. */
+  /** The account whose permissions apply; `localOperator` before the first user exists, `noAccount` for an agent. */
   userId: number
   role: UserRole
   email: string
@@ -14,7 +14,7 @@ export interface Caller {
   tokenHash: string
   /** The sign-in that the token belongs to. */
   signInId?: number
-  /** The limits of an API key, in addition to its owner's rights. */
+  /** The limits of an API key, in addition to its owner's permissions. */
   key?: {
     id: number
     name: string
@@ -26,7 +26,8 @@ export interface Caller {
   /** The account's grant in the request's project, read with the token. */
   grant?: { projectId: number; held: Grant | undefined }
   /**
-   * The scope of an agent token: it has only the rights of its card. It belongs to a session, or acts for the user who created
+   * The scope of an agent token: it has only the permissions of its card. It belongs to a session, or acts for the user
+   * who created
    * it.
    */
   agent?: { projectId: number; cardId: number; sessionId: number | null; userId: number | null }

@@ -98,7 +98,7 @@ export async function resolveChoice(
   }
 }
 
-/** Reads the credential of a level's agent, given the id of its profile's. */
+/** Reads the credential of a level's agent, given the ID of its profile's. */
 type CredentialReader = (profileCredentialId: number | null) => Promise<Pick<CredentialRow, 'models'> | undefined>
 
 /**

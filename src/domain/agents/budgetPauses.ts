@@ -138,7 +138,7 @@ export async function holdBack(
 }
 
 /**
- * Queues the paused sessions again that nothing holds back any more, in their order. The others record the reason for their wait.
+ * Queues the paused sessions that are no longer held back, in order. The others record the reason for their wait.
  */
 export async function resumePaused(
   db: Database,

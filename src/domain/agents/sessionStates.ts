@@ -21,7 +21,7 @@ import type { CardStatus } from '../../contract/fields.ts'
  *                          └──▶ cancelled  the pre-session was cancelled between two turns
  *
  * - completed: a turn ended and no message was waiting, the session handed off, or a user completed the card.
- * - failed: `statusReason` states what the agent, or the server, could not do.
+ * - failed: `statusReason` states what the agent or the server failed to do.
  * - cancelled: by a user, or by the agent itself.
  * - interrupted: the server stopped.
  *

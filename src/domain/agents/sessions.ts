@@ -43,7 +43,7 @@ export interface Agents {
   choose(db: Reader, card: CardRow): Promise<ChosenAgent | { missing: string }>
   /** Why an agent does not support a provider's credentials. Undefined if it does, or if the agent is unknown. */
   credentialProblem(agent: string, provider: CredentialProvider): Promise<string | undefined>
-  /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
+  /** The IDs of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
   listIds(): Promise<readonly string[]>
   /** The display name of an agent. */
   nameOf(agent: string): Promise<string>

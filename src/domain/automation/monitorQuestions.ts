@@ -12,8 +12,9 @@ import { announceCard } from '../cards/cardChanges.ts'
 import { requireMayStart } from '../cards/startPermission.ts'
 
 /**
- * Whether a monitor runs at once: of a session in a sandbox, only if the project allows it. An agent without a sandbox has the
- * server's rights already. A token that a person minted is valid while that person is a member, and members run scripts.
+ * Whether a monitor runs at once: of a session in a sandbox, only if the project allows it. An agent without a sandbox
+ * already has the server's permissions. A token that a person minted is valid while that person is a member, and
+ * members run scripts.
  * @throws Problem FORBIDDEN for a token without a session and a person
  */
 export async function permissionFor(db: Reader, caller: Caller, projectId: number): Promise<MonitorPermission> {

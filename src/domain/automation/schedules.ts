@@ -79,7 +79,7 @@ export function preview(given: GivenTiming, now: string): { timeZone: string; ne
 }
 
 /**
- * Creates a schedule whose runs have the caller's rights.
+ * Creates a schedule whose runs have the caller's permissions.
  * @throws Problem VALIDATION_FAILED, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, CONFLICT if the project has too many,
  * INSUFFICIENT_PERMISSIONS for a key without a permission that the schedule requires
  */
@@ -157,7 +157,8 @@ export async function remove(tx: Transaction, ref: ScheduleRef): Promise<void> {
 }
 
 /**
- * Creates a schedule's next card now, with the caller's rights, regardless of the state of the last card. This replaces a waiting
+ * Creates a schedule's next card now, with the caller's permissions, regardless of the state of the last card. This
+ * replaces a waiting
  * run.
  * @throws Problem SCHEDULE_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS
  */

@@ -6,7 +6,7 @@ import { find, update, type CardRef } from './cards.ts'
 import type { Agents } from '../agents/sessions.ts'
 
 /**
- * Changes a card's fields. A card that nothing holds back any more starts in auto mode.
+ * Changes a card's fields. In auto mode, a card that is no longer held back starts.
  * @throws Problem as `update`
  */
 export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change: CardEdit): Promise<CardRow> {

@@ -9,8 +9,9 @@ import { notStarted, type Agents } from '../agents/sessions.ts'
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 
 /**
- * Starts a card whose time has come, if it is idle in an active column: with the present rights of the person who set the time, or records
- * the reason if there are none. Elsewhere the card is ready, and auto mode and columns that pull start it.
+ * Starts a card whose time has come, if it is idle in an active column: with the current permissions of the person who
+ * set the time. If they lack permission, records the reason. Elsewhere the card is ready, and auto mode and columns
+ * that pull start it.
  */
 export async function startInTime(
   tx: Transaction,

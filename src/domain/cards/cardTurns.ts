@@ -12,7 +12,10 @@ export async function findTurn(db: Reader, projectId: number): Promise<{ column:
   return undefined
 }
 
-/** The card that the board moves next into each column: ids of columns and cards. Undefined if the board moves cards into no column. */
+/**
+ * The card that the board moves next into each column: IDs of columns and cards. Undefined if the board moves cards
+ * into no column.
+ */
 export async function listTurns(db: Reader, projectId: number): Promise<Map<number, number> | undefined> {
   const columns = await listColumnsWithTurns(db, projectId)
   if (columns.length === 0) return undefined

@@ -1,7 +1,7 @@
 import { Problem } from '../../contract/errors.ts'
 
 /**
- * Checks that `ids` holds every id of a list exactly once.
+ * Checks that `ids` holds every ID of a list exactly once.
  * @throws Problem INVALID_ORDER
  */
 export function requireWholeOrder(ids: readonly number[], present: readonly { id: number }[]): void {

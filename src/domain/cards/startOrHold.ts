@@ -8,7 +8,8 @@ import { notStarted, start, type Agents } from '../agents/sessions.ts'
 import { startRefusal, type Starter } from './startPermission.ts'
 
 /**
- * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's rights, a missing agent, or a
+ * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's permissions, a
+ * missing agent, or a
  * budget. Undefined if the card can start now.
  */
 export const findHold = async (
@@ -43,7 +44,7 @@ export async function requireStartable(tx: Transaction, agents: Agents, card: Ca
   if (problem) throw problem
 }
 
-/** The fields of a card that record what holds it back. */
+/** The fields of a card that record why it is held back. */
 export const heldFields = (
   tx: Transaction,
   hold: Problem | undefined,

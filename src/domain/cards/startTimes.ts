@@ -4,7 +4,7 @@ import { noAccount, type Caller } from '../accounts/caller.ts'
 import type { CardOrder } from './dependencies.ts'
 import { makerFor } from '../accounts/makers.ts'
 
-/** The stored start time of a card, with the rights of the user who sets it. An agent has no rights. */
+/** The stored start time of a card, with the permissions of the user who sets it. An agent has no permissions. */
 export async function startFor(
   tx: Transaction,
   { startAt }: Pick<CardOrder, 'startAt'>,

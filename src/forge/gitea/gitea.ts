@@ -5,7 +5,7 @@ import { giteaIssues } from './issues.ts'
 import { giteaPulls } from './pulls.ts'
 import { giteaReviews } from './reviews.ts'
 
-/** A repository on Gitea or Forgejo, by the REST API of version 1, which both have. */
+/** A repository on Gitea or Forgejo, through version 1 of the REST API, which both support. */
 export function gitea(address: ForgeAddress, token: string, options: ForgeOptions): Forge {
   const headers = { authorization: `token ${token}` }
   const http = createForgeHttp({ kind: address.kind, apiUrl: address.apiUrl, headers, token }, options)

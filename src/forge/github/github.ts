@@ -5,7 +5,10 @@ import { gitHubIssues } from './issues.ts'
 import { gitHubPulls } from './pulls.ts'
 import { gitHubReviews } from './reviews.ts'
 
-/** A repository on GitHub or GitHub Enterprise Server, by the REST API, and by GraphQL for what that does not have. */
+/**
+ * A repository on GitHub or GitHub Enterprise Server, through the REST API, and through GraphQL for features that REST
+ * lacks.
+ */
 export function gitHub(address: ForgeAddress, token: string, options: ForgeOptions): Forge {
   const headers = {
     accept: 'application/vnd.github+json',

@@ -45,7 +45,7 @@ export const listCredentials = (db: Reader, userId: number): Promise<CredentialR
   db.all(`SELECT ${fields} FROM credentials k WHERE k.user_id = ? ORDER BY k.id`, [userId])
 export const readCredential = (db: Reader, id: number): Promise<CredentialRow | undefined> =>
   db.get(`SELECT ${fields} FROM credentials k WHERE k.id = ?`, [id])
-/** Returns those of the ids that exist. */
+/** Returns those of the IDs that exist. */
 export const listPresentCredentials = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>('SELECT k.id FROM json_each(?) j JOIN credentials k ON k.id = j.value', [

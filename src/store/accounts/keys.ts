@@ -66,7 +66,7 @@ export const findKeyHolderByAccessToken = (
   hash: string,
   projectId?: number,
 ): Promise<KeyHolder | undefined> => db.get(keyHolderByAccessToken, [hash, projectId])
-/** A key by its id, and its owner's grant in the project. */
+/** A key by its ID, and its owner's grant in the project. */
 export const readKeyHolder = (db: Reader, id: number, projectId: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderById, [id, projectId])
 

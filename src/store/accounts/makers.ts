@@ -1,4 +1,4 @@
-/** The account or API key whose rights apply to automatic work. Null if there is no owner. */
+/** The account or API key whose permissions apply to automatic work. Null if there is no owner. */
 export interface Maker {
   makerUserId: number | null
   makerKeyId: number | null

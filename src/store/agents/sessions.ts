@@ -34,7 +34,7 @@ export const listedSessionFields = {
   /** The title of its oldest open question. */
   question: text().orNull().computed(`json_extract(s.waiting_for, '$[0].title')`),
   detail: text().orNull(),
-  /** The agent's own id of the session. */
+  /** The agent's own ID of the session. */
   agentSessionId: text().orNull(),
   resumable: flag().initially(false),
   profile: text().orNull(),
@@ -73,7 +73,8 @@ export const listedSessionFields = {
   /** The slot, the cards or the time that a queued session waits for, as text for users. */
   slotWait: text().orNull(),
   /**
-   * Whether the cards that block its card hold the session until its work starts. They do not hold a forced start, or a session
+   * Whether the session waits for the cards that block its card, until its work starts. They do not hold a forced
+   * start, or a session
    * that continues work.
    */
   waitsForBlockers: flag().initially(false),

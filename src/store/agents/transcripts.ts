@@ -59,13 +59,13 @@ export const findCall = async (db: Reader, sessionId: number, callId: string): P
 const fields = `m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at, m.attachments,
   '[' || coalesce((SELECT group_concat(data) FROM (SELECT data FROM transcript_pieces p WHERE p.message_id = m.id ORDER BY p.number)), '') || ']' AS pieces`
 
-/** The messages with these ids, oldest first. */
+/** The messages with these IDs, oldest first. */
 export const readMessages = (db: Reader, ids: readonly number[]): Promise<MessageRow[]> =>
   db.all(`SELECT ${fields} FROM json_each(?) j JOIN transcript_messages m ON m.id = j.value ORDER BY m.id`, [
     JSON.stringify(ids),
   ])
 
-/** A range of messages by id, of a session or else of a card: after `after` and before `before`. */
+/** A range of messages by ID, of a session or else of a card: after `after` and before `before`. */
 export interface MessageRange {
   cardId: number
   sessionId?: number

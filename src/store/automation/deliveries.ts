@@ -69,7 +69,7 @@ export const insertDelivery = async (
 export const readDelivery = (db: Reader, webhookId: number, id: number): Promise<DeliveryRow | undefined> =>
   db.get(`SELECT ${fields} FROM ${source} WHERE d.id = ? AND d.webhook_id = ?`, [id, webhookId])
 
-/** A webhook's deliveries, newest first: those with an id below `before`. */
+/** A webhook's deliveries, newest first: those with an ID below `before`. */
 export const listDeliveries = (
   db: Reader,
   webhookId: number,

@@ -27,7 +27,7 @@ export const insertActivity = (
   tx.enqueue(insert, [cardId, at, actor.kind, actor.id, actor.name, action, changes])
 }
 
-/** A card's entries with ids below `before`, newest first. */
+/** A card's entries with IDs below `before`, newest first. */
 export const listActivity = (
   db: Reader,
   cardId: number,

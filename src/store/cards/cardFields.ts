@@ -137,7 +137,7 @@ export const cardFields = {
   startAt: text().orNull(),
   /** Whether the card waits for that time. A flag, because lists do not compare times. Cleared when the start is due. */
   startHeld: flag().initially(false),
-  /** The account whose rights apply to the automatic start. */
+  /** The account whose permissions apply to the automatic start. */
   starterUserId: id().orNull(),
   starterKeyId: id().orNull(),
   /** The card on which this card was found. */

@@ -77,7 +77,7 @@ export const listDueIssues = (
     [projectId, forge, now, limit],
   )
 
-/** A project's issues with an id above `after`, oldest first, with the titles of their cards. */
+/** A project's issues with an ID above `after`, oldest first, with the titles of their cards. */
 export const listCardIssues = (
   db: Reader,
   projectId: number,

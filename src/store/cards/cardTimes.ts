@@ -1,7 +1,7 @@
 import { blockedSql } from './cardFields.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** A card that starts automatically, with the rights of its starter. */
+/** A card that starts automatically, with the permissions of its starter. */
 export interface HeldCard {
   id: number
   projectId: number

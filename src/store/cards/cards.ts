@@ -117,13 +117,13 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
   return unread.map(({ id }) => id)
 }
 
-/** Cards by id after the cursor. */
+/** Cards by ID after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
   const { where, args } = conditions(filter, isListedInternally(filter))
   return db.all(`SELECT ${listColumns} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
-/** The cards with these ids, in the order of the ids, each as JSON text in the internal view of lists. */
+/** The cards with these IDs, in the order of the IDs, each as JSON text in the internal view of lists. */
 export const readItemsJson = (
   db: Reader,
   ids: readonly number[],
@@ -154,7 +154,7 @@ export const readExternalJson = (
   id: number,
 ): Promise<{ json: string; version: number } | undefined> => db.get(externalCardById, [id, projectId])
 
-/** A page of cards by id as JSON text, in the internal view of lists. */
+/** A page of cards by ID as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
   // Cards by due date are found in another order, so their IDs are sorted before the list is built.
   if (filter.dueBefore !== undefined) return listSortedJson(db, { ...filter, sort: 'id' })

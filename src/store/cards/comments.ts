@@ -18,7 +18,7 @@ export type NewComment = NewRow<typeof commentFields>
 const record = defineRecord('comments', 'k', commentFields)
 const select = `SELECT ${record.columns} FROM comments k`
 
-/** A card's comments with ids below `before`, newest first. */
+/** A card's comments with IDs below `before`, newest first. */
 export const listComments = (
   db: Reader,
   cardId: number,

@@ -125,7 +125,7 @@ export async function countOrdered(db: Reader, columnId: number): Promise<number
   ))!.count
 }
 
-/** The ids of a column's cards in order, `limit` of them from the place `offset`. */
+/** The IDs of a column's cards in order, `limit` of them from the place `offset`. */
 export async function orderedIds(db: Reader, columnId: number, offset: number, limit: number): Promise<number[]> {
   const leaves = await db.all<{ start: number; ids: string }>(
     `SELECT p.start + s.start AS start, k.ids FROM column_nodes p JOIN node_leaves s ON s.node_id = p.id JOIN column_leaves k ON k.id = s.leaf_id

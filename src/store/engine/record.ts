@@ -73,7 +73,7 @@ export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given
 }
 /** The fields that a change can include. */
 export type Change<T extends Fields> = { [Name in NamesOf<T, 'required' | 'optional'>]?: Given<T[Name]> }
-/** A field as a view shows it, with ids as text or as integers. */
+/** A field as a view shows it, with IDs as text or as integers. */
 export type Shown<F, Ids extends 'text' | 'integer'> =
   F extends Field<infer K, infer Stored, infer S>
     ? K extends 'id'
@@ -95,7 +95,7 @@ export interface RecordTable<T extends Fields> {
     ids: 'text' | 'integer',
     instead?: { [Field in Name]?: string },
   ): string
-  /** Inserts a record. @returns its id */
+  /** Inserts a record. @returns its ID */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
   /**
    * Queues an UPDATE of the fields in `change`. Sets `updatedAt` to the transaction's time and increments `version` if the record

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 
 /**
- * Emitted after each commit of an open database: for events, and for changed rights of an account (undefined: possibly of all).
+ * Emitted after each commit of an open database: for events, and for changed permissions of an account (undefined:
+ * possibly of all).
  */
 export type CommitSignals = EventEmitter<{ events: []; rights: [userId: number | undefined] }>
 

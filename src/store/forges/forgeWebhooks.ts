@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** The sealed secret of a project's forge; null before there is one, undefined for a project that is not there. */
+/** The sealed secret of a project's forge. Null if there is none, undefined if the project does not exist. */
 export const readForgeSecret = async (db: Reader, projectId: number): Promise<string | null | undefined> =>
   (
     await db.get<{ secret: string | null }>(

@@ -48,7 +48,7 @@ export const pullRequestFields = {
   readAt: text().orNull(),
   nextReadAt: text().orNull(),
   problem: text().orNull(),
-  /** The account whose rights apply when the agent resumes: the author of the pull request. */
+  /** The account whose permissions apply when the agent resumes: the author of the pull request. */
   makerUserId: number().orNull(),
   makerKeyId: number().orNull(),
   /** The commit that the board pushed, or recognized as part of the card's branch. */

@@ -34,7 +34,7 @@ export const insertAgreement = async (
   )
 }
 
-/** Ends the agreement to a version that is not the current one any more. */
+/** Ends the agreement to a version that is no longer current. */
 export const lapseAgreement = async (tx: Transaction, projectId: number, version: string): Promise<void> => {
   await tx.run('UPDATE board_file_agreements SET lapsed = 1 WHERE project_id = ? AND version = ?', [projectId, version])
 }

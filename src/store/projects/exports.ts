@@ -196,7 +196,9 @@ export function exportComments(
   return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
 }
 
-/** Reads what happened on cards after the entry of an id, at most 2,000, with the fields of the names, oldest first. */
+/**
+ * Reads the activity of cards after the entry with this ID, at most 2,000, with the fields of the names, oldest first.
+ */
 export function exportActivity(
   names: ReadonlyArray<keyof typeof activityFields>,
 ): (db: Reader, cardIds: readonly number[], after: number) => Promise<ExportRow[]> {

@@ -159,7 +159,7 @@ export async function clearFolderRecords(tx: Transaction): Promise<void> {
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> =>
   db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
-/** Returns those of the ids that exist. */
+/** Returns those of the IDs that exist. */
 export const listPresentProjects = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>('SELECT p.id FROM json_each(?) j JOIN projects p ON p.id = j.value', [

@@ -62,7 +62,7 @@ export function insertAuditRow(tx: Transaction, row: NewAuditRow): void {
   tx.enqueue(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))
 }
 
-/** Inserts the first failure of a minute. @returns the id of its entry */
+/** Inserts the first failure of a minute. @returns the ID of its entry */
 export const insertAuditFailure = async (tx: Transaction, row: NewAuditRow): Promise<number> =>
   (await tx.run(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))).lastId
 
@@ -124,7 +124,7 @@ export async function pruneAudit(
 const pageRows = 500
 
 /**
- * Merges the audit entries of one board into another's. An entry keeps its id unless a different entry has it;
+ * Merges the audit entries of one board into another's. An entry keeps its ID unless a different entry has it;
  * duplicates are inserted once.
  */
 export async function mergeAudit(from: Reader, to: Database): Promise<void> {

@@ -90,7 +90,7 @@ export const writeCursor = async (tx: Transaction, reader: string, seq: number):
   ])
 }
 
-/** SQL: the ids in a JSON list whose records are neither gone nor in the trash. */
+/** SQL: the IDs in a JSON list whose records are neither gone nor in the trash. */
 const presentOf: Record<Subject, string> = {
   board: 'SELECT id FROM boards WHERE id IN wanted',
   column: 'SELECT id FROM columns WHERE id IN wanted',

@@ -5,7 +5,7 @@ import { toStorableText, fitCardTexts, Warnings } from '../../domain/cards/fitCa
 import { typeOf, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
-/** Tasks by their names in `map` if no heading says more. */
+/** Maps tasks by their names in `map` if no heading determines the column. */
 const todo: DraftColumn = { key: '[ ]', name: undefined, columnType: 'backlog' }
 const doing: DraftColumn = { key: '[/]', name: undefined, columnType: 'active' }
 const done: DraftColumn = { key: '[x]', name: undefined, columnType: 'done' }

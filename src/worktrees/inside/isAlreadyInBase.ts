@@ -86,7 +86,7 @@ async function listDiffering(quarantine: Quarantine, one: string, other: string)
   return nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes }))
 }
 
-/** The patch ids of what a command prints, each with its commit. */
+/** The patch IDs of what a command prints, each with its commit. */
 async function patchIds(
   quarantine: Quarantine,
   args: readonly string[],

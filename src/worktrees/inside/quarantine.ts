@@ -113,7 +113,7 @@ function ignoreRefused(error: unknown): undefined {
   if (!(error instanceof RepositoryRefused)) throw error
 }
 
-/** An agent can have committed a copy itself: what it did counts then. */
+/** An agent can have committed a copy itself. In this case, its commit applies. */
 async function findCopies(run: Quarantine['run'], repository: Repository | undefined): Promise<ReadonlySet<string>> {
   const paths = repository ? await readCopiedPaths(repository) : []
   if (paths.length === 0 || repository?.head === undefined) return new Set(paths)

@@ -39,7 +39,7 @@ async function findBlob(
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-abbrev', '--no-renames', before, after]
   const parts = nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes: maxListBytes }))
   const at = parts.findIndex((part, index) => index % 2 === 1 && shownName(part) === path)
-  // ":mode mode id id status"
+  // ":mode mode ID ID status"
   const [, , old, present] = (parts[at - 1] ?? '').split(' ')
   const blob = side === 'new' ? present : old
   if (blob === undefined || /^0*$/.test(blob)) throw new Problem('FILE_NOT_FOUND')

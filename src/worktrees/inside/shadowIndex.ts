@@ -42,7 +42,10 @@ const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> 
     return !same.includes(false)
   })
 
-/** The objects in the index that differ from the commit. An entry is ":mode mode id id status NUL path NUL"; one in conflict has its objects in the index only. */
+/**
+ * The objects in the index that differ from the commit. An entry is ":mode mode ID ID status NUL path NUL"; one in
+ * conflict has its objects in the index only.
+ */
 async function stagedIn(run: GitRun, head: string): Promise<string[]> {
   const options = { maxBytes: maxListBytes }
   const changed = nulSeparated(

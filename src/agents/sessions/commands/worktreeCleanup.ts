@@ -10,7 +10,7 @@ export interface WorktreeCleanup {
   run: RunCleanup
   /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
   open(url: string, log: Log, acceptForBoard: SandboxDependencies['acceptForBoard']): void
-  /** Ends what runs; a worktree whose cleanup was ended is removed all the same. */
+  /** Ends the running commands. A worktree whose cleanup was ended is still removed. */
   stop(): Promise<void>
 }
 

@@ -38,7 +38,7 @@ export function createOpenQuestions(): OpenQuestions {
 export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
 
 /**
- * The open question of this id; without an id, the only one.
+ * The open question of this ID; without an ID, the only one.
  * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is listTitles
  */
 export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {

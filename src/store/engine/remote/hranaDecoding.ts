@@ -211,7 +211,7 @@ function readRows(reader: Reader): Rows {
       end = reader.at
     } else if (field === 2) rows.push(reader.inside(readRow))
     else if (field === 3) changes = reader.number()
-    // A full-text table without content gives internal rows of deleted cards ids beyond 2^53.
+    // A full-text table without content gives internal rows of deleted cards IDs beyond 2^53.
     else if (field === 4) lastId = reader.roundedWhole()
     else reader.skip()
   return { columns: columnsOf(reader.buffer, start, end), rows, changes, lastId }

@@ -21,7 +21,7 @@ export interface Scope {
 export interface RemoteTransaction {
   /** Starts the next scope; the previous one must have ended. */
   scope(): Scope
-  /** Whether no part of the transaction can be committed any more. */
+  /** Whether no part of the transaction can still be committed. */
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
   openForMs(): number
