@@ -88,7 +88,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     )
 }
 
-/** Reads the conf file's settings. If the file cannot be read, reports a fault, and the other checks continue. */
+/** Reads the configuration file's settings. If the file cannot be read, reports a fault, and the other checks continue. */
 function confFile(): { settings: Settings; fault: Finding[] } {
   try {
     return { settings: readSettings(), fault: [] }
@@ -96,7 +96,7 @@ function confFile(): { settings: Settings; fault: Finding[] } {
     if (!(error instanceof Failure)) throw error
     return {
       settings: {},
-      fault: [{ check: 'conf file', result: 'failed', detail: error.message, advice: error.hint ?? '' }],
+      fault: [{ check: 'configuration file', result: 'failed', detail: error.message, advice: error.hint ?? '' }],
     }
   }
 }

@@ -132,7 +132,7 @@ function registerCredential(projects: Command): void {
   const credential = projects
     .command('credential <credential>')
     .summary("Choose the credential of a project's agents")
-    .description("Set the credential of the current project's agents. none removes it.")
+    .description("Set the credential of the current project's agents, or remove it with none.")
     .action(async (wanted: string) => {
       const context = await openUserContext(credential)
       const { id, name } = await context.project()

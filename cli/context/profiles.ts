@@ -14,7 +14,7 @@ export interface Profile {
   email?: string
 }
 
-/** The contents of the conf file. Its mode is 0600 because it holds tokens. */
+/** The contents of the configuration file. Its mode is 0600 because it holds tokens. */
 export interface Settings {
   /** The name of the profile in use. */
   current?: string
@@ -38,7 +38,7 @@ export const configKeys = {
 } as const
 export type ConfigKey = keyof typeof configKeys
 
-/** The folder of the conf file. */
+/** The folder of the configuration file. */
 function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Preferences', 'board')
   if (process.platform === 'win32') return join(env.APPDATA ?? join(homedir(), 'AppData', 'Roaming'), 'board')
@@ -48,7 +48,7 @@ function configFolder(env: NodeJS.ProcessEnv = process.env): string {
 export const configFile = (): string => join(configFolder(), 'config.json')
 
 /**
- * Reads the conf file, without the package that writes it: every command reads the file.
+ * Reads the configuration file, without the package that writes it: every command reads the file.
  * @throws Failure when the file is not a JSON object.
  */
 export function readSettings(): Settings {
@@ -57,11 +57,11 @@ export function readSettings(): Settings {
     text = readFileSync(configFile(), 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new Failure('failure', `the conf file cannot be read: ${fileReason(error)}`, { hint: configFile() })
+    throw new Failure('failure', `the configuration file cannot be read: ${fileReason(error)}`, { hint: configFile() })
   }
   const { settings, fault } = parse(text)
   if (settings) return settings
-  throw new Failure('failure', `the conf file ${fault}: ${configFile()}`, { hint: 'repair or delete it' })
+  throw new Failure('failure', `the configuration file ${fault}: ${configFile()}`, { hint: 'repair or delete it' })
 }
 
 function parse(text: string): { settings?: Settings; fault?: string } {
@@ -75,7 +75,7 @@ function parse(text: string): { settings?: Settings; fault?: string } {
   }
 }
 
-/** Changes the conf file in one step, mode 0600. */
+/** Changes the configuration file in one step, mode 0600. */
 export async function changeSettings(change: (settings: Settings) => Settings): Promise<void> {
   const { default: Conf } = await import('conf')
   mkdirSync(configFolder(), { recursive: true, mode: 0o700 })

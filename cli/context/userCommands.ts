@@ -14,7 +14,7 @@ export interface UserCommand {
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
 /**
- * Reads `commands` of the conf file of this machine. This file is their only source, because a server must not run
+ * Reads `commands` of the configuration file of this machine. This file is their only source, because a server must not run
  * commands on this machine.
  * @throws Failure (usage) that names the invalid entry
  */
@@ -30,7 +30,7 @@ export function userCommandsOf({ commands = [] }: Pick<Settings, 'commands'>): U
 }
 
 const invalidCommand = (message: string): Failure =>
-  new Failure('usage', `the conf file: ${message}`, {
+  new Failure('usage', `the configuration file: ${message}`, {
     hint: `for example: {"key": "ctrl+t", "name": "Run the tests", "run": "npm test"}`,
     see: configFile(),
   })

@@ -5,7 +5,7 @@ import { readSettings, type Settings } from '../context/profiles.ts'
 import { lookAtTerminal } from './terminal.ts'
 
 /**
- * Creates the output of a command that needs no server, its settings from the conf file, and whether it can prompt.
+ * Creates the output of a command that needs no server, its settings from the configuration file, and whether it can prompt.
  */
 export function createOutput(
   globals: Globals,

@@ -57,7 +57,7 @@ export async function ensureRepositories(
   let branch = place.isManaged ? place.branch : null
   for (const { name, path } of all) {
     const checkout = await readCheckoutState({ ...project, path })
-    if (!checkout) throw inRepository(name, `${path} is not there any more, or no Git repository.`)
+    if (!checkout) throw inRepository(name, `${path} no longer exists, or is not a Git repository.`)
     const row = rows.find(each => each.name === name)
     if (card.useWorktree === 0 || (checkout.commit === null && !row)) {
       prepared.repositories.push({ name, path, worktreePath: null, branch: null })

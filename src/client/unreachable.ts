@@ -3,8 +3,8 @@ export function hintFor({ protocol, host, hostname }: URL, code: string): string
   if (code === 'EPROTO') return `it does not use https: try http://${host}`
   if (code === 'ECONNREFUSED')
     return /^(localhost|127\.|\[::1\])/.test(hostname)
-      ? 'no server runs there; start one with: board server start'
-      : 'no server runs there'
+      ? 'no server is running there; start one with: board server start'
+      : 'no server is running there'
   if (code === 'EPIPE' || code === 'UND_ERR_SOCKET')
     return 'the connection was interrupted: check whether the file arrived, and if not, send it again'
   if (code === 'ECONNRESET')

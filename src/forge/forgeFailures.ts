@@ -40,7 +40,7 @@ export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: numb
   const said = messageOf(answer.text).replaceAll(access.token || '\0', '***')
   const retryAt = limitedUntil(answer, said, now)
   if (retryAt !== undefined)
-    return new ForgeFailed('limited', `${name} takes no more requests before ${new Date(retryAt).toISOString()}.`, {
+    return new ForgeFailed('limited', `${name} accepts no more requests before ${new Date(retryAt).toISOString()}.`, {
       retryAt,
     })
   const reason = reasons[status] ?? (status >= 500 ? 'unreachable' : 'odd')

@@ -34,7 +34,7 @@ export const operatorAccount = {
 } as const
 
 interface AgentNames {
-  catalogue: { /** What people call an agent. */ nameOf(id: string): Promise<string> }
+  catalogue: { /** The display name of an agent. */ nameOf(id: string): Promise<string> }
 }
 
 /**

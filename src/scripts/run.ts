@@ -99,7 +99,7 @@ async function runProcess(dependencies: RunDependencies, run: OpenRun, state: St
     return {
       status: 'failed',
       exitCode: null,
-      error: child.reason === 'folder' ? "The project's folder is not there any more." : child.message,
+      error: child.reason === 'folder' ? "The project's folder no longer exists." : child.message,
     }
   state.child = child
   const outputEnd = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))

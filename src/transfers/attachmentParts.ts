@@ -51,7 +51,10 @@ export const attachments = part({
     if (known.count(`attachments of card ${cardId}`) === maxPerCard + 1)
       known.addError('cardId', `names a card with more than ${maxPerCard} attachments`)
     if (size > known.maxAttachmentBytes)
-      known.addError('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
+      known.addError(
+        'size',
+        `must be at most ${known.maxAttachmentBytes}: this server does not accept larger attachments`,
+      )
   },
   write: async (tx, { id, cardId, createdAt }, made) => {
     const [card, file] = [made.rows.cards.get(cardId), made.files.get(id)]

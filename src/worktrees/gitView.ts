@@ -37,7 +37,7 @@ import type { ShadowUpdate } from './operations.ts'
 import { syncBranch, syncLocked, type BranchSync } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** Longer than a transfer takes at most. */
+/** Longer than any transfer. */
 const staleTransferMs = 60 * 60_000
 
 /** An agent's view of its folder and Git. `mounts` make the folder writable. They follow the mounts of the folders around it. */

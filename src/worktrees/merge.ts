@@ -151,7 +151,7 @@ async function squashParents(run: ObjectsRun, target: string, work: string, base
   return (await isBefore(run, target, base)) ? [base] : [target, base]
 }
 
-/** Reads the attributes by which files are merged, those of a commit. */
+/** Reads the merge attributes of files from a commit. */
 export const readAttributes = (run: ObjectsRun, commit: string): Promise<unknown> => run(['read-tree', commit])
 
 /** Whether a commit equals or precedes the other. */

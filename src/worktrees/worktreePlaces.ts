@@ -24,6 +24,6 @@ export const foreignRoots = ({ worktreeRoot, earlierWorktreeRoots = [] }: Worktr
 /** The folders of the board: no file in them is part of a project. */
 export const boardFolders = (places: WorktreePlaces): string[] => [places.dataDir, ...foreignRoots(places)]
 
-/** Whether a path is that of a worktree which this board could have created, now or with an earlier root. */
+/** Whether a path could be a worktree that this board created, now or with an earlier root. */
 export const isBelowRoot = (places: WorktreePlaces, path: string): boolean =>
   [worktreesFolder(places.dataDir), ...foreignRoots(places)].some(root => root !== path && isWithin(root, path))

@@ -53,7 +53,7 @@ export function proveChoices({ real: started, cell, traits }: AgentUnderTest): v
       expect((await real.approveAll(cardId)).card).toMatchObject({
         status: 'failed',
         statusReason: 'launch_failed',
-        lastAgentAction: { detail: 'The agent offers no choice of model, so it cannot be given no-such-model.' },
+        lastAgentAction: { detail: 'The agent does not offer a choice of model, so no-such-model cannot be set.' },
       })
       expect(real.model.asked).toHaveLength(before)
       return cell('model', 'of a credential')

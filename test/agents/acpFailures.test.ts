@@ -74,22 +74,22 @@ describe('a failure', () => {
     [
       { FIXTURE_EXIT: '3' },
       'crashed',
-      'The agent ended with exit code 3 in the middle of its turn. It wrote: Segmentation fault',
+      'The agent ended with exit code 3 during its turn. It wrote: Segmentation fault',
     ],
     [
       { FIXTURE_EXIT: '0' },
       'crashed',
-      'The agent ended with exit code 0 in the middle of its turn. It wrote: Segmentation fault',
+      'The agent ended with exit code 0 during its turn. It wrote: Segmentation fault',
     ],
     [
       { FIXTURE_SIGNAL: 'SIGKILL' },
       'crashed',
-      'The agent was ended by SIGKILL in the middle of its turn. It wrote: Segmentation fault',
+      'The agent was ended by SIGKILL during its turn. It wrote: Segmentation fault',
     ],
     [
       { FIXTURE_STDERR: 'Claude AI usage limit reached|1753077600' },
       'usage_limit',
-      'The agent ended with exit code 3 in the middle of its turn. It wrote: Claude AI usage limit reached|1753077600',
+      'The agent ended with exit code 3 during its turn. It wrote: Claude AI usage limit reached|1753077600',
     ],
   ])('in a turn is reported from the exit status: %j', async (env, reason, message) => {
     const link = await started('crash-in-turn', env as Record<string, string>)

@@ -48,7 +48,7 @@ test('the nearest level decides model, mode and effort separately, and only for 
 test('a model that the agent does not offer fails the start, and cannot be selected once the offer is known', async () => {
   const unknown = await board.start('plain', { model: 'big' })
   const failed = await board.untilStatus(unknown.id, 'failed')
-  expect(failed.lastAgentAction?.detail).toBe('The agent is a plain command: it cannot be given the model big.')
+  expect(failed.lastAgentAction?.detail).toBe('The agent is a plain command and does not support the model big.')
   const cardOf = (choice: object) => board.start('offering', { columnId: board.columns.backlog, ...choice })
   await expect(cardOf({ model: 'huge' })).rejects.toMatchObject({
     status: 400,
@@ -137,7 +137,7 @@ test('a credential is passed only to agents that accept it, and no other agent s
   const card = await board.start('offering', { columnId: board.columns.backlog })
   await expect(client.credentials.chooseForCard({ projectId, cardId: card.id, credentialId })).rejects.toMatchObject({
     status: 400,
-    message: expect.stringMatching(/^credentialId offering takes no credential of custom\. These agents do: /),
+    message: expect.stringMatching(/^credentialId offering does not support credentials of custom\. These agents do: /),
   })
   const free = await board.start('offering', { agent: null, columnId: board.columns.backlog })
   await client.credentials.chooseForCard({ projectId, cardId: free.id, credentialId })

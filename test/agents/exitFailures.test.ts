@@ -32,6 +32,6 @@ test('the reason is reported if another process keeps stderr open', async () => 
   const { stderr, explainer } = exitedAgent()
   stderr.write('Out of credit.\n')
   expect((await explainer.explain(new Error('The connection is closed.'), 'crashed')).message).toBe(
-    'The agent ended with exit code 1 in the middle of its turn. It wrote: Out of credit.',
+    'The agent ended with exit code 1 during its turn. It wrote: Out of credit.',
   )
 })

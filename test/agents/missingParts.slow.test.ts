@@ -85,7 +85,7 @@ test("without the project's folder agents, terminals, scripts and monitors repor
     expect(await failed(id)).toEqual(['launch_failed', 'The folder to work in does not exist.'])
   await client.scripts.run({ projectId, scriptId })
   await eventually('the end of the script', async () => (await script()).status === 'failed')
-  expect((await script()).error).toBe("The project's folder is not there any more.")
+  expect((await script()).error).toBe("The project's folder no longer exists.")
   await expect(
     asAgent.monitors.create({
       projectId,

@@ -161,7 +161,7 @@ describe('the agent for a card', () => {
   test('is missing if it does not accept the credential, with those that do', async () => {
     const agents = catalogue(folder(), 'gemini', 'claude-agent-acp')
     expect(await chosen(agents, { agent: 'gemini', credential: 'anthropic' })).toMatch(
-      /^Gemini CLI takes no credential of anthropic\. These agents do: claude, /,
+      /^Gemini CLI does not support credentials of anthropic\. These agents do: claude, /,
     )
     expect(await chosen(agents, { agent: null, credential: 'openai' })).toContain('Codex is not installed')
   })

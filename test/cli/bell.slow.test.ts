@@ -58,7 +58,7 @@ async function completesUntil(isSeen: () => boolean, title: string): Promise<voi
 /** Follows the events on a terminal until the notification of a card with this title is complete. */
 async function following(title: string, env?: Record<string, string>): Promise<string> {
   const shown = boardOn(['events', '--type', 'notification'], env)
-  await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
+  await eventually('the following', () => shown.text.includes('Press Ctrl-C to stop'), 10_000)
   await completesUntil(() => shown.text.includes('work.\r\n'), title)
   return shown.text
 }
@@ -161,7 +161,7 @@ test('cards run --wait and --follow ring once', async () => {
 test('agents messages -f rings for every card', async () => {
   const cardId = await newCard('Followed')
   const shown = boardOn(['agents', 'messages', cardId, '-f'])
-  await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
+  await eventually('the following', () => shown.text.includes('Press Ctrl-C to stop'), 10_000)
   await completesUntil(() => shown.text.includes(bell), 'Another')
   expect(shown.text).toContain('\u001b]2;Another: ')
 })

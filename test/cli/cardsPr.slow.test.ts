@@ -153,7 +153,7 @@ describe('board cards pr', () => {
   test('reports when to try again after a rate limit of the forge', async () => {
     forge.fail({ limit: { kind: 'secondary', seconds: 3600 } })
     const refused = await cli.board(['cards', 'pr', 'edit', cardId, '--title', 'Once more'])
-    const [, until, secs] = /takes no more requests before (\S+)\ntry again in (\d+) s\n$/.exec(refused.stderr)!
+    const [, until, secs] = /accepts no more requests before (\S+)\ntry again in (\d+) s\n$/.exec(refused.stderr)!
     expect(Math.abs(Date.now() + Number(secs) * 1000 - Date.parse(until!))).toBeLessThan(60_000)
     forge.behave()
   })

@@ -70,7 +70,7 @@ describe('comments', () => {
 
   test.each([
     [['--edit', '1'], 'which text?'],
-    [['--delete', '1', 'text'], '--delete takes no text'],
+    [['--delete', '1', 'text'], '--delete does not accept a text'],
     [['text', '-F', 'file'], 'both'],
   ])('with %s are rejected', async (words, message) => {
     expect(await cli.board(['cards', 'comment', card, ...words])).toMatchObject({

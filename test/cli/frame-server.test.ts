@@ -158,7 +158,7 @@ describe('which token', () => {
     expect(overheard).toEqual([undefined, undefined])
   })
 
-  test('the conf file is readable by its owner only, also after a change', async () => {
+  test('the configuration file is readable by its owner only, also after a change', async () => {
     await cli.ok(['auth', 'login', '--url', server.url, '--with-token'], { input: await signInToken() })
     await cli.ok(['config', 'set', 'pager', 'cat'])
     expect((statSync(configFile()).mode & 0o777).toString(8)).toBe('600')

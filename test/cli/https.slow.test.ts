@@ -186,8 +186,8 @@ describe.skipIf(noOpenssl !== undefined)('the output of board serve', () => {
       expect(code).toBe(2)
       return stderr
     }
-    expect(await fails('--https')).toMatch(/^board: --https needs --cert and --key\n.*openssl/)
-    expect(await fails('--cert', one.cert)).toMatch(/^board: --cert needs --cert and --key\n/)
+    expect(await fails('--https')).toMatch(/^board: --https requires --cert and --key\n.*openssl/)
+    expect(await fails('--cert', one.cert)).toMatch(/^board: --cert requires --cert and --key\n/)
     expect(await fails('--cert', join(cli.home, 'none.pem'), '--key', one.key)).toMatch(
       /^board: the certificate \S+none.pem cannot be read \(ENOENT\)\n$/,
     )

@@ -108,7 +108,7 @@ describe('board logs', () => {
     })
     await eventually('the second follower', () => second.stdout.includes('Followed 2'), 15_000)
     await followed.close()
-    await eventually('it to notice', () => second.stderr.includes('The connection to the server broke'), 15_000)
+    await eventually('it to notice', () => second.stderr.includes('The connection to the server was lost'), 15_000)
     followed = await startBoard({ dataDir, port: Number(port) })
     followed.server.app.logs.log('info', 'Followed 3')
     await eventually('the third', () => second.stdout.includes('{"message":"Followed 3"}\n'), 20_000)

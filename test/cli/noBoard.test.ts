@@ -141,6 +141,6 @@ test('a refused connection and an unknown host are reported', async () => {
   const gone = createTcp()
   const address = await listen(gone)
   await new Promise(done => gone.close(done))
-  expect(await told(`http://${address}`)).toContain('no server runs there; start one with: board server start')
+  expect(await told(`http://${address}`)).toContain('no server is running there; start one with: board server start')
   expect(await told('http://nowhere.invalid')).toMatch(/no host with that name exists|cannot be looked up/)
 })

@@ -153,7 +153,7 @@ test('the doctor finds a conf file that is not JSON, and a read-only data folder
   expect(await cli.board(['doctor'], { env })).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(
-      `failed\tconf file\tthe conf file is not JSON in line 3: ${conf}\trepair or delete it\n`,
+      `failed\tconfiguration file\tthe configuration file is not JSON in line 3: ${conf}\trepair or delete it\n`,
     ) as string,
   })
   const isRoot = process.getuid?.() === 0

@@ -42,7 +42,7 @@ describe('cards wait --for completed', () => {
     const several = await wait(failed, idle, '--for', 'completed,running')
     expect(several.code).toBe(1)
     expect(several.stderr).toContain(`board: ${idle}: card ${idle} is idle`)
-    expect(several.stderr).toContain('2 of 2 did not get there')
+    expect(several.stderr).toContain('2 of 2 did not reach the state')
   })
 
   test('ends when the card is cancelled during the wait', async () => {
@@ -58,7 +58,7 @@ describe('cards wait --for completed', () => {
     const id = await create('asking')
     await cli.board(['cards', 'run', id, '--wait'])
     const waiting = cli.start(['cards', 'wait', id, '--for', 'completed', '--timeout', '20'])
-    await expect.poll(() => waiting.stderr, { timeout: 15_000 }).toContain(`Card ${id} waits for you`)
+    await expect.poll(() => waiting.stderr, { timeout: 15_000 }).toContain(`Card ${id} is waiting for you`)
     await cli.ok(['agents', 'approve', id])
     await expect.poll(() => waiting.code, { timeout: 15_000 }).toBe(0)
   })

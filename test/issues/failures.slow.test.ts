@@ -50,7 +50,7 @@ describe('a forge that fails', () => {
     board.forge.fail({ limit: { kind: 'secondary', seconds: 3600 }, times: 1 })
     const refused = (await board.sync().catch((error: unknown) => error)) as ApiFailure
     expect(refused.code).toBe('FORGE_UNAVAILABLE')
-    const [, until] = /^GitHub takes no more requests before (\S+)\.$/.exec(refused.message)!
+    const [, until] = /^GitHub accepts no more requests before (\S+)\.$/.exec(refused.message)!
     expect(Math.abs(Date.now() + refused.retryAfterSecs! * 1000 - Date.parse(until!))).toBeLessThan(60_000)
     const { nextAt } = await state()
     expect(Date.parse(nextAt!) - Date.now()).toBeGreaterThan(3_500_000)

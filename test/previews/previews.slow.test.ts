@@ -179,7 +179,7 @@ describe('a preview', () => {
     try {
       await start(cardId)
       const { reason } = await until(cardId, 'failed')
-      expect(reason).toContain(`Port ${port} is taken by another program`)
+      expect(reason).toContain(`Port ${port} is in use by another program`)
     } finally {
       other.close()
     }

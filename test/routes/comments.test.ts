@@ -230,8 +230,8 @@ describe('a mention', () => {
     expect(message.data).toMatchObject({ kind: 'mentioned', userId: viewer.id, projectId, cardTitle: 'card' })
     const author = owner.client.auth.me()
     expect(notified()).toEqual([
-      ['mentioned', `${(await author).displayName} mentions you: @n0 @n1 @n2 @n3 @gone`],
-      ['mentioned', `${(await author).displayName} mentions you: @v`],
+      ['mentioned', `${(await author).displayName} mentioned you: @n0 @n1 @n2 @n3 @gone`],
+      ['mentioned', `${(await author).displayName} mentioned you: @v`],
     ])
     expect(others.map(each => each.notified())).toEqual([[], [], []])
     for (const each of heard) each.live.close()

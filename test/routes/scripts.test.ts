@@ -240,7 +240,7 @@ describe('a run', () => {
       status: 'failed',
       exitCode: null,
       pid: null,
-      error: "The project's folder is not there any more.",
+      error: "The project's folder no longer exists.",
       output: '',
     })
   })

@@ -153,7 +153,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'an attachment that is too large',
     document({ attachments: [{ ...attachment, size: 3_000_000 }] }),
-    ['attachments.0.size must be at most 2000000: this server takes no larger attachments'],
+    ['attachments.0.size must be at most 2000000: this server does not accept larger attachments'],
   ],
   [
     'a value that is too deep',

@@ -147,7 +147,7 @@ describe('where it cannot run', () => {
     const { key } = await world.server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     expect(await refused([], { BOARD_TOKEN: key })).toMatchObject({
       code: 4,
-      text: expect.stringContaining('ui needs a signed-in user'),
+      text: expect.stringContaining('ui requires a signed-in user'),
     })
     expect(await refused(['--board', 'Baord'])).toMatchObject({
       code: 3,

@@ -118,7 +118,7 @@ async function remove(
   text: string | undefined,
   yes: boolean | undefined,
 ): Promise<void> {
-  if (text !== undefined) throw usage('--delete takes no text')
+  if (text !== undefined) throw usage('--delete does not accept a text')
   await confirm(context, `Delete comment ${commentId} of card ${place.cardId}?`, yes)
   await context.client.comments.delete({ ...place, commentId })
   context.out.done(`Deleted comment ${commentId}.`)

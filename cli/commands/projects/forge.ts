@@ -117,7 +117,7 @@ export function registerForge(projects: Command): void {
   )
 }
 
-/** Makes the secret of the forge's webhook and prints it for the only time: alone with `--quiet`. */
+/** Makes the secret of the forge's webhook and prints it once: alone with `--quiet`. */
 async function printSecret({ out, client }: Context, projectId: string): Promise<void> {
   const made = await client.forges.giveWebhookSecret({ projectId })
   if (out.quiet && !out.json) return out.line(made.secret)

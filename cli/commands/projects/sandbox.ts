@@ -42,7 +42,7 @@ export function registerSandbox(projects: Command): void {
   const sandbox = addBoundOptions(projects.command('sandbox [project]'))
     .summary("Show or change the sandbox of a project's agents")
     .description(
-      "Show or change the sandbox of a project's agents (default: the current project). In the sandbox, an agent sees the system, the project and its own state, and can change only its worktree. Allowed monitors and scripts run outside. Running sessions keep their settings. board doctor shows the default limits.",
+      "Show or change the sandbox of a project's agents (default: the current project). In the sandbox, an agent sees the system, the project and its own state, and can change only its worktree. Allowed monitors and scripts run outside the sandbox. Running sessions keep their settings. board doctor shows the default limits.",
     )
     .addOption(
       new Option(

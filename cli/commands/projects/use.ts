@@ -35,7 +35,7 @@ export function registerUse(projects: Command): void {
   example(use, 'board projects use web', 'board projects use --clear')
 }
 
-/** Works without a server, because the project is in the conf file only. */
+/** Works without a server, because the project is in the configuration file only. */
 async function clearProject(command: Command): Promise<void> {
   const globals = globalsOf(command)
   const { out } = createOutput(globals)

@@ -86,7 +86,7 @@ async function requireManager(service: Service): Promise<void> {
       hint:
         service.manager === 'systemd'
           ? 'sign in directly (not with su or sudo), or as root run loginctl enable-linger YOU; or run board server start'
-          : 'sign in on the screen first, or run board server start',
+          : 'sign in to the desktop first, or run board server start',
       see: 'board server install --print',
     })
 }

@@ -1,2 +1,2 @@
-/** The last filter of each board, by its ID, for the way back from a card. */
+/** The last filter of each board, by its ID, for a return from a card. */
 export const boardFilters = new Map<string, string>()

@@ -110,7 +110,7 @@ export function doesNotTake(
 ): string {
   const takers = entries.filter(({ provider }) => provider.credentials[credential]).map(({ provider }) => provider.id)
   const others = takers.length > 0 ? `These agents do: ${takers.join(', ')}.` : 'No agent does.'
-  return `${name} takes no credential of ${credential}. ${others}`
+  return `${name} does not support credentials of ${credential}. ${others}`
 }
 
 /** Names the first built-in agent and explains how to install it. */

@@ -166,7 +166,7 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
 
 /**
  * Unarchives a card to the end of its column, or of the board's first column that is not an archive. @throws Problem
- * CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS for a card whose agent starts with that
+ * CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS if the restored card's agent would start
  */
 export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)

@@ -51,7 +51,7 @@ export const listRestorable = async (
 
 /**
  * Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`,
- * INSUFFICIENT_PERMISSIONS for a card whose agent starts with that
+ * INSUFFICIENT_PERMISSIONS if the restored card's agent would start
  */
 export async function restore(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId)

@@ -35,7 +35,7 @@ export function giteaIssues(http: ForgeHttp, address: ForgeAddress): IssuePart {
       const found = await http.list(issues, v.array(Issue), query)
       return (
         found
-          // It knows no order by changes, and older versions take no name of a label that is not there for none.
+          // It cannot order by change, and older versions treat a missing label name as no filter.
           .filter(issue => !issue.pull_request && issue.labels?.some(({ name }) => name === label))
           .map(toIssue)
           .sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))
