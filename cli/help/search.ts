@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { synonymsOf } from '../parsing/commandNames.ts'
 import { lineOf, nameOf } from '../parsing/commandPath.ts'
+import { synonymsOf } from '../parsing/commandSynonyms.ts'
 import { loadAll } from '../parsing/loadCommands.ts'
 import { descriptionOf, examplesOf } from './help.ts'
 import { topics } from './topics.ts'

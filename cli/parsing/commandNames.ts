@@ -3,6 +3,7 @@ import { usage } from '../failures/failure.ts'
 import { lineOf } from './commandPath.ts'
 import { load, loadAll } from './loadCommands.ts'
 import { nearestWords } from '../output/text.ts'
+import { nounsElsewhere, verbSynonyms } from './commandSynonyms.ts'
 
 /** The command that the words of a command line name. */
 export interface NamedCommand {
@@ -88,50 +89,12 @@ export function unknownOption({ command, words }: NamedCommand): string | undefi
   return undefined
 }
 
-/** Synonyms of verbs in other programs. */
-const verbs = [
-  ['list', 'ls', 'all'],
-  ['view', 'show', 'get', 'info', 'cat', 'describe', 'open'],
-  ['create', 'add', 'new', 'make'],
-  ['edit', 'update', 'set', 'change', 'modify', 'rename'],
-  ['delete', 'remove', 'rm', 'del', 'destroy', 'revoke', 'detach'],
-  ['cancel', 'stop', 'kill', 'abort'],
-  ['run', 'start', 'launch', 'exec'],
-  ['move', 'mv'],
-  ['complete', 'done', 'finish', 'close'],
-  ['login', 'signin', 'logon'],
-  ['logout', 'signout'],
-  ['register', 'signup'],
-  ['logs', 'log', 'tail'],
-  ['diff', 'changes', 'changed'],
-]
-/** Synonyms of nouns in other programs. */
-const nounsElsewhere: Record<string, readonly string[]> = {
-  cards: ['issue', 'issues', 'task', 'tasks', 'ticket', 'tickets', 'todo', 'item', 'items'],
-  projects: ['repo', 'repos', 'repository', 'workspace', 'workspaces'],
-  orgs: ['organization', 'organizations', 'organisation', 'organisations', 'team', 'teams'],
-  columns: ['lane', 'lanes'],
-  keys: ['token', 'tokens', 'apikey', 'apikeys'],
-  users: ['account', 'accounts', 'people'],
-  webhooks: ['hook', 'hooks', 'slack', 'discord'],
-  budgets: ['quota', 'spend', 'spending', 'money'],
-  usage: ['cost', 'costs', 'price', 'billing'],
-  schedules: ['cron', 'crontab', 'daily', 'weekly', 'monday'],
-  import: ['trello'],
-  ui: ['tui', 'kanban'],
-}
 const maxSuggestions = 3
 const questionWords = ['how', 'what', 'where', 'which', 'why', 'can']
 
-/** Returns the names of commands that are synonyms of the word. */
-export const synonymsOf = (word: string): string[] => [
-  ...verbs.filter(each => each.includes(word)).flat(),
-  ...Object.keys(nounsElsewhere).filter(noun => nounsElsewhere[noun]!.includes(word)),
-]
-
 /** Returns the verbs of a noun that are synonyms of the word, nearest first. */
 function verbsLike(noun: Command, word: string): Command[] {
-  const same = verbs.filter(each => each.includes(word)).flat()
+  const same = verbSynonyms(word)
   return [word, ...same].flatMap(name => noun.commands.filter(each => isCalled(each, name)))
 }
 
@@ -162,7 +125,7 @@ const ofOtherNouns: Record<string, Record<string, string>> = {
 
 function linesElsewhere(noun: Command, word: string): string[] {
   const known = ofOtherNouns[noun.name()] ?? {}
-  const meant = [word, ...verbs.filter(each => each.includes(word)).flat()]
+  const meant = [word, ...verbSynonyms(word)]
   return meant.flatMap(each => known[each] ?? []).slice(0, 1)
 }
 

@@ -29,7 +29,7 @@ describe('density', () => {
     terminal.close()
     await world.cli.ok(['config', 'set', 'density', ''])
     expect((await world.cli.board(['config', 'set', 'density', 'tiny'])).stderr).toContain(
-      'density is compact or comfortable',
+      'density must be compact or comfortable',
     )
   })
 })
