@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
 import { createSemaphore } from '../async/semaphore.ts'
+import { findProgram } from '../process/findProgram.ts'
 import { Problem } from '../contract/errors.ts'
 
 export interface GitOptions {
@@ -170,9 +171,10 @@ subscribe('child_process', message => {
 /** A missing program and a missing folder have the same code. */
 async function whyNotStarted(cause: unknown, code: string | undefined, cwd: string): Promise<GitFailed | GitMissing> {
   const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+  // An agent can remove and restore the folder at any time, so its presence alone does not prove that Git is missing.
+  if (isMissing && (await findProgram('git', process.env.PATH ?? '')) === null) return new GitMissing(cause)
   const hasFolder = (await stat(cwd).catch(() => undefined))?.isDirectory()
-  if (isMissing && hasFolder) return new GitMissing(cause)
-  return new GitFailed(isMissing ? 'folder' : 'failed', 'Git could not be started.', cause)
+  return new GitFailed(isMissing && !hasFolder ? 'folder' : 'failed', 'Git could not be started.', cause)
 }
 
 /**

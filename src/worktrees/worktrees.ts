@@ -43,7 +43,7 @@ export interface Worktrees {
   /**
    * Runs an operation on a worktree.
    * @param send receives the bytes that the operation sends
-   * @throws what the operation throws; GitFailed if its process ends
+   * @throws what the operation throws; GitFailed if its process ends, or if a file is replaced during the operation
    */
   run<Name extends OperationName>(name: Name, input: OperationInput<Name>, send?: Send): Promise<OperationResult<Name>>
   /**
@@ -83,9 +83,11 @@ export function createWorktrees(sandbox: Sandbox, memoryMiB = readMemoryLimit())
     send: Send = ignore,
   ): Promise<unknown> => {
     const sandboxed = await processes.find(input.worktree)
-    return sandboxed
-      ? sandboxed.call(name, input, await readAccountSettings(input.worktree), send)
-      : prepare(name, input, send)
+    const account = sandboxed && (await readAccountSettings(input.worktree))
+    const result = account ? sandboxed.call(name, input, account, send) : prepare(name, input, send)
+    return result.catch(error => {
+      throw isSwapped(error) ? new GitFailed('failed', swapped, error) : error
+    })
   }
   return {
     run: run as Worktrees['run'],
@@ -95,8 +97,16 @@ export function createWorktrees(sandbox: Sandbox, memoryMiB = readMemoryLimit())
   }
 }
 
-const prepare = (name: OperationName, input: OperationInput<OperationName>, send: Send = ignore): Promise<unknown> =>
-  (operations[name] as Operation<OperationName>)(input, send)
+const swapped = 'A program changed the files of the folder at the same time. Try again.'
+/** Whether a name stopped referring to the file or folder that an operation had found there. */
+const isSwapped = ({ code, syscall }: NodeJS.ErrnoException): boolean =>
+  syscall !== undefined && ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'].includes(code ?? '')
+
+const prepare = async (
+  name: OperationName,
+  input: OperationInput<OperationName>,
+  send: Send = ignore,
+): Promise<unknown> => (operations[name] as Operation<OperationName>)(input, send)
 
 const ignore: Send = async () => {}
 

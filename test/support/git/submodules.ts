@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 const environment = {
   ...process.env,
@@ -36,6 +36,7 @@ export function addSubmodule(repository: string, folder: string, name = folder):
   const library = createLibrary(libraryOf(repository, name))
   git(library, 'config', 'receive.denyCurrentBranch', 'ignore')
   const exclude = git(repository, 'rev-parse', '--path-format=absolute', '--git-path', 'info/exclude')
+  mkdirSync(dirname(exclude), { recursive: true })
   appendFileSync(exclude, '/remote-*\n')
   git(repository, 'submodule', '--quiet', 'add', '--name', name, library, folder)
   git(repository, 'commit', '-qm', `Add ${name}`)

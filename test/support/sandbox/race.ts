@@ -46,6 +46,8 @@ export async function raceAll(root: string, outside: string): Promise<void> {
   for (const [at, name] of [...depths.entries()].reverse()) await race(root, parents[at]!, name, `${name}-link`)
 }
 
+export const isRacing = (): boolean => racers.length > 0
+
 export const endRace = (): void => {
   for (const racer of racers.splice(0)) racer.kill('SIGKILL')
 }
