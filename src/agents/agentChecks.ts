@@ -43,7 +43,7 @@ interface CheckRequest {
   greet: boolean
 }
 
-/** Starts agents on trial, in an empty folder, without the board's tools. */
+/** Checks agents. A check starts the agent in an empty folder, without the board's tools. */
 export interface AgentChecks {
   /**
    * Starts a check in the background. Its result is stored with the agent.
@@ -211,7 +211,7 @@ async function runCheck(
   }
 }
 
-/** A check works in no project. */
+/** A check does not belong to a project. */
 const placeOf = ({ config }: Dependencies) => ({
   dataDir: config.dataDir,
   worktreeRoots: foreignRoots(config),
@@ -284,7 +284,7 @@ const tokens = (usage: TurnUsage | null) => ({
   outputTokens: usage?.outputTokens ?? null,
 })
 
-/** An answer proves that it is signed in; some agents open a session without that. */
+/** An answer to the greeting proves that the agent is signed in. Some agents open a session without a sign-in. */
 function signedInBy(greeted: boolean, { status, detail }: Ending): number | null {
   if (status === 'ok') return greeted ? 1 : null
   return detail !== null && notSignedIn.test(detail) ? 0 : null

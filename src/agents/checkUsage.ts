@@ -9,13 +9,13 @@ import { retryWhileBusy } from '../store/engine/retry.ts'
 import { addToUsage, insertUsage, nameUsage, type UsageDelta } from '../store/agents/usage.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 
-/** The part of its credential's budgets that a check uses. */
+/** The usage of a check, counted in the budgets of its credential. */
 export interface CheckUsage {
   /** Records the usage of the check. */
   end(check: Pick<AgentCheck, 'inputTokens' | 'outputTokens'>, model: string | null | undefined): Promise<void>
 }
 
-/** A check belongs to no card and no project: only the budgets of its credential bound it. */
+/** A check belongs to no card and no project, so only the budgets of its credential limit it. */
 const ofNoCard = { cardId: 0, projectId: 0 }
 
 /**
@@ -29,7 +29,7 @@ export async function beginCheckUsage(
   if (credentialId === null) return { end: () => Promise.resolve() }
   const spender = { ...ofNoCard, credentialId }
   const chargeTo = (tx: Transaction, delta: UsageDelta) => chargeUsage(tx, agents, spender, delta, 0)
-  // Until the agent answers, the cost of a greeting is unknown. Without one no model is asked.
+  // Until the agent answers, the cost of a greeting is unknown. A check without a greeting calls no model.
   const unknown = greet ? 1 : 0
   const id = await db.transaction(async tx => {
     await requireBudget(tx, spender)

@@ -15,16 +15,16 @@ import type { Supervisor } from './sessions/agentSupervisor.ts'
 
 /** How long events are batched. The interval is longer if each check is a request to a database server. */
 const [batchMs, sharedBatchMs] = [20, 100]
-/** Each starts an agent, and a libSQL server ends long transactions. */
+/** The maximum number of agents that one transaction starts, because a libSQL server ends long transactions. */
 const maxTurnsPerCommit = 10
 
 /**
- * Advances cards when there is capacity: cards in auto mode that wait for a full column, and cards in the column before one that
- * pulls. Cards furthest along come first, and within a column the card at the top. The state is in the database, so a new server
- * continues where a stopped one left off.
+ * Advances cards when there is capacity: cards in auto mode that wait for a full column, and cards in the column before a column that pulls
+ * cards. Cards furthest along come first, and within a column the card at the top. The state is in the database, so a new server continues
+ * where a stopped one left off.
  */
 export interface ColumnFiller {
-  /** Fills every column of this machine's projects, and from then on those where something happens. */
+  /** Fills every column of this machine's projects, and then, after each event, the columns of the projects with changes. */
   start(url: string, log: Log): void
   stop(): Promise<void>
 }

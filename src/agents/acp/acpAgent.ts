@@ -116,7 +116,7 @@ function createPrompt(
     if (conversation.turn) throw new Error('The agent is in the middle of a turn.')
     const turn = (conversation.turn = newTurn(createKnownCalls(toolNaming)))
     try {
-      // Without files at once: a cancellation that follows must come after the prompt.
+      // A prompt without files is built synchronously, so that a cancellation that follows is sent after the prompt.
       const blocks = files.length === 0 ? [textOnly(text)] : await promptBlocks(text, files, prompts)
       if (turn.cancelled) return { stopReason: 'cancelled', usage: null }
       const response = await request('session/prompt', { sessionId: conversation.sessionId, prompt: blocks })

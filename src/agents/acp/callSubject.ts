@@ -42,7 +42,7 @@ export const joinSubjects = (before: CallSubject, after: CallSubject): CallSubje
 })
 export const noSubject: CallSubject = { command: null, paths: [], plan: null }
 
-/** The input of a call; of one through a server of tools, the input of its tool. */
+/** The input of a call. For a call through an MCP server, the input of the server's tool. */
 function inputOf({ rawInput, content }: Json, naming: ToolNaming | undefined): Json {
   const input = record(rawInput)
   if (typeof input.server === 'string' && typeof input.tool === 'string') return record(input.arguments)

@@ -8,7 +8,7 @@ const maxEarlyUpdates = 1000
 const maxEarlyBytes = 8 * 1024 * 1024
 const maxTextLength = 2000
 const maxStates = 20
-/** Between two updates of a replay there is less. */
+/** A replay counts as finished after this pause. Updates within a replay follow each other faster. */
 const replayPauseMs = 100
 const maxReplayMs = 5000
 /** Kinds that an agent replays when it loads a session. The board has them already. */
@@ -41,9 +41,9 @@ export interface Conversation {
   /** Whether the agent has sent any message of the protocol. */
   readonly begun: boolean
   turn: Turn | null
-  /** Sets the session whose updates count; null: the one that the agent will name in its response. */
+  /** Sets the session whose updates count. Null stands for the session that the agent will name in its response. */
   setSession(sessionId: string | null): void
-  /** Resolves when an agent has replayed a loaded session's history: some still replay after their response. At most 5 s. */
+  /** Resolves when an agent has replayed a loaded session's history, or after 5 s. Some agents continue the replay after their response. */
   untilReplayed(): Promise<void>
   /** Drops all later updates. */
   stop(): void

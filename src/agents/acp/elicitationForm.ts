@@ -8,7 +8,7 @@ const maxTextLength = 4000
 /** The option that leaves the decision to the agent. */
 const decline: PermissionOption = { id: '0', name: 'Let the agent decide', kind: 'reject_once' }
 
-/** A person's answer to a field: words or an option; null: declined. */
+/** A person's answer to a field: an option or a text. Null if the person declined. */
 export type FieldAnswer = { optionId: string } | { text: string } | null
 export type FormQuestion = Omit<PermissionRequest, 'id'>
 type Value = string | number | boolean | string[]
@@ -131,7 +131,7 @@ const choiceForm = (choices: readonly Choice[]): Form => ({
   },
 })
 
-/** Several of the choices, as words with commas between them. */
+/** A field that accepts several choices. The answer lists them with commas. */
 function listForm(choices: readonly Choice[], { minItems, maxItems }: Json): Form | undefined {
   if (choices.length === 0) return undefined
   const min = typeof minItems === 'number' ? minItems : 0
@@ -172,7 +172,7 @@ function numberIn(text: string, { type, minimum, maximum }: Json): { value: Valu
   return { value }
 }
 
-/** The choices of a field, of which those with titles come as `oneOf` or `anyOf`. */
+/** The choices of a field. Choices with titles come as `oneOf` or `anyOf`. */
 function choicesOf({ enum: values, oneOf, anyOf }: Json): Choice[] {
   const titled = [oneOf, anyOf].find(Array.isArray) as unknown[] | undefined
   const all = titled

@@ -9,7 +9,7 @@ const protocolVersion = 1
 export interface Handshake {
   info: AgentLink['info']
   capabilities: AgentCapabilities
-  /** The methods by which it resumes a session, best first. */
+  /** The methods by which the agent resumes a session, best first. */
   resumeMethods: readonly string[]
   authMethods: readonly string[]
   prompts: PromptCapabilities

@@ -10,13 +10,13 @@ const maxUnparsedLines = 100
 const newline = 0x0a
 
 export interface RawListener {
-  /** An update of a session, in order. A returned promise is backpressure. */
+  /** Called with the updates of sessions, in order. The next message is not read until a returned promise resolves (backpressure). */
   update(sessionId: string, update: RawUpdate, bytes: number): void | Promise<void>
-  /** A request of the agent, before the protocol's package gets it. */
+  /** Called with each request of the agent before the protocol's package receives it. */
   request(method: string, params: unknown): void | Promise<void>
-  /** The response to a request of the board, before the protocol's package gets it. */
+  /** Called with each response to a request of the board before the protocol's package receives it. */
   response(method: string, result: unknown): void | Promise<void>
-  /** A line that is not a JSON-RPC message. */
+  /** Called with each line that is not a JSON-RPC message. */
   onInvalidLine(line: Buffer): void
 }
 

@@ -57,7 +57,7 @@ export function parseUpdate(update: RawUpdate): ParsedUpdate {
   return { kind: 'text', role: 'system', text: `${truncate(bounded(update, 2000, true), 2000)}\n` }
 }
 
-/** A list of steps as Markdown. */
+/** A step of a plan as an item of a Markdown list. */
 function planLine(entry: unknown): string {
   const { content, status } = record(entry)
   return `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${plainText(content, 2000).replaceAll('\n', ' ')}`
@@ -99,7 +99,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
   }
 }
 
-/** A command's new output, with a failing exit code. */
+/** A command's new output, followed by the exit code if the command failed. */
 function terminalText(update: RawUpdate): string | undefined {
   const { text, exitCode } = readTerminalOutput(update)
   const exit = exitCode === null || exitCode === 0 ? '' : `\n[exit code ${exitCode}]`

@@ -29,9 +29,9 @@ type Answer = (outcome: Outcome) => void
 export interface PermissionRequests {
   /** Forwards a request to the listener and waits for the answer. A request without an answerable option is cancelled at once. */
   ask(params: PermissionParams, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
-  /** Allows the board's own tools that run no command without asking a user, from now on. */
+  /** From now on, allows the board's own tools that run no command, without asking a user. */
   allowBoardTools(): void
-  /** Asks the fields of a form, as `ask` does. */
+  /** Forwards each field of a form as a question, and waits for the answers. */
   elicit(request: CreateElicitationRequest, withdrawn: AbortSignal): Promise<CreateElicitationResponse>
   answer(id: string, optionId: string | null, text?: string | null): boolean
   /** Cancels every open request. */
@@ -124,7 +124,7 @@ function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionW
 
 const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
-/** The call that a request is about. The request itself is a piece of it, and was recorded before. */
+/** The call that a request is about. The request is itself part of the call's data, and was recorded before. */
 const findCall = (toolCall: AskedCall, calls: KnownCalls): KnownCall | Promise<KnownCall> => {
   const call = calls.find(toolCall.toolCallId)
   return awaitsName(toolCall, call) ? calls.untilNamed(toolCall.toolCallId, namingTimeoutMs) : call

@@ -23,7 +23,7 @@ const parseOptions = (items: Json[], key: string): SessionOption[] =>
     return id ? [{ id, name: shortText(item.name) ?? id }] : []
   })
 
-/** The protocol's names of the options. It calls the effort thought level. */
+/** The protocol's names of the options. The effort is called `thought_level` there. */
 const categories = { mode: 'mode', model: 'model', effort: 'thought_level' } as const
 
 /** The modes, models or efforts that an agent offers with a session: as configuration options, or in the fields of older agents. */

@@ -8,8 +8,8 @@ const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /**
- * Parses an agent's token usage; null where it gives none. Agents differ in whether the input includes cached tokens and the output
- * includes thought: the total decides.
+ * Parses an agent's token usage. Returns null if it contains no tokens. Agents differ in whether the input includes cached tokens and the
+ * output includes thought tokens, so their total decides.
  */
 export function readUsage(value: unknown): TurnUsage | null {
   const usage = record(value)

@@ -95,7 +95,7 @@ export interface AgentLaunch {
   authMethods: readonly string[]
   /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean
-  /** Where the agent reports the name of a call's tool, if not in the protocol's own field. */
+  /** Where the agent reports the name of a call's tool, if it does not use the protocol's own field. */
   toolNaming?: ToolNaming
   /** Detects failed turns that the agent reported as successful. */
   failedTurn?: FailedTurnRule
@@ -115,7 +115,7 @@ export interface PermissionOption {
   name: string
   kind: string
 }
-/** A permission that the agent's turn waits for. `kind` is the tool's; `switch_mode` asks for the approval of a plan. */
+/** A permission that the agent's turn waits for. `kind` is the kind of the tool. The kind `switch_mode` asks for the approval of a plan. */
 export interface PermissionRequest {
   id: string
   toolCallId: string
@@ -140,8 +140,8 @@ export interface PermissionRequest {
 /** Receives an agent's output, one item at a time and in order. */
 export interface AgentListener {
   /**
-   * A returned promise is backpressure: output is not read until it resolves. A `tool_call_update` can arrive before its
-   * `tool_call`: upsert.
+   * No further output is read until a returned promise resolves (backpressure). A `tool_call_update` can arrive before its `tool_call`:
+   * upsert.
    */
   update(update: RawUpdate): void | Promise<void>
   /** Called after an update with the tool call. Answer with `answerPermission`. */
@@ -166,7 +166,7 @@ export interface TurnEnd {
 export interface TurnSigns {
   /** The agent's text after its last tool call. */
   lastMessage: string
-  /** The last chunk of text: models stream their text, programs send theirs whole. */
+  /** The last chunk of text. A model's text arrives in many chunks, a program's own message in one. */
   lastChunk: string
   usedTools: boolean
   /** The tokens of the turn. Null if the agent reported none. */

@@ -20,7 +20,7 @@ export async function handleChunk(reader: OutputReader, storing: void | Promise<
   })
 }
 
-/** Waits until the output of a dead process is read to its end; where its children keep the pipe open, until the pipe is idle. */
+/** Waits until the output of a dead process is read to its end. If its children keep the pipe open, waits until the pipe is idle. */
 export async function drainOutput(reader: OutputReader): Promise<void> {
   for (let before = -1; !reader.ended && (reader.handling || reader.handled !== before);) {
     before = reader.handled

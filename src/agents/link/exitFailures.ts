@@ -8,20 +8,20 @@ import { failureOf, reasonIn, toPlainLine } from './failureReasons.ts'
 import { redactSecrets } from './redactSecrets.ts'
 import type { StderrTail } from './stderrTail.ts'
 
-/** The exit status explains a broken connection, so it is awaited this long. */
+/** How long to wait for the exit status, which explains a broken connection. */
 const exitTimeoutMs = 2000
-/** A process that the agent left behind can keep stderr open, so its end is awaited this long. */
+/** How long to wait for the end of stderr, which a process that the agent left behind can keep open. */
 const stderrTimeoutMs = 500
 
 /** Describes the exit of a process as part of a sentence. */
 export const describeExit = ({ code, signal }: Exit): string =>
   signal ? `was ended by ${signal}` : `ended with exit code ${code}`
 
-/** A program that could not be started is the agent's failure; any other error is passed through. */
+/** Converts LaunchFailed to the agent's failure. Returns any other error unchanged. */
 export const asLaunchFailure = (error: unknown): unknown =>
   error instanceof LaunchFailed ? new AgentFailure('launch_failed', toPlainLine(error.message), error) : error
 
-/** A refusal that a user can fix fails the launch with its own message. */
+/** Converts a problem that a user can fix to a launch failure with the same message. Returns any other error unchanged. */
 export const refusalAsLaunchFailure = (error: unknown): unknown =>
   error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error
 
@@ -30,7 +30,7 @@ export interface FailureExplainer {
   explain(error: unknown, fallback: FailureReason): Promise<AgentFailure>
 }
 
-/** @param isGarbage whether the agent wrote lines, and none that follow the protocol */
+/** @param isGarbage whether the agent wrote lines, but none that follows the protocol */
 export function createFailureExplainer(
   child: AgentProcess,
   tail: StderrTail,

@@ -48,7 +48,7 @@ const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | nu
   max_turn_requests: ['usage_limit', 'The agent stopped at its limit of requests for one turn.'],
 }
 
-/** Some agents report a limit as an ordinary answer: it is the whole message of the turn. */
+/** Some agents report a limit as an ordinary answer. The report is then the whole message of the turn. */
 const limitMessage =
   /^\W{0,3}(you've hit your [\w' -]{0,30}limit|claude ai usage limit reached|you've reached your [\w' -]{0,30}limit|you have (hit|reached|exceeded|exhausted) your [\w' -]{0,30}(limit|quota)|(error: )?rate limit (reached|exceeded))/i
 const maxLimitMessageLength = 400
@@ -59,7 +59,7 @@ export function reasonIn(text: string): FailureReason | undefined {
   return reasonPatterns.find(([, pattern]) => pattern.test(lower))?.[0]
 }
 
-/** The reason for the error of a turn, in which the model might have been unreachable. */
+/** The reason that the error text of a turn names. The model might have been unreachable. */
 export const reasonOfError = (text: string): FailureReason | undefined =>
   reasonIn(text) ?? (modelError.test(text.slice(0, 20_000).toLowerCase()) ? 'model_error' : undefined)
 

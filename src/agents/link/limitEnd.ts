@@ -41,7 +41,7 @@ export function limitEndIn(text: string, now: Date, timeZone?: string): string |
   return new Date(at).toISOString()
 }
 
-/** Shortens each run of white space, which several parts of a pattern could otherwise share in any number of ways, to one character. */
+/** Shortens each run of white space to one character. Otherwise, the parts of a pattern could share a long run in very many ways. */
 const joinSpaces = (text: string) => text.replaceAll(/\s+/g, run => (run.includes('\n') ? '\n' : ' '))
 
 function instantIn(text: string, now: Date, timeZone: string): number | undefined {
@@ -96,7 +96,7 @@ function clockOf(whole: string, [hours, minutes, half]: Array<string | undefined
   return [half === undefined ? hour : (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0), minute]
 }
 
-/** The zone after a time, if that text is a zone. */
+/** The time zone that the text after a time names. Undefined if the text does not name a time zone. */
 function zoneOf(text: string): string | undefined {
   const found = zoneAfter.exec(text)
   const name = found?.[1] ?? (found?.[2] && 'UTC')

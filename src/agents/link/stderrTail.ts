@@ -2,7 +2,7 @@ import { createTail } from '../../process/output.ts'
 import { redactSecrets } from './redactSecrets.ts'
 
 const maxTailBytes = 8 * 1024
-/** Exceeds maxTailBytes by more than the longest secret. A secret at the cut is still whole and redacted before the cut. */
+/** Exceeds `maxTailBytes` by more than the longest secret, so that a secret at the cut is redacted before it is cut. */
 const maxKeptBytes = 4 * maxTailBytes
 
 /** The end of the agent's output outside its protocol, with secrets redacted. */

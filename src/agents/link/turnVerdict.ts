@@ -15,8 +15,8 @@ const unclear = (text: string): TurnFailure => ({
 })
 
 /**
- * Applies to every agent: an error report is not a result. If tokens were spent or tools were used, the text can be part of the
- * result, so a user decides.
+ * Applies to every agent. An error report is not a result. If tokens were spent or tools were used, the text can be part of the result, so
+ * a user decides.
  */
 const anyFailedTurn: FailedTurnRule = ({ lastMessage, usedTools, usage }) => {
   const text = toPlainLine(lastMessage)

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 const Dollars = v.pipe(v.number('must be a number'), v.minValue(0, 'must be at least 0'), v.maxValue(1e6))
 export const Price = v.strictObject({
   model: v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'), v.maxLength(200)),
-  /** US dollars a million tokens. */
+  /** US dollars per million tokens. */
   input: Dollars,
   cachedInput: v.optional(Dollars),
   output: Dollars,

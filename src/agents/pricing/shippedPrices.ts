@@ -1,16 +1,15 @@
 import type { Price } from './price.ts'
 
 /**
- * Prices of models in US dollars a million tokens, at the providers' standard rates for prompts of usual length, as looked up on
- * 2026-11-23. The providers' pages:
+ * Prices of models in US dollars per million tokens, at the providers' standard rates for prompts of usual length on 2026-11-23. The
+ * providers' pages:
  *
- * - https://platform.claude.com/docs/en/about-claude/pricing (the cache price of Sonnet 5.5 is that from 2026-10-07 on)
+ * - https://platform.claude.com/docs/en/about-claude/pricing (the cache price of Sonnet 5.5 applies from 2026-10-07)
  * - https://developers.openai.com/api/docs/pricing, and the pages of its models
- * - https://ai.google.dev/gemini-api/docs/pricing (the Flash prices hold through 2026-12-31)
+ * - https://ai.google.dev/gemini-api/docs/pricing (the Flash prices apply until 2026-12-31)
  *
- * A model whose price depends on the length of each prompt five times over, as Claude Haiku 5.5, is left out: agents do not tell that
- * length. `cachedInput` is optional: without it, cached input costs as much as other
- * input.
+ * The list omits models whose price varies by a factor of five with the length of the prompt, such as Claude Haiku 5.5, because agents do
+ * not report that length. `cachedInput` is optional: without it, cached input costs as much as other input.
  */
 export const shippedPrices: readonly Price[] = [
   { model: 'claude-fable-5.1', input: 10, cachedInput: 0.25, output: 50 },

@@ -81,14 +81,14 @@ async function openConversations(folder: string, at: string, names: readonly str
   )
 }
 
-/** The folder with everything of an agent on trial that works in `cwd`. */
+/** The folder with all files of an agent on trial that works in `cwd`. */
 export const trialFolder = (cwd: string): string => dirname(cwd)
 
-/** Removes everything of an agent on trial that worked in `cwd`. */
+/** Removes all files of an agent on trial that worked in `cwd`. */
 export const removeTrial = (worktrees: Worktrees, cwd: string): Promise<void> =>
   removeFiles(worktrees, trialFolder(cwd))
 
-/** Creates the missing ones of an agent's folders. `home` is null if the agent uses the account's home. */
+/** Creates those of an agent's folders that are missing. `home` is null if the agent uses the account's home. */
 export async function makeAgentFolders(
   folder: string,
   hasHome: boolean,
@@ -171,13 +171,13 @@ export async function removeUnusedHomes(
     throw new AggregateError(failures, `The homes of ${failures.length} agents could not be removed.`)
 }
 
-/** Removes the folders of trials that an earlier server did not finish, and the unused homes. Requires that no agent works. */
+/** Removes the folders of trials that an earlier server did not finish, and the unused homes. Call it only while no agent runs. */
 export async function removeLeftHomes(worktrees: Worktrees, db: Reader, dataDir: string): Promise<void> {
   await removeFiles(worktrees, trialsFolder(dataDir))
   await removeUnusedHomes(worktrees, db, dataDir, () => false)
 }
 
-/** The names of those owners and projects that exist. */
+/** The names of the owners and projects that still exist. */
 async function findPresent(
   db: Reader,
   folders: readonly AgentFolder[],

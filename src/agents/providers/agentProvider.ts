@@ -29,7 +29,7 @@ export interface AgentProvider {
   conversations: readonly string[]
   /** Undefined for an agent that has no sandbox of its own. */
   sandboxOverride?: SandboxOverride
-  /** IDs of authentication methods that use its environment. */
+  /** IDs of authentication methods that use the agent's environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
   toolArgs: readonly string[]
@@ -40,7 +40,7 @@ export interface AgentProvider {
   model: string | null
   /** The hosts of the agent's model and sign-in without a credential, which the sandbox always allows. */
   modelHosts: readonly string[]
-  /** The version that this board was tested with, as the agent reports it. `test/agents-real/package.json` has the packages. */
+  /** The agent's version that the board was tested with, as the agent reports it. `test/agents-real/package.json` has the packages. */
   tried: string | null
   usageIsCumulative: boolean
   /** Detects failed turns that the agent reported as successful. */

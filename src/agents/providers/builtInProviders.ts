@@ -8,5 +8,5 @@ import { goose } from './goose.ts'
 import { opencode } from './opencode.ts'
 import { qwen } from './qwen.ts'
 
-/** The built-in agents. Where nothing else decides, the first installed one is chosen. */
+/** The built-in agents. Without any preference, the first installed agent is chosen. */
 export const builtIn: readonly AgentProvider[] = [claude, codex, gemini, copilot, opencode, qwen, goose, cursor]

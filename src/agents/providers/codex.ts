@@ -5,7 +5,7 @@ import { fullUrl, hasHeaders, type CredentialMapping } from './credentialEnviron
 import { providerHosts } from './modelHosts.ts'
 import type { TelemetryOff } from './telemetryOff.ts'
 
-/** Codex accepts everything except the key in its configuration, which its adapter reads from the environment. */
+/** Codex accepts all values of a credential in its configuration, except the key. Its adapter reads the key from the environment. */
 const credential: CredentialMapping = {
   headers: true,
   model: 'taken',

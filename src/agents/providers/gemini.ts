@@ -39,6 +39,6 @@ export const gemini = defineProvider({
   modes: { work: ['autoEdit', 'auto_edit'] },
   state: ['.gemini'],
   conversations: ['.gemini/tmp', '.gemini/history'],
-  // Its settings can also disable it, but system settings are accepted only if the file belongs to root.
+  // The agent's settings can also disable telemetry, but system settings are accepted only if the file belongs to root.
   telemetryOff: { blockedHosts: ['play.googleapis.com'] },
 })

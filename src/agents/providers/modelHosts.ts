@@ -20,9 +20,9 @@ export const commonModelHosts: readonly string[] = ['anthropic', 'openai', 'goog
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
 /**
- * Lists the hosts of an agent's model, which the agent can reach without a setting of the project. With `canBePrivate`, base
- * URLs in the agent's environment are endpoints, which can be in the server's network, as without a sandbox. Otherwise, their
- * hosts are listed.
+ * Lists the hosts of an agent's model, which the agent can reach without a setting of the project. With `canBePrivate`, the base URLs in
+ * the agent's environment are returned as endpoints, which can be in the server's private network. Otherwise, the hosts of these URLs are
+ * returned.
  */
 export function listModelHosts(
   agent: { modelHosts: readonly string[] },

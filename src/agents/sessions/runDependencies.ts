@@ -24,7 +24,7 @@ export interface RunDependencies {
   deviceGrants: Pick<DeviceGrants, 'secretOf'>
   seal: Seal
   prices: PriceList
-  /** Connects an agent whose network is listed. */
+  /** Opens a connection for an agent whose network access is limited to listed hosts. */
   connect: GuardedConnect
   /** Accepts a connection to the board from inside a sandbox. */
   acceptForBoard(socket: Socket): void

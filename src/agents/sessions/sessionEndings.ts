@@ -4,10 +4,10 @@ import { AgentFailure, type AgentLink } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import { limitEndIn } from '../link/limitEnd.ts'
 
-/** Thrown inside a run whose session was ended from outside: its rows are no longer the run's to write. */
+/** Thrown inside a run whose session was ended from outside. The run must no longer write the session's rows. */
 export class RunStopped extends Error {}
 
-/** The agent itself ended its turn as cancelled, without a request. */
+/** Thrown if the agent ended its turn as cancelled without a request to cancel. */
 export class CancelledByAgent extends Error {}
 
 export const interrupted = {

@@ -19,7 +19,10 @@ import { holdSlot, takeSlots } from './queue/takeSlots.ts'
 /** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
 
-/** A timer stops while the machine sleeps and ignores changes of the clock, so longer waits are checked again. */
+/**
+ * A timer stops while the machine sleeps and ignores changes of the clock. So the reconciler checks at least this often while a session
+ * waits.
+ */
 const maxSleepMs = 60_000
 /**
  * How often waiting sessions are checked for whether they can continue: a new budget period can start, and another daemon can
@@ -39,9 +42,9 @@ export interface SessionReconciler {
   usesFolder(folder: string): boolean
   /** Takes a slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
   holdSlot(check: SlotHolder): Promise<() => void>
-  /** Starts a reconciliation; one that is running is followed by another. */
+  /** Starts a reconciliation. If a reconciliation is already running, starts another one after it. */
   wake(): void
-  /** Ends the waiting of agents' calls for answers, as if their time were over. */
+  /** Ends the waits of agents' tool calls for answers, as if their timeouts had expired. */
   releaseCalls(): void
   /** Starts to reconcile. Agents reach the server at this address, and from a sandbox through `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void

@@ -54,7 +54,7 @@ export class SessionRecord {
   readonly usage: UsageMeter
   readonly #dependencies: RunDependencies
   readonly #stopped: AbortSignal
-  /** The permission requests that have had their event. */
+  /** The permission requests whose events are committed. */
   readonly #announced = new Set<string>()
   /** The user messages in the latest prompt. A turn that reached a usage limit has not answered them. */
   #taken: readonly WaitingMessage[] = []
@@ -145,7 +145,7 @@ export class SessionRecord {
     return this.#queue(() => this.#write(async tx => work(tx, await this.requireOwnRow(tx))))
   }
 
-  /** Records a wait of the agent that no turn depends on. */
+  /** Records that the agent waits. The caller does not wait for the write. */
   noteWait({ lifeless, ...wait }: AgentWait): void {
     this.usage.setLifeless(lifeless !== null)
     const write = async (tx: Transaction) => {

@@ -47,14 +47,14 @@ export class SessionRun {
   readonly over: Promise<void>
 
   #state: RunState = { phase: 'preparing' }
-  /** The next turns, before the messages that wait in the database. */
+  /** The turns that come before the messages that wait in the database. */
   readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
   readonly #lastMessage = createLastMessage()
   readonly #context = createContextWatch()
   /** Aborted when the session is ended from outside. From then on, the run must not write the session's rows. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
-  /** Whether a turn of the run ended well, or used a tool. */
+  /** Whether a turn of the run has ended successfully, or has used a tool. */
   #progressed = false
   readonly #dependencies: RunDependencies
   readonly #record: SessionRecord
@@ -79,7 +79,7 @@ export class SessionRun {
     this.over = this.#run()
   }
 
-  /** Ends the processes; the agent is asked first. The caller has ended the session's row. Takes at most 6 s. */
+  /** Asks the agent to stop, then ends the processes. The caller has already ended the session's row. Takes at most 6 s. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stop())
   }

@@ -9,8 +9,8 @@ const timeoutMs = 3000
 const changingKinds = new Set<unknown>(['edit', 'delete', 'move', 'execute'])
 
 /**
- * Whether an agent changes files in a turn: the trees of all the card's repositories before and after it. Where they are unknown, because
- * a folder has no Git or its comparison takes too long, a tool call that can change files counts as a change.
+ * Whether an agent changes files in a turn. Compares the trees of all the card's repositories before and after the turn. If a tree is
+ * unknown, because a folder has no Git or its comparison takes too long, a tool call that can change files counts as a change.
  */
 export class TurnChanges {
   readonly #dependencies: Pick<RunDependencies, 'db' | 'worktrees'>

@@ -6,7 +6,7 @@ import { PendingMessages } from './pendingMessages.ts'
 import { writeBatch, type TranscriptSession } from './transcriptWriter.ts'
 
 const batchMs = 50
-/** With more unwritten than this, the agent is not read until it is written: backpressure. */
+/** If more than this is unwritten, the agent's output is not read until it is written (backpressure). */
 const maxUnwritten = 256
 const maxUnwrittenLength = 512 * 1024
 

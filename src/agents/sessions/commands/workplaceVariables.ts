@@ -6,8 +6,8 @@ import type { ProjectFolder } from '../../../git/folderRecord.ts'
 import { findRepository } from '../../../git/repository.ts'
 
 /**
- * The variables for a card's folder: the folder with its worktrees of the project's other repositories, each by its name, and the filters
- * of the repositories, which Git does not run there.
+ * The environment variables of a card's folder. They name the folder with the card's worktrees of the project's other repositories. They
+ * also disable the filters of the repositories in Git.
  */
 export async function workplaceVariables(
   { path }: Pick<ProjectFolder, 'path'>,

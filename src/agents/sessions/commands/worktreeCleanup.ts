@@ -8,7 +8,7 @@ import { runWorktreeCommand } from './worktreeCommands.ts'
 /** Runs projects' cleanup commands, before worktrees are removed. */
 export interface WorktreeCleanup {
   run: RunCleanup
-  /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  /** Starts to run commands. They reach the server at this address, and from a sandbox through `acceptForBoard`. */
   open(url: string, log: Log, acceptForBoard: SandboxDependencies['acceptForBoard']): void
   /** Ends the running commands. A worktree whose cleanup was ended is still removed. */
   stop(): Promise<void>

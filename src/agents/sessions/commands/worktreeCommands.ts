@@ -16,7 +16,7 @@ const titles: Record<WorktreeCommand, string> = {
 
 /** The folder, environment and settings of a project's commands. */
 export interface CommandPlace {
-  /** The folder and the environment: without the agent's credential and token. */
+  /** The folder and the environment, which contains neither the agent's credential nor its token. */
   launch: AgentLaunch
   settings: EffectiveWorktree
 }

@@ -49,11 +49,11 @@ export interface WithSandbox extends WithLaunch {
   sandbox: RunSandbox
 }
 export interface WithCommands extends WithSandbox {
-  /** The commands that the project runs around the session. Null for a session that only talks. */
+  /** The commands that the project runs around the session. Null for pre-sessions and assistants. */
   commands: SessionCommands | null
 }
 
-/** The settings of a session: its agent and profile are fixed when it is queued, the agent's options are the current ones. */
+/** The settings of a session. Its agent and profile are fixed when it is queued, and the agent's options are read when it starts. */
 export interface SessionAgent {
   provider: AgentProvider
   profileRow: ProfileRow | null

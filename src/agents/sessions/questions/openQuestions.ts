@@ -38,8 +38,8 @@ export function createOpenQuestions(): OpenQuestions {
 export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
 
 /**
- * The open question of this ID; without an ID, the only one.
- * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is listTitles
+ * The open question with this ID or, without an ID, the only open question.
+ * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and `id` is undefined
  */
 export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {
   if (open.length > 1 && id === undefined) throw ambiguous(open)
@@ -73,8 +73,8 @@ export interface ChosenAnswer {
 }
 
 /**
- * Returns the answer: the text, the listTitles option, or the option that applies once.
- * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and none is listTitles
+ * Returns the answer: the text, the option with the ID `optionId`, or the option that applies once.
+ * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and `optionId` is undefined
  */
 export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)

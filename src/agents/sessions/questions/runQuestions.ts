@@ -122,7 +122,7 @@ export class RunQuestions {
     return signal.aborted ? undefined : this.#untilAnswered(asked, timeoutMs, signal)
   }
 
-  /** Returns from all waiting calls of the tool, as after the timeout. */
+  /** Ends all waiting calls of the tool, as if their timeouts had expired. */
   release(): void {
     for (const { calls } of this.#ofTool.values()) {
       for (const { resolve } of calls) resolve(undefined)
@@ -130,7 +130,7 @@ export class RunQuestions {
     }
   }
 
-  /** The run is finished. */
+  /** Ends all waiting calls of the tool, because the run is finished. Later calls are rejected. */
   close(): void {
     this.#isOver = true
     this.release()
@@ -179,7 +179,7 @@ export class RunQuestions {
     }
   }
 
-  /** Returns the answer from the calls that wait for it. If none waits, the answer becomes the agent's next message. */
+  /** Passes the answer to the calls that wait for it. If no call waits, the answer becomes the agent's next message. */
   async #answerTool({ request, key, calls }: ToolQuestion, words: PersonAnswer): Promise<boolean> {
     if (!this.#ofTool.delete(request.id)) return false
     const waiting = [...calls].filter(({ signal }) => !signal.aborted)

@@ -4,7 +4,7 @@ import { reasonIn, toPlainLine } from '../../link/failureReasons.ts'
 
 const maxTailLength = 400
 const maxToolLength = 120
-/** Updates that show that the model has answered. Other updates, and user_message_chunk, come from the agent's own program. */
+/** Updates that show that the model has answered. Other updates, such as user_message_chunk, come from the agent's own program. */
 const modelKinds = new Set(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'])
 /** Copilot reports its retries as whole messages: "Info: Request failed due to a transient API error. Retrying..." */
 const retryMessage = /^(info|warning): [^\n]{0,200}\bretrying\b[^\n]{0,100}$/i

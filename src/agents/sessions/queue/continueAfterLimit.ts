@@ -25,9 +25,9 @@ export interface ReachedLimit {
 type Dependencies = Pick<RunDependencies, 'agents' | 'catalogue'> & { config: Pick<ServerConfig, 'usageLimitTiming'> }
 
 /**
- * Continues a session that has reached a usage limit according to the project's settings: later, or now with the next agent.
- * Returns false if the session does not continue: the setting is stop, the session is not work on a card, or it has waited too
- * often without progress.
+ * As the project's settings require, continues a session that has reached a usage limit: later, or now with the next agent. Returns false
+ * if the session does not continue, because the setting is stop, the session is not work on a card, or it has waited too often without
+ * progress.
  */
 export async function continueAfterLimit(
   tx: Transaction,

@@ -20,7 +20,7 @@ export interface SessionQueue {
 }
 
 /**
- * Work has `slots` slots, and conversations (pre-sessions and assistants) have the same number again, because a user's question
+ * Work has `slots` slots. Conversations (pre-sessions and assistants) have the same number of separate slots, because a user's question
  * must not wait for hours of work. Shell commands of terminal cards are not agents and need no slot.
  */
 export function createSessionQueue(slots: number): SessionQueue {

@@ -12,7 +12,7 @@ const maxToldPerCommit = 20
 
 interface Decision {
   started: QueuedSession[]
-  /** Sessions whose wait has started or changed. Null if the session now waits for something else. */
+  /** Sessions whose reason to wait for a slot has changed. Null if the session no longer waits for a slot. */
   told: Array<[SlotSession, wait: string | null]>
 }
 

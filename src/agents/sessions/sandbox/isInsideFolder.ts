@@ -7,9 +7,9 @@ const steering =
   /(^|[\\/])(\.git|\.claude|\.codex|\.gemini|\.qwen|\.opencode|\.copilot|\.mcp\.json|opencode\.jsonc?)([\\/]|$)/i
 
 /**
- * Whether all paths, with every link followed, are in a folder, which relative paths are resolved against, or in one of the
- * folders in `otherFolders`. Ambiguous paths are not: those with `~`, and URLs. With `edits`, paths that configure Git or an agent are
- * not either.
+ * Whether all paths, with every link followed, are in `folder` or in one of `otherFolders`. Relative paths are resolved against `folder`.
+ * URLs and paths that start with `~`, `$` or `%` do not count as inside, because they are ambiguous. With `edits`, paths that configure Git
+ * or an agent do not count as inside either.
  */
 export async function isInsideFolder(
   folder: string,

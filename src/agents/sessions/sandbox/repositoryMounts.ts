@@ -14,7 +14,9 @@ export interface SandboxRepository {
    */
   worktree: { path: string; openGit: () => Promise<GitView> } | null
 }
-/** The session's mounts of a repository: first its own folder, and the worktree over everything else. */
+/**
+ * The session's mounts of a repository: its own folder, which is mounted first, and the worktree, which is mounted over everything else.
+ */
 export interface OpenedRepository {
   readable: Mount
   work: Mount[]
@@ -38,7 +40,7 @@ export const asPlain = (mounts: readonly Mount[]): Mount[] => mounts.map(mount =
 /** The mounts of a read-only working folder. The mounts of Git's files are unchanged. */
 export const withoutWriting = (mounts: readonly Mount[], realWork: string): Mount[] =>
   mounts
-    // A read-only folder needs no cover.
+    // A read-only folder needs no tmpfs mounts inside it.
     .filter(({ kind, target }) => kind !== 'tmpfs' || !isWithin(realWork, target))
     .map(mount =>
       mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,

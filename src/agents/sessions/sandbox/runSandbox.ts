@@ -49,7 +49,7 @@ export interface RunSandbox extends Pick<SessionSandbox, 'kind' | 'network'> {
   close(): Promise<void>
 }
 
-/** Processes have the permissions of the server's account. */
+/** No sandbox: processes have the permissions of the server's account. */
 export const noSandbox: RunSandbox = {
   kind: 'none',
   network: 'full',

@@ -19,7 +19,7 @@ export interface AgentAccess {
   openState?: () => Promise<readonly Mount[]>
   /** How the agent works without its own sandbox. */
   sandboxOverride?: SandboxOverride
-  /** Whether it has read-only access to its working folder. */
+  /** Whether the agent has read-only access to its working folder. */
   isReadOnly: boolean
   /** The hosts of the agent's model, and the addresses of models that the operator chose. */
   models?: { hosts: readonly string[]; endpoints: readonly string[] }
@@ -88,7 +88,7 @@ export async function prepareSessionPolicy(
       : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project, isPlain: true } as Mount]),
     ...readableRepositories,
     ...around!.map(cover),
-    // The project's folder can contain hidden folders.
+    // Before the covers below, because the project's folder can contain hidden folders.
     ...(worktreePath === null ? work : []),
     ...others!.map(cover),
     { kind: 'ro', target: settingsFolder(place.dataDir) },

@@ -4,13 +4,13 @@ import type { UsageMeter } from './usageMeter.ts'
 /** Some agents send the last updates of a turn after its end. */
 const lateUpdatesMs = 5000
 
-/** How a run ends its session, and listens to its agent for a while after that. */
+/** Ends the session of a run, and then receives updates of its agent for a short time. */
 export class LateUpdates {
   /** Resolves when the run needs no slot: its session has ended. */
   readonly sessionEnded: Promise<void>
   /** Whether the run ends its session, or has ended it. */
   isEnding = false
-  /** Whether the session has ended, and the agent is only listened to. */
+  /** Whether the session has ended, and the run only receives late updates. */
   isReceiving = false
   #resolve: () => void = () => {}
   #turnEndedAtMs = 0

@@ -8,16 +8,14 @@ const mebibyte = 1024 * 1024
 
 /** Enforces the project's limits on a session as a whole. */
 export interface LimitWatch {
-  /**
-   * The failure of a session as its limits explain it: the limit that ended the session, or the limit that its program ran into.
-   */
+  /** Returns the failure of a session: the limit that ended the session, the limit that its program reached, or else `error`. */
   explain(error: unknown, stderrTail?: string): unknown
   stop(): void
 }
 
 /**
- * Ends a session's processes as soon as they exceed a limit of the project. Memory and processes are counted here if they have no
- * control group. If they have one, the group is queried for whether it had to intervene.
+ * Ends a session's processes as soon as they exceed a limit of the project. If the processes have no control group, their memory and number
+ * are measured here. Otherwise, the control group is queried for whether it enforced a limit.
  * @param about `what` begins the sentences of the messages
  */
 export function watchLimits(
@@ -79,7 +77,7 @@ export function watchLimits(
   }
 }
 
-/** The output or the signal of programs when the kernel enforces one of their limits. */
+/** Patterns that match the output or the signal of a program for which the kernel enforced a limit. */
 const signs = {
   file_limit: /SIGXFSZ|file too large|EFBIG|file size limit/i,
   memory_limit: /out of memory|allocation failed|cannot allocate memory|ENOMEM|MemoryError|bad_alloc/i,

@@ -15,10 +15,10 @@ import { ProcessorUse } from './processorUse.ts'
 import type { SessionRecord } from '../sessionRecord.ts'
 
 const maxOpenCalls = 1000
-/** The number of checks, within the bound, of the processes of a silent agent. */
+/** How often the processes of a silent agent are checked within the time limit. */
 const looksABound = 20
 const maxMeasureMs = 60_000
-/** The part of the bound that measurements of the processes must cover. */
+/** The part of the time limit that measurements of the processes must cover. */
 const minMeasured = 0.75
 const maxTitleLength = 500
 
@@ -43,7 +43,7 @@ export class SilenceWatch {
   /** When the agent last wrote output, and when one of its processes last worked. */
   #lastSignMs = 0
   #lastLifeMs = 0
-  /** The number of bytes on stderr at that sign. Earlier output describes errors that the agent has recovered from. */
+  /** The number of bytes on stderr at the last sign. Earlier output describes errors that the agent has recovered from. */
   #writtenBefore = 0
   /** Counts the checks, because a check can still be reading when the next one starts. */
   #looks = 0
@@ -57,9 +57,9 @@ export class SilenceWatch {
   }
 
   /**
-   * Starts a turn. The promise rejects with AgentFailure silent if the agent shows no sign of life for too long and the project
-   * ends such turns. It rejects with the reason that the agent itself reported since its last sign if the agent waited for its
-   * model that long.
+   * Starts a turn. The promise rejects with AgentFailure silent if the agent shows no sign of life for too long and the project ends such
+   * turns. If the agent waits for its model for that long and has reported a reason since its last sign, the promise rejects with that
+   * reason.
    */
   begin(link: Watched): Promise<never> {
     return new Promise((_, reject) => {
@@ -110,7 +110,7 @@ export class SilenceWatch {
     void this.#checkSigns()
   }
 
-  /** Reports or ends what is due, and sets the timer for the next check. */
+  /** Reports waits and ends turns that are due, and sets the timer for the next check. */
   async #checkSigns(): Promise<void> {
     clearTimeout(this.#timer)
     const look = ++this.#looks

@@ -20,7 +20,7 @@ import { addUsage, usageOfUpdate, usageSince } from '../../acp/turnUsage.ts'
 import type { RawUpdate, StartedSession, TurnUsage } from '../../link/agentLink.ts'
 import type { RunDependencies } from '../runDependencies.ts'
 
-/** How often running time is booked: a killed server loses at most this. With a limit in hours, it is booked more often. */
+/** How often running time is booked. A killed server loses at most this time. With a limit in hours, time is booked more often. */
 const bookEveryMs = 10_000
 const bookHoursEveryMs = 1000
 
@@ -302,7 +302,7 @@ export class UsageMeter {
 
 const newRun = { runs: 1, costUnknown: 1, tokensUnknown: 1 }
 const withdrawn = { runs: -1, costUnknown: -1, tokensUnknown: -1 }
-/** Of a spender without a card, only the credential's budgets are charged. */
+/** If the usage has no card, only the credential's budgets are charged. */
 const nobody = { cardId: 0, projectId: 0 }
 
 /** The day of a transaction, UTC. */
