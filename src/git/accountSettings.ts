@@ -17,11 +17,11 @@ const plainSettings =
   /^((user|author|committer)\.(name|email|useconfigonly)|init\.defaultbranch|commit\.(cleanup|verbose)|i18n\.(commitencoding|logoutputencoding)|merge\.conflictstyle|core\.(commentchar|commentstring|whitespace))$/
 const maxFileBytes = 1024 * 1024
 
-/** The settings of the account's own Git configuration that hold for files. */
+/** The settings of the account's own Git configuration that affect files. */
 export interface AccountSettings {
   /** The settings of comparisons, the filters, the author, the name of a first branch, and the form of messages. */
   settings: Settings
-  /** The texts of the files of `accountFiles`, by the setting. */
+  /** The contents of `accountFiles`, by setting. */
   files: Readonly<Record<string, string>>
 }
 
@@ -47,8 +47,8 @@ export async function readAccountSettings({
 }
 
 /**
- * The files that bring these settings to a Git elsewhere, by name. `config` is the configuration.
- * @param folder where they will be
+ * The contents of the files that provide these settings to Git in another place, by file name. `config` is the configuration.
+ * @param folder where the files will be
  */
 export function accountTexts({ settings, files }: AccountSettings, folder: string): Record<string, string> {
   const named = Object.keys(files).map((setting): Settings[number] => [setting, join(folder, setting)])
@@ -56,8 +56,8 @@ export function accountTexts({ settings, files }: AccountSettings, folder: strin
 }
 
 /**
- * Whether one of the account's filters can have a part in the files of a commit.
- * @param filter the name of the filter; any if it is missing
+ * Whether one of the account's filters can apply to the files of a commit.
+ * @param filter the name of the filter; any filter if undefined
  */
 export async function isFiltered(place: WorkingTree, commit: string, filter?: string): Promise<boolean> {
   const { settings, files } = await readAccountSettings(place)

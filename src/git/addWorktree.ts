@@ -31,7 +31,7 @@ export async function addWorktree(
 ): Promise<WorkingTree | undefined> {
   if (!/^[\w-]+$/.test(basename(path)) || !(await isPlain(repository))) return undefined
   const { commonDir } = repository
-  // Otherwise, its files would be written in vain.
+  // Checked first, so that no files are written if the branch already exists.
   if (await hasRef(commonDir, `refs/heads/${branch}`)) return undefined
   const topLevel = await realPlace(path)
   const unfinished = unfinishedPath(topLevel)
@@ -40,7 +40,7 @@ export async function addWorktree(
   try {
     await Promise.all([mkdir(unfinished), mkdir(join(commonDir, 'worktrees'), { recursive: true })])
     admin = await newFolder(join(commonDir, 'worktrees'), basename(path))
-    // While it is locked, no `git worktree prune` removes the record.
+    // While the record is locked, `git worktree prune` does not remove it.
     await writeFile(join(admin, 'locked'), 'initializing')
     const place = { topLevel, gitDir: admin, commonDir }
     const prepared = prepare({ ...place, topLevel: unfinished }).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import { git } from './git.ts'
 import { findRepository } from './repository.ts'
 
-/** A repository that would add the files of a folder, with the path of the folder in it, and what to do. */
+/** A repository to which `git add` would add the files of a folder, the folder's path in the repository, and advice. */
 export interface AddingRepository {
   topLevel: string
   commonDir: string
@@ -11,7 +11,10 @@ export interface AddingRepository {
   advice: string
 }
 
-/** Finds the repository that would add the files of a folder: one around the folder that does not ignore it. @throws GitFailed, GitMissing */
+/**
+ * Finds the repository to which `git add` would add the files of a folder: a repository around the folder that does not ignore it. @throws
+ * GitFailed, GitMissing
+ */
 export async function findAddingRepository(folder: string): Promise<AddingRepository | undefined> {
   const real = await realpath(folder).catch(() => undefined)
   const repository = real === undefined ? undefined : await findRepository(real)

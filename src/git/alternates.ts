@@ -16,7 +16,7 @@ export async function listAlternates(objects: string): Promise<string[]> {
   for (let store = waiting.shift(); store !== undefined; store = waiting.shift()) {
     const lines = ((await readSmallFile(store, 'info/alternates')) ?? '').split('\n')
     for (const line of lines.filter(each => each !== '' && !each.startsWith('#'))) {
-      // Git resolves escapes in quotes, so that the path would be another one.
+      // Git resolves escapes in quotes, so the actual path would differ.
       if (line.startsWith('"')) throw new Problem('CONFLICT', 'The repository lists an object store in quotes.')
       const path = await realpath(resolve(store, line)).catch(() => undefined)
       if (path === undefined || found.includes(path)) continue

@@ -4,8 +4,8 @@ type ReadCommit<T> = (commonDir: string, commit: string) => Promise<T>
 const maxKept = 500
 
 /**
- * Remembers what was read from commits, because a commit never changes: agents wait for these reads, and most cards begin at the same
- * commit. The last 500 results are kept. A failed read is not.
+ * Caches what was read from commits. A commit never changes, agents wait for these reads, and most cards start at the same commit. Keeps
+ * the last 500 results, except failures.
  */
 export function cacheByCommit<T>(read: ReadCommit<T>): ReadCommit<T> {
   const kept = new Map<string, Promise<T>>()

@@ -14,7 +14,7 @@ export async function resolveCommits(commonDir: string, names: readonly string[]
 export const commitOf = async (commonDir: string, name: string): Promise<string | undefined> =>
   (await resolveCommits(commonDir, [name]))[0]
 
-/** Whether a commit is the other or one before it. */
+/** Whether the commit `one` is `other` or an ancestor of it. */
 export const isAncestor = async (commonDir: string, one: string, other: string): Promise<boolean> =>
   (await git(commonDir, ['merge-base', '--is-ancestor', one, other], { env: inGitDir(commonDir) })).exitCode === 0
 
@@ -45,7 +45,7 @@ export async function listNotIn(commonDir: string, commits: readonly string[], t
   return commits.filter((commit, index) => present[index] === undefined || outside.has(commit))
 }
 
-/** Whether a commit or one before it, except for merges, is in none of the known commits. Known commits can be missing. */
+/** Whether a commit or one of its ancestors, except merges, is not in any known commit. The repository can lack known commits. */
 export async function hasOwnCommit(commonDir: string, tip: string, known: readonly string[]): Promise<boolean> {
   const options = ['--max-count=1', '--no-merges', '--ignore-missing']
   return (await listCommits(commonDir, options, [tip, ...known.map(commit => `^${commit}`)])) !== ''

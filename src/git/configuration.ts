@@ -31,7 +31,7 @@ export async function configurationOf(place: Place): Promise<readonly Configurat
   kept.delete(place.commonDir)
   const { entries, isWhole } = await list(place.commonDir, place.commonDir)
   if (entries.some(({ name }) => name === 'extensions.worktreeconfig')) {
-    // A working tree can then have separate settings, unless it is just being created.
+    // With this extension, a working tree can have separate settings, unless it is just being created.
     const own = await list(place.commonDir, place.gitDir)
     return own.isWhole ? own.entries : entries
   }
@@ -55,7 +55,7 @@ async function list(folder: string, gitDir: string): Promise<{ entries: Configur
   const { exitCode, stdout } = await git(folder, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
     env: { GIT_DIR: gitDir },
   })
-  // Each is "scope NUL name LF value NUL"; settings of a command line are the board's own.
+  // Each entry is "scope NUL name LF value NUL". The scope `command` is that of the board's own settings.
   const parts = nulSeparated(stdout)
   const entries = parts
     .flatMap((entry, index) => (index % 2 === 0 ? [] : [entryOf(parts[index - 1]!, entry)]))

@@ -19,7 +19,7 @@ export type Fetched = { commit: string } | { reason: string }
 
 const fetchedRef = 'refs/board/fetched'
 
-/** The upstream of a branch. Undefined if the branch has none in another repository, or one without a remote-tracking ref. */
+/** The upstream of a branch. Undefined if the upstream is not in another repository, or has no remote-tracking ref. */
 export async function upstreamOf(repository: Repository, branch: string): Promise<Upstream | undefined> {
   const { commonDir } = repository
   const env = inGitDir(commonDir)

@@ -15,7 +15,7 @@ export function accountFilters(configuration: readonly ConfigurationEntry[]): Se
   const has = (name: string) => settings.some(([each]) => each === name)
   return [...new Set(settings.map(filterName))].flatMap(name => [
     ...settings.filter(setting => filterName(setting) === name && !setting[0].endsWith('.required')),
-    // Git takes a missing half of a required filter for a failure.
+    // Git treats a missing half of a required filter as a failure.
     ...['clean', 'smudge'].flatMap((half): Settings =>
       has(`filter.${name}.${half}`) || has(`filter.${name}.process`) ? [] : [[`filter.${name}.${half}`, 'cat']],
     ),
@@ -32,7 +32,7 @@ export function repositoryFilters(configuration: readonly ConfigurationEntry[]):
 
 /**
  * The variables that disable these filters in Git.
- * @param areStored whether the files are as in the commits. Otherwise, Git must not add them, because that would reveal the
+ * @param areStored whether the files have the content of the commits. Otherwise, Git must not add the files, because that would reveal the
  * content that a filter encrypts
  */
 export function withoutFilters(names: readonly string[], areStored: boolean): Record<string, string> {

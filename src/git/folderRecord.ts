@@ -89,5 +89,5 @@ async function identify(path: string): Promise<Identity> {
   return { path, device: hasFixedNumber(dev) ? String(dev) : null, inode: String(ino) }
 }
 
-/** On Linux, file systems without a disk (overlay, btrfs, NFS) have another number after each mount. Their major number is 0. */
+/** On Linux, file systems without a disk (overlay, btrfs, NFS) get another device number at each mount. Their major number is 0. */
 const hasFixedNumber = (dev: bigint): boolean => process.platform !== 'linux' || ((dev >> 8n) & 0xfffn) !== 0n

@@ -22,7 +22,7 @@ export interface GitOptions {
   exitCodes?: readonly number[]
   /** A file to which the output is appended instead. */
   appendTo?: string
-  /** Receives the output in parts instead. The next part waits for it. */
+  /** Receives the output in parts instead. The next part is read when the promise resolves. */
   onOutput?: (bytes: Buffer) => Promise<void>
 }
 
@@ -114,7 +114,7 @@ export const git = (cwd: string, args: readonly string[], options: GitOptions = 
 /** The messages of Git at its limits of memory. */
 const outOfMemory = /out of memory|attempting to allocate|cannot allocate memory/i
 
-/** Per process, not per board: git processes share its descriptors and the machine's cores. */
+/** One limit per process, not per board, because all git processes share the descriptors of the process and the machine's cores. */
 const withSlot = createSemaphore(maxConcurrent)
 
 /**

@@ -67,7 +67,7 @@ function variablesOf(settings: ReadonlyMap<string, string | undefined>): Record<
   }
 }
 
-/** A setting with more than the characters that Git strips from names. */
+/** A setting without the characters that Git strips from names. Undefined if no other characters remain. */
 function nonEmptyName(setting = ''): string | undefined {
   const value = setting.replace(/[<>\s]+/g, ' ').trim()
   return /[\p{L}\p{N}]/u.test(value) ? value : undefined

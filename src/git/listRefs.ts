@@ -5,7 +5,7 @@ const maxRefsBytes = 256 * 1024 * 1024
 /** Refs of a person, of the board or of one worktree. */
 const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
 
-/** The repository's branches and tags, a line each, as a file of packed refs has them. */
+/** The repository's branches and tags, one per line, in the format of Git's packed-refs file. */
 export async function listRefs(commonDir: string): Promise<string> {
   const listed = (await listRefFiles(commonDir)) ?? (await askForRefs(commonDir))
   return listed

@@ -10,8 +10,8 @@ const maxPointerBytes = 8192
 const knownExtensions = new Set(['extensions.objectformat', 'extensions.noop', 'extensions.preciousobjects'])
 
 /**
- * The repository whose working tree contains a folder, from its files alone, if they have Git's usual form: its folder belongs to
- * the account, its refs are files, its branch has a commit. Undefined if Git must be called instead.
+ * Reads the repository whose working tree contains a folder, without a Git process. Supports the usual form only: the folder belongs to the
+ * account, the refs are files, and the branch has a commit. Undefined if Git must be called instead.
  * @param real without links
  */
 export async function readPlainRepository(real: string): Promise<Repository | undefined> {
@@ -55,7 +55,7 @@ async function placeWith(topLevel: string, gitDir: string, commonDir: string): P
 const isOwn = ({ uid }: { uid: number }): boolean => uid === process.getuid?.()
 
 function isUsual(entries: readonly ConfigurationEntry[]): boolean {
-  // Git could not read a repository without even this setting.
+  // Git itself could not read a repository without this setting.
   if (!entries.some(({ name }) => name === 'core.repositoryformatversion')) return false
   return entries.every(({ name, value }) => {
     if (name === 'core.worktree' || (name.startsWith('extensions.') && !knownExtensions.has(name))) return false

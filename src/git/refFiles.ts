@@ -16,7 +16,7 @@ const maxPackedBytes = 256 * 1024 * 1024
  */
 export async function listRefFiles(commonDir: string): Promise<string | undefined> {
   if (!(await keepsFiles(commonDir))) return undefined
-  // Git packs a ref before it removes its file.
+  // Git packs a ref before it removes the ref's file, so the files are read before the packed refs.
   const loose = await readLoose(commonDir).catch(() => undefined)
   if (!loose) return undefined
   const ids = new Map<string, string>()
@@ -59,7 +59,7 @@ async function readLoose(commonDir: string): Promise<Map<string, string>> {
 
 /** Whether a repository with refs in files has the ref. Runs no process. A link or a pipe at its path counts as the ref. */
 export const hasRef = async (commonDir: string, name: string): Promise<boolean> =>
-  // Git packs a ref before it removes its file, so this checks them in the same order.
+  // Git packs a ref before it removes the ref's file, so the file is checked before the packed refs.
   !['nothing', 'folder'].includes(await kindOf(join(commonDir, name))) ||
   (await readPacked(commonDir)).includes(` ${name}\n`)
 

@@ -15,9 +15,9 @@ const maxSaidBytes = 64 * 1024
 export interface RemoteReach {
   processTrees: ProcessTrees
   timeoutMs: number
-  /** For remotes at its address. Others are reached with the account's own credentials. */
+  /** The credential for remotes at its address. Other remotes are reached with the account's own credentials. */
   credential?: GitCredential
-  /** For repositories in folders of this machine. */
+  /** Reaches repositories in folders of this machine. */
   local: LocalRemote
 }
 

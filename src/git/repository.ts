@@ -30,7 +30,7 @@ export async function requireGitRepository(path: string): Promise<Repository> {
 
 interface Marker {
   path: string
-  /** Whether it is the folder of a bare repository. Otherwise it is a `.git`. */
+  /** Whether the mark is the folder of a bare repository. Otherwise, it is a `.git`. */
   isBare: boolean
 }
 
@@ -38,12 +38,12 @@ async function askGit(path: string): Promise<WorkingTree | undefined> {
   const marker = await findMarker(path)
   if (!marker) return undefined
   const asked = ['--is-bare-repository', '--git-dir', '--git-common-dir', '--show-toplevel']
-  // Git checks here whose repository it is. Afterwards, each command names the Git folder.
+  // Git checks the owner of the repository here. Afterwards, each command names the Git folder.
   const options = marker.isBare ? ['-c', 'safe.bareRepository=all'] : []
   const result = await git(path, [...options, 'rev-parse', '--path-format=absolute', ...asked]).catch(withoutFolder)
   if (result === undefined) return undefined
   const [isBare, ...paths] = result.stdout.toString().split('\n').slice(0, -1)
-  // A bare repository has no top level, and that is Git's only failure.
+  // For a bare repository, Git fails, but only because it has no top level.
   if (isBare === 'true' && paths.length === 2 && (!marker.isBare || path === marker.path))
     return treeOf(marker.isBare ? marker.path : dirname(marker.path), paths, true)
   if (result.exitCode !== 0) throw new RepositoryRefused(marker, result.stderr)

@@ -2,7 +2,7 @@ import { gitOutput, inGitDir } from './git.ts'
 import { findRepository, requireGitRepository } from './repository.ts'
 import type { Repository } from './workingTrees.ts'
 
-/** A ref outside of branches and pushes. Two boards on one repository share it only for the same files. */
+/** A ref that is not a branch, so that it is not pushed. Two boards on one repository share a ref only for identical files. */
 const refOf = (cardId: number, snapshot: string) => `refs/board/reviews/${cardId}/${snapshot}`
 
 /** Keeps a snapshot's objects in the repository, independent of the card's worktree and branch. @throws GitFailed; Problem NOT_A_GIT_REPOSITORY, CONFLICT */

@@ -48,7 +48,7 @@ export async function listSubmoduleCommits(
   const listed = await run(args, { timeoutMs, maxBytes: maxListBytes })
   const changed = from === undefined ? linksOfTree(listed) : linksOfChanges(listed)
   if (changed.length === 0) return []
-  // Of a merge, only the files that differ from all parents.
+  // For a merge, lists only the files that differ from all parents.
   const history = await run(['log', '--format=', '--no-show-signature', '-c', ...raw, '--ignore-missing', '--stdin'], {
     input: [tip, ...[...known, ...(from === undefined ? [] : [from])].map(id => `^${id}`)]
       .map(line => `${line}\n`)

@@ -71,8 +71,8 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 }
 
 /**
- * Works in a folder below `root` that an agent can change at the same time: no link on the way is followed, and the path for
- * `work` is that of the opened folder. With `creates`, missing folders are created, and links or files in their place removed.
+ * Works in a folder below `root` that an agent can change at the same time. No link on the way is followed. `work` receives the path of the
+ * opened folder. With `creates`, missing folders are created, and links or files in their place are removed.
  */
 export async function inFolder<T>(
   root: string,

@@ -29,8 +29,8 @@ export interface Repository extends WorkingTree {
 export const isMain = ({ gitDir, commonDir }: WorkingTree): boolean => gitDir === commonDir
 
 /**
- * Lists the working trees of a repository by its own records, missing folders included. Opens nothing in the working
- * trees: an agent could have changed it.
+ * Lists the working trees of a repository by its own records, missing folders included. Opens nothing in the working trees, because an
+ * agent could have changed their files.
  * @param known one of them, or the bare repository
  */
 export async function listWorkingTrees(known: WorkingTree): Promise<WorkingTree[]> {
@@ -52,8 +52,8 @@ export async function findWorkingTree(known: WorkingTree, path: string): Promise
 }
 
 /**
- * Finds the working tree that a repository was created with. A bare repository has none. A Git folder that is elsewhere
- * (`--separate-git-dir`) does not record it: Git lists the Git folder instead.
+ * Finds the working tree that a repository was created with. A bare repository has none. A separate Git folder (`--separate-git-dir`) does
+ * not record its working tree, so Git lists the Git folder instead.
  */
 async function findMainTree(known: WorkingTree): Promise<WorkingTree | undefined> {
   const { commonDir } = known

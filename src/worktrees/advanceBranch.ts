@@ -49,7 +49,7 @@ async function moveBranch({ gitDir, commonDir }: Repository, branch: string, fro
   throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
 }
 
-/** Fails if `advance` would, and changes nothing. */
+/** Fails if `advanceBranch` would fail, and changes nothing. */
 export async function tryToAdvance(
   worktrees: Worktrees,
   repository: Repository,

@@ -34,7 +34,8 @@ export interface WorktreePlan {
 export const setUpMark = (worktreePath: string): string => `${worktreePath}.set-up`
 
 /**
- * Plans a card's worktree at `path` from the project folder's commit, with a branch name that is unused there and in the `others`.
+ * Plans a card's worktree at `path` from the project folder's commit, with a branch name that is unused in the project's repository and in
+ * `others`.
  * @throws Problem CONFLICT before the first commit
  */
 export async function planWorktree(
@@ -52,7 +53,8 @@ export async function planWorktree(
 }
 
 /**
- * Plans a worktree with the branch name that the card has elsewhere, if that is unused here. @throws Problem like `planWorktree`
+ * Plans a worktree with the branch name that the card has in another repository, if this repository does not use that name. @throws Problem
+ * like `planWorktree`
  */
 export async function planWorktreeOn(
   branch: string,
@@ -90,7 +92,7 @@ async function freeBranch(
   const taken = new Set((await Promise.all(listed)).flatMap(output => output.toString().split('\n')))
   const isTaken = async (branch: string) =>
     taken.has(`refs/heads/${branch}`) || (inFiles && (await hasRef(commonDir, `refs/heads/${branch}`)))
-  // With a branch named "board", Git allows none below "board/".
+  // If a branch named "board" exists, Git allows no branch below "board/".
   const name = `board${(await isTaken('board')) ? '-' : '/'}${cardId}-${slugOf(title)}`
   const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
   for (const candidate of candidates) if (!(await isTaken(candidate))) return candidate

@@ -12,27 +12,26 @@ import { receiveObjects } from './receiveObjects.ts'
 import { syncBranch } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** A program that signs can ask for a passphrase. */
+/** The program that signs can ask for a passphrase. */
 const signTimeoutMs = 60_000
 
 /** A commit of the files of a worktree. */
 export interface WorkCommit {
   title: string
-  /** Whether the commit must be complete: fails if a nested repository has work that the worktree does not record. */
+  /** Whether the commit must be complete. If so, it fails if a nested repository has work that the worktree does not record. */
   isWhole: boolean
 }
 
 /**
- * Commits the uncommitted changes of a card's worktree to its branch, and takes over the commits of an agent in a
- * sandbox.
+ * Commits the uncommitted changes of a card's worktree to its branch, and takes over the commits of an agent in a sandbox.
  * @returns the branch's commit
- * @throws Problem CONFLICT (conflicts in the worktree, Git is at work there or failed)
+ * @throws Problem CONFLICT if the worktree has conflicts, or Git is busy there or fails
  */
 export async function commitWorktree(worktrees: Worktrees, place: Repository, work: WorkCommit): Promise<string> {
   await requireSynced(worktrees, place)
   const committer = await committerOf(place.commonDir)
   const commit = await withRepositoryLock(place.commonDir, async () => {
-    // The branch can have moved.
+    // `requireSynced` can have moved the branch.
     const moved = await readHead(place)
     return withObjects(moved, committer, run =>
       withCommitted(worktrees, run, moved, work, async (made, moveBranch) => {
@@ -56,7 +55,7 @@ export async function requireSynced(worktrees: Worktrees, worktree: WorkingTree)
 }
 
 /**
- * Commits a worktree's changes, if there are any, and calls `use` with the commit. Its branch follows by `moveBranch`. The files are
+ * Commits a worktree's changes, if there are any, and calls `use` with the commit. `moveBranch` moves the branch to it. The files are
  * unchanged.
  * @throws Problem CONFLICT; GitFailed
  */

@@ -22,7 +22,7 @@ export interface DiffOptions {
   since?: string
   stores?: boolean
 }
-/** A diff with its subject: `snapshot` is the object with the present files, `headCommit` their commit. */
+/** A diff and the state that it describes. `snapshot` is the object with the current files, `headCommit` is their commit. */
 export interface Comparison {
   work: WorkDiff
   baseCommit: string | null
@@ -37,7 +37,7 @@ const compareFailures: Partial<Record<GitFailed['reason'], string>> = {
   memory: 'Git requires more memory to compare the files than it can use.',
 }
 
-/** The Problem to report if Git failed to compare files. Other errors stay. */
+/** The Problem to report if Git failed to compare files. Other errors are unchanged. */
 export const compareProblem = (error: unknown): unknown =>
   error instanceof GitFailed
     ? new Problem('CONFLICT', compareFailures[error.reason] ?? 'Git could not compare the files.', { cause: error })

@@ -12,7 +12,7 @@ export async function readCopiedPaths({ gitDir }: Pick<WorkingTree, 'gitDir'>): 
   return JSON.parse(text) as string[]
 }
 
-/** Lines that follow others in a file of ignored names, and match these paths alone. */
+/** Lines to append to a file with ignore rules. They match only these paths. */
 export const ignoringPaths = (paths: readonly string[]): string =>
   paths
     .filter(path => path.isWellFormed() && !path.includes('\n'))

@@ -6,8 +6,8 @@ import { findWorkingTree, isMain, realPlace, type WorkingTree } from '../git/wor
 import type { WorktreePlace } from './worktreeMounts.ts'
 
 /**
- * Finds the folders that an operation on a project's worktree requires. A folder that is not on the list of the project's
- * repository requires itself alone.
+ * Finds the folders that an operation on a project's worktree requires. A folder that is not in the repository's list of worktrees requires
+ * only itself.
  * @throws Problem CONFLICT; GitFailed, GitMissing
  */
 export async function findPlace(project: ProjectFolder, path: string): Promise<WorktreePlace> {
@@ -16,7 +16,7 @@ export async function findPlace(project: ProjectFolder, path: string): Promise<W
   return found ?? { topLevel: await realPlace(path) }
 }
 
-/** Finds a worktree whose folder contains `.git`. In an emptied folder, all files would appear as deleted. */
+/** Finds a worktree whose folder contains `.git`. Undefined for an emptied folder, in which all files would appear as deleted. */
 export async function findUsable(known: WorkingTree, path: string): Promise<WorkingTree | undefined> {
   const found = await findWorkingTree(known, path)
   if (!found) return undefined

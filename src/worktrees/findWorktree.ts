@@ -19,7 +19,7 @@ export async function worktreeOf(repository: WorkingTree, path: string): Promise
   return found && readHead(found)
 }
 
-/** Does the same, and takes over the commits of an agent in a sandbox there. */
+/** Returns the worktree like `worktreeOf`, and takes over the commits of an agent in a sandbox there. */
 export async function syncedWorktree(
   worktrees: Worktrees,
   repository: WorkingTree,
@@ -31,9 +31,9 @@ export async function syncedWorktree(
 }
 
 /**
- * Whether deleting a worktree loses nothing: no uncommitted or untracked change, here or in a repository inside, and
- * no commit that only `branch` (the card's branch) or no branch holds and that is not part of the commit `landed`. A missing
- * folder is clean. A folder that Git cannot read is not.
+ * Whether deleting a worktree loses no work. Work is an uncommitted or untracked change in the worktree or in a repository inside it. Work
+ * is also a commit that no branch except `branch` (the card's branch) contains, unless the commit `landed` contains it. A missing folder is
+ * clean. A folder that Git cannot read is not clean.
  * @throws Problem CONFLICT if this machine has no Git
  */
 export async function isClean(

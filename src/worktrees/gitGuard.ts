@@ -5,7 +5,7 @@ import type { Mount } from '../sandbox/mount.ts'
 /** The number of open guards of each folder. */
 const counts = new Map<string, number>()
 
-/** Prevents that an agent creates a repository in its folder. */
+/** Prevents an agent from creating a repository in its folder. */
 export interface GitGuard {
   mount: Mount
   /** Removes the mount point. */

@@ -63,9 +63,9 @@ export interface GitPlace {
 }
 
 /**
- * Prepares an agent's view of Git in a card's folder: a separate Git folder. The agent reads the repository's objects and writes
- * its own, and has branches, tags, stash, index and configuration, of which only the card's branch (null: the HEAD of the
- * worktree) is taken over, by `sync`. In a folder without a repository, the agent cannot create one.
+ * Prepares an agent's view of Git in a card's folder: a separate Git folder with its own objects, branches, tags, stash, index and
+ * configuration. The agent can also read the repository's objects. `sync` takes over only the card's branch or, if it is null, the HEAD of
+ * the worktree. In a folder without a repository, the agent cannot create one.
  * @throws Problem CONFLICT for a repository that does not support this; GitFailed, or the file system's error
  */
 export async function openGitView(worktrees: Worktrees, place: GitPlace): Promise<GitView> {
@@ -137,7 +137,7 @@ async function openView(
     remark: isSigning ? noSignatures : null,
     sync: () => syncBranch(worktrees, worktree),
     close: async () => {
-      // If this folder exists, Git does not remove the worktree. It is empty, or contains the Git folders of submodules.
+      // Git does not remove a worktree that has a `modules` folder, so an empty one is removed here.
       if (!isMain(worktree)) await rmdir(modulesOf(worktree)).catch(() => {})
     },
   }
@@ -145,7 +145,7 @@ async function openView(
 
 const noSignatures =
   'The Git configuration signs commits (commit.gpgSign). The signing key is not available in the sandbox, so commits of the agent have no signature. The board signs its own commits.'
-/** Replaces the settings of the repository, with which each commit would fail. */
+/** Overrides the repository's settings for signatures, because each commit would fail with them. */
 const withoutSignatures = {
   GIT_CONFIG_COUNT: '2',
   GIT_CONFIG_KEY_0: 'commit.gpgSign',
@@ -199,7 +199,7 @@ async function update(
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
   const common = change.isNew ? preparedCommon(shadow) : shadow.common
   const input = { worktree: { ...shadow, common }, update: { ...change, mountPoints, account } }
-  // No agent has written in a new worktree, and none sees the new Git folder until it is at its place.
+  // `prepare` is safe here: no agent has written to a new worktree, and no agent sees the new Git folder before it is renamed.
   const copied = await worktrees[common === shadow.common ? 'run' : 'prepare']('updateShadow', input)
   if (common !== shadow.common) await rename(common, shadow.common)
   await rename(newRefsFile(shadow), shownRefsFile(shadow))
@@ -262,8 +262,8 @@ async function pointersOf(tree: WorkingTree): Promise<string[]> {
 const isFolder = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true
 
 /**
- * Removes the shadow of a worktree that is about to be removed, and those whose worktree the repository no longer has. Takes
- * over their commits first. Requires the repository's lock.
+ * Removes the shadow of a worktree that is about to be removed, and the shadows of worktrees that the repository no longer has. Takes over
+ * their commits first. Requires the repository's lock.
  */
 export async function dropShadows(worktrees: Worktrees, commonDir: string, worktreePath: string): Promise<void> {
   const shadows = shadowsOf(commonDir)

@@ -5,8 +5,8 @@ import { GitFailed, gitOutput, inGitDir } from '../git/git.ts'
 /** Patterns in the syntax of gitignore. Of those that match a file, the last one decides. */
 export interface CopyRules {
   /**
-   * The content of `.worktreeinclude` in the base commit, a character for each byte. Null if the commit has none: an untracked file in the
-   * repository's folder counts then.
+   * The content of `.worktreeinclude` in the base commit, one character per byte. Null if the commit has no such file. In this case, an
+   * untracked file in the repository's folder applies.
    */
   include: string | null
   /** The project's patterns, relative to the project's folder. They come after those of `include`. */
@@ -15,7 +15,7 @@ export interface CopyRules {
   hidden: readonly string[]
 }
 
-/** The file in the top folder of a repository that names ignored files which each new worktree gets a copy of. */
+/** The file in the top folder of a repository that names the ignored files to copy to each new worktree. */
 export const includeFile = '.worktreeinclude'
 export const maxIncludeBytes = 64 * 1024
 
@@ -23,7 +23,7 @@ export const includeProblem = (reason: string) =>
   new Problem('CONFLICT', `${includeFile} of the repository cannot be used: ${reason}.`)
 
 /**
- * Reads `.worktreeinclude` in a commit, a character for each byte. Returns null if the commit has none.
+ * Reads `.worktreeinclude` in a commit, one character per byte. Returns null if the commit has none.
  * @throws Problem CONFLICT if it is a link or a folder, or too large; GitFailed
  */
 export const readIncludeFile = cacheByCommit(async (commonDir, commit): Promise<string | null> => {

@@ -13,7 +13,7 @@ export async function keepPack({ pack, index, name }: Pack, commonDir: string): 
   const folder = join(commonDir, 'objects/pack')
   await mkdir(folder, { recursive: true })
   if (await isEmpty(pack)) return
-  // Git finds a pack by its index, so the index is copied last. Git deletes other files with such a name.
+  // Git finds a pack by its index, so the index is copied last. Git deletes stale files whose names start with `tmp_`.
   for (const [from, ending] of [
     [pack, 'pack'],
     [index, 'idx'],
@@ -26,7 +26,7 @@ export async function keepPack({ pack, index, name }: Pack, commonDir: string): 
   }
 }
 
-/** The number of objects is the third word of a pack. */
+/** Whether a pack is empty. The third 32-bit word of a pack is the number of its objects. */
 async function isEmpty(pack: string): Promise<boolean> {
   const file = await open(pack, 'r')
   try {

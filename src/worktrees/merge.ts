@@ -28,11 +28,11 @@ export interface MergeRequest {
   /** The target branch. Undefined for the current one of the project's folder. */
   into: string | undefined
   squash: boolean
-  /** The commit at which the work began: with `squash`, earlier commits are unchanged. */
+  /** The commit at which the work started. A squash leaves earlier commits unchanged. */
   base: string | null
   /** The message of the commits. */
   title: string
-  /** Only checks whether the work could be merged. */
+  /** Whether to check only if the work could be merged. */
   isTrial: boolean
   /** The last merge of this work. A squash merge leaves no other trace in the target. */
   earlier?: EarlierMerge
@@ -49,9 +49,9 @@ export interface Merged extends EarlierMerge {
 }
 
 /**
- * Merges a card's work into a branch, atomically: with a merge commit, or with `squash` a single commit. Also changes the files
- * of a checked-out branch. No hooks and merge drivers run, and of the filters only those of the account.
- * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the files;
+ * Merges a card's work into a branch, atomically: with a merge commit, or with `squash` a single commit. Also changes the files of a
+ * checked-out branch. No hooks or merge drivers run. Only the filters of the account run.
+ * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, whose details name the files;
  * WORKTREE_DIRTY if the checked-out branch has local changes; CONFLICT
  */
 export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Promise<Merged> {
@@ -151,7 +151,7 @@ async function squashParents(run: ObjectsRun, target: string, work: string, base
   return (await isBefore(run, target, base)) ? [base] : [target, base]
 }
 
-/** Reads the merge attributes of files from a commit. */
+/** Loads a commit into the index, from which Git reads the merge attributes of files. */
 export const readAttributes = (run: ObjectsRun, commit: string): Promise<unknown> => run(['read-tree', commit])
 
 /** Whether a commit equals or precedes the other. */
@@ -179,7 +179,7 @@ export async function requireUnfiltered(run: ObjectsRun, place: WorkingTree, fro
   if (found.size > 0) throw filteredProblem([...found])
 }
 
-/** The tree of both commits together. @throws Problem MERGE_CONFLICT */
+/** Merges the trees of two commits, and returns the merged tree. @throws Problem MERGE_CONFLICT */
 export async function mergeTrees(run: ObjectsRun, target: string, work: string): Promise<string> {
   const output = await run(['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work], {
     exitCodes: [0, 1],

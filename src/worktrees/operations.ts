@@ -35,8 +35,8 @@ import type { Send } from './send.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
 
 /**
- * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
- * (`worktreeProgram.ts`); elsewhere the server does. An operation receives and returns JSON values, and sends bytes.
+ * The work on the files of a worktree, by name. With bubblewrap, it runs in a process that sees only this worktree (`worktreeProgram.ts`).
+ * Otherwise, it runs in the server. An operation receives and returns JSON values, and sends bytes.
  */
 export const operations = {
   /** Compares the files with a commit. Sends the diff, and with `stores` a pack of the new objects of the snapshot. */

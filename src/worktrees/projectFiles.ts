@@ -9,7 +9,7 @@ import type { WorktreePlace } from './worktreeMounts.ts'
 import type { KeptFiles, ProjectFile, Worktrees } from './worktrees.ts'
 
 const maxKept = 500
-/** A file that has just changed can change again without another time. */
+/** A file that has just changed can change again without a new modification time. */
 const settledMs = 2000
 
 /**
@@ -33,7 +33,7 @@ export async function readProjectFile(
     if (error instanceof Problem) return error
     throw error
   })
-  // A person can confirm the folder without a change of the file, so this is not kept.
+  // Not cached, because a user can confirm the folder without a change of the file.
   if (worktree instanceof Problem) return { content: null, problem: worktree.message }
   const file = await readNow(worktrees, worktree, { path: name, maxBytes })
   if (Number(stats.ctimeMs) < Date.now() - settledMs) saveFile(worktrees.keptFiles, path, { stamp, file })

@@ -6,9 +6,9 @@ import { largeFilePlace, largeFilesOf } from '../git/largeFiles.ts'
 
 const nameBytes = 32
 
-/** Large files of Git LFS on their way into a repository. */
+/** Large files of Git LFS that are being added to a repository. */
 export interface IncomingLargeFiles {
-  /** Takes the next part of a file: its name, which is the SHA-256 of its content, and bytes. */
+  /** Accepts the next part of a file: its name, which is the SHA-256 of its content, and bytes. */
   write(part: Buffer): Promise<void>
   /** Adds the files to the repository. @throws GitFailed if the content of a file does not match its name */
   accept(): Promise<void>

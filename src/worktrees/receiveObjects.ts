@@ -15,9 +15,9 @@ const maxShallowBytes = 64 * 1024 * 1024
 const minKeptObjects = 100
 const maxUnpackedBytes = 16 * 1024 * 1024
 
-/** Objects on their way into a repository. */
+/** Objects that are being added to a repository. */
 export interface IncomingObjects {
-  /** Takes the next bytes of the pack, or the next part of a large file. */
+  /** Accepts the next bytes of the pack, or the next part of a large file. */
   write(bytes: Buffer, part?: ResultPart): Promise<void>
   /**
    * Checks the pack and adds it to the repository: Git computes the name of each object again, and everything that belongs to the
@@ -83,7 +83,7 @@ export function receiveObjects(commonDir: string, folder: string, known: string)
   }
 }
 
-/** The number of objects is the third word of a pack. */
+/** Whether a pack is small. The third 32-bit word of a pack is the number of its objects. */
 async function isSmall(pack: string): Promise<boolean> {
   if ((await stat(pack)).size > maxUnpackedBytes) return false
   return (await readFile(pack)).readUInt32BE(8) < minKeptObjects

@@ -24,8 +24,8 @@ export interface SubmodulePlaces {
 }
 
 /**
- * Ensures that a working tree has the commits of submodules to which a merge refers, or that a remote has them. Brings commits that
- * only the card's worktree has.
+ * Ensures that a working tree has the commits of submodules to which a merge refers, or that a remote has them. Copies commits that only
+ * the card's worktree has.
  * @throws Problem CONFLICT that names the submodule, the commit and what to do; GitFailed
  */
 export async function bringSubmodules(
@@ -53,7 +53,7 @@ export async function bringSubmodules(
 }
 
 /**
- * Ensures that remotes have the commits of submodules to which a branch refers that is about to be pushed.
+ * Ensures, before a branch is pushed, that remotes have the submodule commits to which the branch refers.
  * @throws Problem CONFLICT that names the submodule, the commit and what to do; GitFailed
  */
 export async function requirePushedSubmodules(
@@ -97,7 +97,7 @@ async function find(
   return found
 }
 
-/** The Git folder of a submodule, or of one in a submodule. */
+/** The Git folder of a submodule. The submodule can be nested in other submodules. */
 const storeOf = (target: WorkingTree, names: readonly string[]): string =>
   join(modulesOf(target), names.join('/modules/'))
 

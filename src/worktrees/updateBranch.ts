@@ -27,10 +27,10 @@ export interface BranchUpdate {
 }
 
 /**
- * Adds a commit to a branch, by a merge or by replaying the branch's own commits on it. Also changes the files of its worktree. A
- * conflict changes nothing. No hooks and merge drivers run, and of the filters only those of the account.
- * @returns whether anything was missing, and the branch's commit
- * @throws Problem MERGE_CONFLICT, its details name the files; WORKTREE_DIRTY, CONFLICT
+ * Adds a commit to a branch, by a merge or by replaying the branch's own commits on it. Also changes the files of its worktree. A conflict
+ * changes nothing. No hooks or merge drivers run. Only the filters of the account run.
+ * @returns whether the branch lacked any commit, and the branch's new commit
+ * @throws Problem MERGE_CONFLICT, whose details name the files; WORKTREE_DIRTY, CONFLICT
  */
 export const updateBranch = (
   worktrees: Worktrees,
@@ -38,7 +38,7 @@ export const updateBranch = (
 ): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
     const { repository, branch } = update
-    // The branch can have moved.
+    // `requireSynced` can have moved the branch.
     const place = update.place && (await readHead(update.place))
     const committer = await committerOf(repository.commonDir)
     const { work, result } = await withObjects(place ?? repository, committer, run =>
@@ -96,8 +96,8 @@ async function replay(run: ObjectsRun, work: string, onto: string): Promise<stri
 }
 
 /**
- * The tree of `tip` with the changes of a commit. Git accepts a merge base only from version 2.40 on, so these commits get that
- * base as their parent.
+ * The tree of `tip` with the changes of a commit. Only Git 2.40 and later accept an explicit merge base, so temporary commits with that
+ * base as their parent are merged.
  */
 async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
   const commitUnsigned = async (tree: string, parents: readonly string[]) =>

@@ -17,20 +17,20 @@ export interface WorktreeMounts {
 /** The folders that an operation on a worktree requires. */
 export interface WorktreePlace extends Partial<WorkingTree> {
   topLevel: string
-  /** A folder whose files are read as well. */
+  /** Another folder whose files the operation reads. */
   from?: string
 }
 
 /**
- * The mounts for the process of a worktree. It can write the files, and the part of the card's Git folder that the agent
- * can write. It can read the repository's Git folder, and the stores from which that borrows objects. Git folders of
- * other cards and of their submodules are hidden.
+ * The mounts for the process of a worktree. It can write the files, and the part of the card's Git folder that the agent can write. It can
+ * read the repository's Git folder, and the stores from which the repository borrows objects. Git folders of other cards and of their
+ * submodules are hidden.
  */
 export async function worktreeMounts(place: WorktreePlace): Promise<WorktreeMounts> {
   const { topLevel, from, commonDir } = place
   const git = isWorkingTree(place) ? await gitMounts(place) : noGit
   const own: Mount = { kind: 'rw', target: topLevel, isPlain: true }
-  // The mount of a folder hides those in it that came before. A worktree can be in the folder of its bare repository.
+  // A mount of a folder hides earlier mounts inside it, and a worktree can be in the folder of its bare repository.
   const hasGitInside = commonDir !== undefined && isWithin(topLevel, commonDir)
   const mounts: Mount[] = [
     ...(from === undefined ? [] : [{ kind: 'ro', target: from, isPlain: true } as const]),

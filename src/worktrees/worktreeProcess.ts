@@ -25,7 +25,7 @@ export interface WorktreeProcess {
   ): Promise<unknown>
   /** The number of operations that run. */
   readonly running: number
-  /** Whether it accepts no more operations: it has ended, or is being killed. */
+  /** Whether the process accepts no more operations, because it has ended or is being killed. */
   readonly isOver: boolean
   /** Resolves when the process has ended. */
   readonly ended: Promise<void>
@@ -54,7 +54,7 @@ const maxOperationMs = 10 * 60_000
 const maxStderrLength = 2000
 const builtProgram = import.meta.url.endsWith('.ts') ? '../../dist/worktree.cjs' : 'worktree.cjs'
 
-/** Reads the program of the process. A server reads it at its start: an update of the board can replace the file later. */
+/** Reads the program of the process. A server reads it at startup, because an update of the board can replace the file later. */
 export const loadWorktreeProgram = (): Promise<Buffer> =>
   readFile(fileURLToPath(new URL(builtProgram, import.meta.url)))
 
@@ -78,7 +78,7 @@ export function startWorktreeProcess(
   const child = spawn(file!, args, {
     cwd: '/',
     env,
-    // It leads a group of processes, which `killGroup` kills.
+    // The process leads a process group, which `killGroup` kills.
     detached: true,
     stdio: passDescriptors(['pipe', 'pipe', 'pipe', 'pipe', ...covered.slice(1)], descriptors),
   })

@@ -31,7 +31,7 @@ import {
 /** A file of a project's folder, or why it cannot be used. */
 export type ProjectFile = { content: Buffer; problem: null } | { content: null; problem: string }
 
-/** Files of projects' folders that were read. Each is read again if the file changed. */
+/** Cached files of projects' folders. A file is read again if it has changed. */
 export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
 
 /**
@@ -61,7 +61,7 @@ export interface Worktrees {
   close(): Promise<void>
 }
 
-/** A start takes 60 ms. */
+/** Idle processes are kept, because a start takes 60 ms. */
 const keptIdleMs = 60_000
 const maxProcesses = 6
 /** The folder for temporary files in the sandbox. It is on the disk, because `/tmp` there is in memory. */
@@ -69,8 +69,8 @@ const scratchFolder = '/tmp/board'
 const minMemoryMiB = 1024
 
 /**
- * The memory that one process can use: an agent can leave files and objects that Git expands to any size. Up to four at a time are half
- * of the memory that the server can use.
+ * The memory that one process can use. It is limited, because an agent can leave files and objects that Git expands to any size. Up to four
+ * processes together use at most half of the memory that the server can use.
  */
 const readMemoryLimit = (): number => Math.max(minMemoryMiB, Math.floor(readDefaultLimits().memoryMiB / 4))
 

@@ -12,8 +12,8 @@ const timeoutMs = 5 * 60_000
 const maxShallowBytes = 64 * 1024 * 1024
 
 /**
- * Brings single objects of a shadow into a Git folder. The shadow's objects can be forged: one Git packs them, and another one
- * that does not see them computes the name of each object again.
+ * Brings single objects of a shadow into a Git folder. The shadow's objects can be forged: one Git process packs them, and another one,
+ * which does not see the shadow, computes the name of each object again.
  * @throws GitFailed
  */
 export async function bringObjects(shadow: Shadow, ids: readonly string[], gitDir: string): Promise<void> {

@@ -14,7 +14,7 @@ const maxBases = 20
 const maxListBytes = 256 * 1024 * 1024
 
 /**
- * The commits that deleting a worktree loses, those of its HEAD and of the card's branch, and those that all other
+ * `lost`: the commits of the HEAD and of the card's branch, which are lost if the worktree is deleted. `kept`: the commits that all other
  * refs keep.
  */
 export interface Commits {
@@ -37,7 +37,7 @@ export async function commitsOf(quarantine: Quarantine, branch: string | null | 
   }
 }
 
-/** Whether a commit would be lost that is not part of one of the commits in `elsewhere`. */
+/** Whether deleting the worktree loses a commit that no commit in `elsewhere` contains. */
 export async function losesCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
@@ -58,7 +58,7 @@ export async function losesCommits(
   return false
 }
 
-/** Branches that do not belong to cards, of which there are few. */
+/** Whether a ref is a branch that does not belong to a card. There are few of these branches. */
 const isBase = ({ name }: { name: string }): boolean =>
   /^refs\/(?:heads|remotes)\//.test(name) && !/^refs\/(?:heads|remotes\/[^/]+)\/board\//.test(name)
 
@@ -120,7 +120,7 @@ async function listChanged(quarantine: Quarantine, withUntracked: boolean): Prom
   const listed = await list()
   const filtered = new Set(await withFilter(quarantine.run, listed, quarantine.skippedFilters))
   if (filtered.size === 0) return listed
-  // Git reads a file that is as new as the index. Without its filter, the file then seems to be changed.
+  // Git reads the content of a file that is as new as the index. Without its filter, an unchanged file would appear as changed.
   const later = new Date(Date.now() + 1000)
   await utimes(join(quarantine.gitDir, 'index'), later, later)
   const older = new Set(await list())
@@ -134,8 +134,8 @@ export interface NestedRepository {
 }
 
 /**
- * The contents of a worktree. `changed`: paths of changed, deleted, unmerged and untracked files. `nested`: folders of
- * repositories inside, submodules and untracked ones, except behind links; they are not among the changed paths.
+ * The contents of a worktree. `changed`: paths of changed, deleted, unmerged and untracked files. `nested`: folders of repositories inside
+ * the worktree (submodules and untracked repositories), except behind links. `changed` does not contain them.
  */
 export interface Survey {
   changed: string[]
@@ -162,7 +162,7 @@ export async function surveyChanges(quarantine: Quarantine): Promise<Survey> {
   return { changed: [...changed].filter(path => !path.endsWith('/') && !inside.has(path)), nested: filled.flat() }
 }
 
-/** Lists the submodules of a worktree that have no files, except those that `.gitmodules` does not list or leaves to people. */
+/** Lists the submodules of a worktree that have no files, except those that `.gitmodules` does not list or marks with `update = none`. */
 export async function listEmptySubmodules(quarantine: Quarantine): Promise<string[]> {
   if (quarantine.head === undefined) return []
   const [paths, updates] = await Promise.all([
@@ -178,7 +178,9 @@ export async function listEmptySubmodules(quarantine: Quarantine): Promise<strin
 const isEmptyFolder = async ({ topLevel }: Quarantine, path: string): Promise<boolean> =>
   (await readdir(filePath(join(topLevel, path))).catch(() => undefined))?.length === 0
 
-/** Lists the tracked files with local changes. A submodule is none: Git leaves its files unchanged when it moves to another commit. */
+/**
+ * Lists the tracked files with local changes. Omits submodules, because Git leaves their files unchanged when it moves to another commit.
+ */
 export async function listLocalChanges(quarantine: Quarantine): Promise<string[]> {
   const [staged, changed] = [await listStaged(quarantine), await listChanged(quarantine, false)]
   if (changed.length === 0) return staged
@@ -205,7 +207,7 @@ function readEntry(entry: string): { mode: string; id: string; stage: string; pa
 
 const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kindWithin(topLevel, path)) === 'folder'
 
-/** The kind of a path in a worktree. A path behind a link is missing: it is outside. */
+/** The kind of a path in a worktree. A path behind a link counts as missing, because it is outside. */
 export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
   const parent = dirname(join(topLevel, path))
   return (await realName(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'

@@ -8,9 +8,9 @@ import { readChanged } from './readChanged.ts'
 import { packTree, shownLimits, snapshotOf } from './snapshot.ts'
 
 /**
- * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). For a repository inside, the diff
- * has the checked-out commit, and the files that differ from this commit. Runs no program that a planted configuration names. At
- * most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the counts cover the same files.
+ * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). For a repository inside, the diff has the
+ * checked-out commit, and the files that differ from this commit. Runs no program that a planted configuration names. The diff is limited
+ * to 2 MiB of text and 5,000 files. A longer diff is cut and has `truncated`, and its counts cover the remaining files.
  * @param onPack receives a pack of the snapshot's objects that the HEAD commit lacks, with `stores`
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT if Git fails or takes too long, or `since` no longer exists
  */
@@ -59,7 +59,7 @@ export const compareCommits = (
   })
 
 /**
- * A changed file, before or after: of the commit `tip`, or of the worktree without one.
+ * Reads a changed file before or after the change: in the commit `tip` or, if it is undefined, in the worktree.
  * @throws Problem FILE_NOT_FOUND, also for an unchanged file, and like `compareFiles`
  */
 export const readCompared = (

@@ -22,10 +22,10 @@ export interface CopyPlaces {
 }
 
 /**
- * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files really
- * inside of `source` are copied, and only into `target`, regardless of links.
+ * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files really inside of
+ * `source` are copied, and only into `target`, regardless of links.
  * @returns the paths of the copies, relative to `target`
- * @throws Problem CONFLICT for more than 1,000 files or 256 MiB, with the pattern that matches most of it
+ * @throws Problem CONFLICT for more than 1,000 files or 256 MiB. It names the pattern that matches the most
  */
 export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise<string[]> {
   const [source, top, target] = await Promise.all([
@@ -86,7 +86,7 @@ async function linesOf(top: string, folder: string, { include, patterns }: CopyR
   ]
 }
 
-/** Reads `.worktreeinclude` of the repository's folder if Git does not track it: then it is in no commit. */
+/** Reads `.worktreeinclude` of the repository's folder if Git does not track it. In this case, no commit contains it. */
 async function readUntracked(top: string): Promise<string> {
   if ((await gitOutput(top, ['ls-files', '-z', '--', includeFile])).length > 0) return ''
   try {
@@ -98,7 +98,9 @@ async function readUntracked(top: string): Promise<string> {
   }
 }
 
-/** A pattern of a folder as one of the top folder. A pattern without a slash before its end matches at any depth. */
+/**
+ * Converts a pattern relative to a folder to one relative to the top folder. A pattern without a slash before its end matches at any depth.
+ */
 function inFolder(folder: string, pattern: string): string {
   if (folder === '' || pattern === '' || pattern.startsWith('#')) return pattern
   const [, not, body] = /^(!?)(.*)$/.exec(pattern)!
@@ -121,7 +123,7 @@ async function listIgnored(source: string, list: string): Promise<{ paths: strin
   return { paths: nulSeparated(ignored), isCut }
 }
 
-/** The number of the line that matches the most of these files, by their weights. Git itself matches them, in an empty folder. */
+/** The number of the line whose matching files have the largest total weight. Git itself matches them, in an empty folder. */
 async function heaviestLine(
   scratch: string,
   list: string,
@@ -138,7 +140,7 @@ async function heaviestLine(
     maxBytes: 64 * 1024 * 1024,
   })
   const sums = new Map<number, number>()
-  // Each is "file NUL line NUL pattern NUL path NUL".
+  // Each match is "file NUL line NUL pattern NUL path NUL".
   const parts = nulSeparated(output)
   for (let at = 0; at < parts.length; at += 4) {
     const line = Number(parts[at + 1])
@@ -147,7 +149,7 @@ async function heaviestLine(
   return [...sums].reduce((largest, each) => (each[1] > largest[1] ? each : largest))[0]
 }
 
-/** The files among the paths, at their real places. Omits links that lead out of the folder, and files in hidden folders. */
+/** The files among the paths, with their real paths. Omits links that lead out of the folder, and files in hidden folders. */
 async function realFiles(
   source: string,
   paths: readonly string[],

@@ -17,7 +17,7 @@ export interface SubmoduleExport {
   store: string
 }
 
-/** Sends a pack of a submodule's commit and of everything before it that its other Git folder lacks. @throws GitFailed */
+/** Sends a pack of a submodule's commit and of everything before it that the submodule's other Git folder lacks. @throws GitFailed */
 export async function exportSubmodule(
   topLevel: string,
   { path, commit, store }: SubmoduleExport,

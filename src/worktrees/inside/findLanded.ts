@@ -5,8 +5,8 @@ import { openQuarantine } from './quarantine.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 
 /**
- * Returns the commit of a worktree if a base contains all of its work under other names, after a squash or a rebase. Returns null if
- * the base lacks some of it, if some is uncommitted, or if the worktree has no work.
+ * Returns the commit of a worktree if a base contains all of its work in other commits, for example after a squash or a rebase. Returns
+ * null if the base lacks some of it, if some is uncommitted, or if the worktree has no work.
  * @throws GitFailed
  */
 export async function findLanded(worktree: Repository, branch: string, base: string): Promise<string | null> {

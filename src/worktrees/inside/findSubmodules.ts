@@ -19,7 +19,7 @@ export interface FoundSubmodule {
   names: string[]
   /** Whether the worktree has the commit. */
   isInWorktree: boolean
-  /** Whether the working tree that will refer to the commit has its Git folder, and there the commit. */
+  /** Whether the working tree that will refer to the commit has the submodule's Git folder, and whether that folder has the commit. */
   hasStore: boolean
   isInStore: boolean
   /** Whether a branch or tag of a remote contains the commit, as far as this is known. */
@@ -27,7 +27,7 @@ export interface FoundSubmodule {
 }
 
 /**
- * Finds commits of submodules, and those of submodules in them to which they refer.
+ * Finds commits of submodules, and the commits of nested submodules to which they refer.
  * @param topLevel the worktree; null if its folder does not exist
  * @param modules the folder of the Git folders of the submodules in the working tree that will refer to the commits
  */

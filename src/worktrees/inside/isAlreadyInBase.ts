@@ -33,7 +33,7 @@ export async function isAlreadyInBase(quarantine: Quarantine, tip: string, base:
 const isPart = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
   (await textOf(quarantine, ['rev-list', '--max-count=1', `${base}..${tip}`])) === ''
 
-/** The base was merged into the branch, which then had no changes of its own. */
+/** Whether the base was merged into the branch, and no changes of the branch's own remain. */
 const isMergedIn = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
   (await textOf(quarantine, ['rev-list', '--merges', '--max-count=1', `${base}..${tip}`])) !== '' &&
   (await textOf(quarantine, ['diff-tree', '-r', '--name-only', tip, base])) === ''
@@ -58,7 +58,7 @@ async function isSquashed(quarantine: Quarantine, tip: string, base: string): Pr
     `--max-count=${maxCompared}`,
     ...plain,
   ]
-  // A pathspec cannot contain other bytes.
+  // A pathspec cannot contain bytes that are not UTF-8.
   const named = paths.filter(path => path.isWellFormed()).slice(0, maxPaths)
   const limit = ['--', ...named.map(path => `:(literal)${path}`)]
   for (const { id, commit } of await patchIds(quarantine, [...since, `${fork}..${base}`, ...limit]))

@@ -6,13 +6,13 @@ import { replaceUntrusted } from '../../git/untrustedFiles.ts'
 import type { Send } from '../send.ts'
 import { sendLargeFile } from './sendLargeFiles.ts'
 
-/** Sends large files of the repository in a folder. Files that it lacks are left out. */
+/** Sends large files of the repository in a folder. Omits files that the repository lacks. */
 export async function fetchLargeFiles(folder: string, ids: readonly string[], send: Send): Promise<void> {
   const store = largeFilesOf(await gitDirOf(folder))
   for (const id of ids) await sendLargeFile([store], id, send)
 }
 
-/** Copies large files of a repository into that in a folder. */
+/** Copies large files of a repository to the repository in a folder. */
 export async function pushLargeFiles(commonDir: string, folder: string, ids: readonly string[]): Promise<void> {
   const gitDir = await gitDirOf(folder)
   for (const id of await missingIn(largeFilesOf(gitDir), ids)) {

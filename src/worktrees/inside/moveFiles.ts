@@ -20,13 +20,13 @@ export interface FileMove {
   to: string
   /** The file of the Git folder that is the index of `from`. */
   index: string
-  /** Only checks whether the files could be moved. */
+  /** Whether to check only if the files could be moved. */
   isTrial: boolean
 }
 
 /**
- * Moves the files of a worktree from one commit to another one. Sends the index that matches them. No program of the
- * repository's configuration runs; the filters of the account's do.
+ * Moves the files of a worktree from one commit to another one. Sends the index that matches them. Programs of the repository's
+ * configuration do not run. Filters of the account's configuration do.
  * @throws Problem WORKTREE_DIRTY, GitFailed; then the files are unchanged
  */
 export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
@@ -40,7 +40,7 @@ export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: File
 
 /** Ensures that the tracked files of a worktree have no local changes. @throws Problem WORKTREE_DIRTY; GitFailed */
 export async function requireMovable(topLevel: string): Promise<void> {
-  // The files move by the repository's index, which a commit of the board has just changed.
+  // Uses the repository's index, because the files are moved by it. A commit of the board has just changed it.
   const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
     const paths = await listLocalChanges(quarantine)

@@ -16,9 +16,9 @@ import { takeShadowIndex } from './shadowIndex.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
 
 /**
- * A worktree accessed through a temporary Git folder, with the repository's objects and a copy of the worktree's
- * index. Of the repository's configuration only settings of comparisons apply, so planted filters, external diffs, monitors and
- * hooks have no effect. The account's filters, ignored names and attributes apply.
+ * A worktree accessed through a temporary Git folder, with the repository's objects and a copy of the worktree's index. Only the comparison
+ * settings of the repository's configuration apply, so planted filters, external diffs, monitors and hooks have no effect. The account's
+ * filters, ignored names and attributes apply.
  */
 export interface Quarantine {
   /** The temporary Git folder. */
@@ -113,11 +113,11 @@ function ignoreRefused(error: unknown): undefined {
   if (!(error instanceof RepositoryRefused)) throw error
 }
 
-/** An agent can have committed a copy itself. In this case, its commit applies. */
+/** An agent can have committed a copy itself. In this case, the file counts as part of the commit. */
 async function findCopies(run: Quarantine['run'], repository: Repository | undefined): Promise<ReadonlySet<string>> {
   const paths = repository ? await readCopiedPaths(repository) : []
   if (paths.length === 0 || repository?.head === undefined) return new Set(paths)
-  // No argument can name other bytes.
+  // An argument cannot contain bytes that are not UTF-8.
   const named = paths.filter(path => path.isWellFormed())
   const args = ['ls-tree', '-z', '--full-tree', '--name-only', repository.head, '--', ...named]
   const committed = new Set(nulSeparated(await run(args, { env: { GIT_LITERAL_PATHSPECS: '1' } })))
@@ -138,7 +138,8 @@ async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
 }
 
 /**
- * Creates a temporary Git folder with settings, which sees the repository's objects. Git LFS finds the repository's large files by these.
+ * Creates a temporary Git folder with settings, which sees the repository's objects. With these settings, Git LFS finds the repository's
+ * large files.
  * @param more another file of the worktree's Git folder to copy
  */
 export async function makeGitDir(

@@ -35,14 +35,14 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   for (const path of added) {
     const place = await inTheWay(topLevel, path)
     if (place === undefined || tracked.has(place.path)) continue
-    // No pathspec can name other bytes.
+    // A pathspec cannot contain bytes that are not UTF-8.
     if (place.isFolder && place.path.isWellFormed())
       for (const each of await untrackedIn(run, place.path)) found.add(each)
     else found.add(place.path)
   }
   if (found.size === 0) return
   const paths = [...found]
-  // No command to copy: an agent can have chosen the names.
+  // The message has no command to copy, because an agent can have chosen the file names.
   throw new Problem(
     'WORKTREE_DIRTY',
     `${namePaths(paths)} in ${topLevel} would be replaced, and Git does not track ${paths.length === 1 ? 'this file. Move it' : 'these files. Move them'} to another folder first, to keep a copy. Nothing was changed.`,

@@ -10,7 +10,7 @@ import type { Send } from '../send.ts'
 const partBytes = 1024 * 1024
 
 /**
- * Sends the large files of commits or trees that a repository lacks. A large file that none of the `stores` has is left out.
+ * Sends the large files of commits or trees that a repository lacks. Omits large files that none of the `stores` has.
  * @param revisions as for `git rev-list`
  * @param known the store of the repository
  */
@@ -24,7 +24,7 @@ export async function sendLargeFiles(
   for (const id of await missingIn(known, await listLargeFiles(run, revisions))) await sendLargeFile(stores, id, send)
 }
 
-/** Sends a large file that one of the stores has. */
+/** Sends a large file from the first store that has it. Sends nothing if no store has it. */
 export async function sendLargeFile(stores: readonly string[], id: string, send: Send): Promise<void> {
   const place = largeFilePlace(id)
   for (const store of stores) {

@@ -32,7 +32,8 @@ const copyIndex = (shadow: Shadow, to: string): Promise<void> =>
   inFolder(shadow.common, shadow.admin, folder => copyIndexFiles(folder, to))
 
 /**
- * Whether a Git folder has the index of a shadow. In this case, the agent has staged nothing, and a search would need a process.
+ * Whether a Git folder has the index of a shadow. If so, the agent has staged nothing, and no process is required to search for staged
+ * objects.
  */
 const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> =>
   inFolder(common, admin, async folder => {
@@ -43,8 +44,8 @@ const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> 
   })
 
 /**
- * The objects in the index that differ from the commit. An entry is ":mode mode ID ID status NUL path NUL"; one in
- * conflict has its objects in the index only.
+ * The objects in the index that differ from the commit. An entry is ":mode mode ID ID status NUL path NUL". The entry of a file in conflict
+ * has no IDs, so they are read from the index.
  */
 async function stagedIn(run: GitRun, head: string): Promise<string[]> {
   const options = { maxBytes: maxListBytes }

@@ -28,7 +28,7 @@ import { refreshRefs } from './shadowRefs.ts'
 
 const maxListBytes = 64 * 1024 * 1024
 const maxShallowBytes = 64 * 1024 * 1024
-/** Each single object costs time whenever Git looks for one. */
+/** Each loose object slows down Git's search for objects. */
 const maxLooseObjects = 500
 const staleLockMs = 60_000
 
@@ -53,7 +53,7 @@ export async function exportTip(shadow: Shadow, known: readonly string[], send: 
   }
 }
 
-/** Puts the shadow's branch on a commit of the repository (null: it has none yet), with the index outside. */
+/** Sets the shadow's branch to a commit of the repository (null: it has none yet), and copies the repository's index of the worktree. */
 export async function importTip({ common, admin, gitDir, state }: Shadow, tip: string | null): Promise<void> {
   if (tip !== null) await writeUntrusted(common, state.branch === null ? `${admin}/HEAD` : refOf(state), `${tip}\n`)
   for (const name of await indexFiles(gitDir))
@@ -182,7 +182,7 @@ async function dropStale({ common, admin }: Shadow): Promise<void> {
     })
 }
 
-/** Removes single objects of a shadow that the repository has, if there are many. */
+/** If a shadow has many loose objects, removes those that the repository has. */
 export async function dropTaken({ common, commonDir }: Shadow): Promise<void> {
   const loose: string[] = []
   for (const name of (await readdir(join(common, 'objects'))).filter(each => /^[0-9a-f]{2}$/.test(each)))

@@ -10,8 +10,8 @@ const isId = /^([0-9a-f]{40}|[0-9a-f]{64})$/
 const staleLockMs = 60_000
 
 /**
- * Shows a shadow the branches and tags of the repository, as the server has listed them in the shadow's folder. Those
- * that the agent created under other names stay.
+ * Updates the branches and tags of the repository in a shadow from the list that the server wrote in the shadow's folder. Refs that the
+ * agent created under other names stay.
  * @param tip the commit for the shadow's own branch; undefined leaves the branch unchanged
  */
 export async function refreshRefs(shadow: Shadow, tip: string | undefined): Promise<void> {
@@ -70,7 +70,7 @@ export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
   const ids = new Set([...packed].filter(([name]) => !shown.has(name)).map(([, id]) => id))
   await eachLoose(common, async (name, file) => {
     const id = (await readPlain(file, maxRefBytes).catch(() => '')).trim()
-    // Commits of a remote are available there.
+    // Commits of a remote are still available on the remote.
     if (isId.test(id) && !name.startsWith('refs/remotes/')) ids.add(id)
   })
   if (ids.size === 0) return false

@@ -132,7 +132,7 @@ async function recordNested(quarantine: Quarantine, nested: readonly NestedRepos
   )
   const entries = nested.flatMap(({ path, recorded }, index) => {
     const head = heads[index]
-    // A tree cannot refer to a commit of another format.
+    // A tree cannot refer to a commit with another object format.
     const isUsable = head !== undefined && head.length === (quarantine.head ?? head).length
     return isUsable && head !== recorded ? [`160000 ${head}\t${path}`] : []
   })

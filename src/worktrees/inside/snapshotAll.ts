@@ -16,14 +16,14 @@ import { sendLargeFiles } from './sendLargeFiles.ts'
 const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity, hasUntrackedRepositories: false }
 
 export interface SnapshotRules {
-  /** The names of the repository's filters, which do not run: the board must not commit files that have one. */
+  /** The names of the repository's filters, which do not run. The board must not commit files that have such a filter. */
   filters: readonly string[]
   /** Whether repositories inside must have no work that a commit of the worktree would omit. */
   requiresWhole: boolean
 }
 
 /**
- * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, its new
+ * Returns the tree of all files of a worktree, or null if it equals the tree of the HEAD commit. Sends a pack of its new objects, its new
  * large files, and the index that matches the tree and the files.
  * @throws Problem CONFLICT (no commit, conflicts, changed files with a filter, repositories inside); GitFailed
  */

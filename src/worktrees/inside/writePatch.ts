@@ -12,8 +12,8 @@ const timeoutMs = 10 * 60_000
 const maxLevels = 16
 
 /**
- * Sends a patch of the work that deleting a worktree would lose: each commit that only `branch` or no branch holds, then the
- * uncommitted and untracked changes, as one mailbox for `git am` or `git apply`; the same for nested repositories.
+ * Sends a patch of the work that deleting a worktree would lose: the commits that no branch except `branch` contains, then the uncommitted
+ * and untracked changes, as one mailbox for `git am` or `git apply`. Includes the work in nested repositories.
  * @throws GitFailed, or the file system's error
  */
 export const writePatch = (topLevel: string, branch: string | null, send: Send): Promise<void> =>
@@ -53,7 +53,7 @@ const plainDiff = (prefix: string) => [
   `--dst-prefix=b/${prefix}`,
 ]
 
-/** Follows first parents only: on that line each patch, also a merge's, applies to the result of the previous one. */
+/** Follows first parents only, so that each patch, also that of a merge, applies to the result of the previous one. */
 async function writeCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
@@ -85,7 +85,7 @@ async function writeChanges(quarantine: Quarantine, send: Send, prefix: string):
     quarantine.head === undefined
       ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin'])
       : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
-  // write-tree refuses an index with conflicts; its staged contents are then saved from the files only.
+  // write-tree fails if the index has conflicts. In this case, the patch contains only the files, not the staged contents.
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
   await indexFiles(quarantine)
   const after = await treeOf(quarantine, ['write-tree'])
