@@ -46,7 +46,7 @@ export async function readBaseVersion(project: ProjectFolder): Promise<string | 
   }
 }
 
-/** A bare repository has no files, so its current branch counts. */
+/** A bare repository has no files, so the file of its current branch is read. */
 async function readOfBare(project: ProjectFolder): Promise<ProjectFile | null> {
   const checkout = await readCheckoutState(project).catch(() => undefined)
   const content = checkout?.repository.isBare && (await readCommitted(checkout).catch(() => undefined))

@@ -34,8 +34,8 @@ export interface PushedBranch {
 }
 
 /**
- * Pushes a card's branch to the remote of the repository in which `workIn` shows the project. Uncommitted changes in its worktree
- * are committed first. With `force`, the last known state of the remote branch, or the `expected` state, can be replaced.
+ * Pushes a card's branch to the remote of a repository. `workIn` returns the card and the project for the repository. Uncommitted changes
+ * in its worktree are committed first. With `force`, the last known state of the remote branch, or the `expected` state, can be replaced.
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, PUSH_REJECTED, CONFLICT
  */
 export async function push(
@@ -77,7 +77,7 @@ export interface UpdatedBranch {
 }
 /** Why the base could not be merged in, and the titles of its commits that changed the same files, newest first. */
 export interface UpdateConflict {
-  /** Empty for the home. */
+  /** The name of the repository. Empty for the home. */
   repository: string
   problem: Problem
   baseCommit: string
@@ -85,9 +85,8 @@ export interface UpdateConflict {
 }
 
 /**
- * Merges the newest commit of a card's base into its branch in the named repository, in which `workIn` shows card and project.
- * Uncommitted changes are committed first. From then on, the card's changes are compared with that commit. A conflict changes
- * nothing.
+ * Merges the newest commit of a card's base into its branch in a repository. `workIn` returns the card and the project for the repository.
+ * Uncommitted changes are committed first. From then on, the card's changes are compared with that commit. A conflict changes nothing.
  * @param known its base's newest commit and name, if already fetched
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY, CONFLICT
  */
@@ -143,9 +142,7 @@ async function titlesOf(
   return stdout.toString().split('\n').filter(Boolean)
 }
 
-/**
- * The base of a card is another card's branch until that card is done. Then its work is in the project's branch, or was dropped.
- */
+/** Returns the card without its base card if that card is done. The base card's work is then in the project's branch, or was dropped. */
 async function withOpenBase(db: Database, card: CardRow): Promise<CardRow> {
   const other = card.baseCardId === null ? undefined : await readCard(db, card.projectId, card.baseCardId)
   return other && other.doneAt === null ? card : { ...card, baseCardId: null }

@@ -5,7 +5,7 @@ import { maxPorts } from '../contract/projects/worktree.ts'
 import { listPortsInUse, readFirstPort, setFirstPort } from '../store/cards/cardPorts.ts'
 import type { Database } from '../store/engine/database.ts'
 
-/** Below the ports that Linux and macOS assign to outgoing connections, and above those of common services. */
+/** The range is below the ports that Linux and macOS assign to outgoing connections, and above those of common services. */
 const [lowest, highest] = [20_000, 32_759]
 const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_, at) => lowest + at * maxPorts)
 
@@ -13,9 +13,8 @@ const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_,
 export const loopback = ['127.0.0.1', '::1'] as const
 
 /**
- * The reserved ports of a card, which stay the same. Initially, nothing listens on them. Each data folder starts its search at a
- * different port, because other boards on this machine have cards with ports that are currently unused. The ports of archived
- * cards can be reused.
+ * The reserved ports of a card, which stay the same. Initially, nothing listens on them. Each data folder starts its search at a different
+ * port, because an unused port can be reserved by another board on this machine. The ports of archived cards can be reused.
  * @throws Problem CONFLICT if all ports are taken
  */
 export async function portsOf(db: Database, dataDir: string, cardId: number, count: number): Promise<number[]> {
@@ -46,7 +45,7 @@ function firstPortsFor(dataDir: string): number[] {
 export const portVariables = (ports: readonly number[]): Record<string, string> =>
   Object.fromEntries(ports.map((port, at) => [at === 0 ? 'BOARD_PORT' : `BOARD_PORT_${at + 1}`, String(port)]))
 
-/** A card's ports, from the first one on. */
+/** A card's ports. They follow its first port. */
 export const portsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, at) => first + at)
 

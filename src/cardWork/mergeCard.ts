@@ -73,7 +73,7 @@ export async function mergeCard(
 
 const nothingDone: DoneAfterMerge = { movedToDone: false, removedWorktree: false, problem: null }
 
-/** The repositories in which the card has work: a branch at its base has none. */
+/** The repositories in which the card has work. A branch that is still at its base has no work. */
 async function withWork(
   db: Database,
   card: CardRow,

@@ -26,7 +26,7 @@ import { projectIn, workIn } from './repositoryWork.ts'
 /** A reader waits this long for a check, which continues without the reader. */
 const maxWaitMs = 2000
 
-/** Checks whether merged cards still are: their branch contains the merge, and they have no new work. */
+/** Checks whether merged cards are still merged: the target branch contains the merge, and the card has no new work. */
 export interface MergeChecks {
   /**
    * Checks the branches that a project's cards were merged into, and the branches of these cards. If none of them moved, this
@@ -77,7 +77,7 @@ async function readMerges(db: Reader, projectId: number): Promise<string | undef
 const inTime = (check: Promise<void>): Promise<void> =>
   Promise.race([ignoreFailure(check), delay(maxWaitMs, undefined, { ref: false })])
 
-/** A repository that cannot be read proves nothing, so that the card stays merged. */
+/** A repository that cannot be read is not evidence of a lost merge, so the card stays merged. */
 async function ignoreFailure(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {
     if (!(error instanceof GitFailed || error instanceof Problem)) throw error

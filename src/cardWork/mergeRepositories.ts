@@ -76,7 +76,10 @@ export async function checkMerge(
   return checked
 }
 
-/** @throws the error, unless it is a state that ends */
+/**
+ * Returns the problem of a trial if it is a state of the card's work that can change.
+ * @throws the error otherwise
+ */
 function removableProblem(error: unknown): NonNullable<CheckedRepository['problem']> {
   if (error instanceof Problem) {
     const { code, message, details = [] } = error
@@ -113,7 +116,7 @@ async function mergeIn(
   return { repository, branch: card.gitBranch, ...merged }
 }
 
-/** Whether the work of a card in all of its repositories but these is merged, or there is none. */
+/** Whether all work of a card is merged, apart from the work in the named repositories. */
 export async function isOtherwiseMerged(
   worktrees: Worktrees,
   db: Reader,
@@ -135,7 +138,10 @@ export async function isOtherwiseMerged(
   return true
 }
 
-/** A branch moved between the trial and the merge. Finished merges stay, and a second attempt merges the rest. */
+/**
+ * Returns the error of a merge that failed after other repositories were merged, because a branch moved after the trial. Finished merges
+ * stay, and a second attempt merges the rest.
+ */
 function halfDone(merged: readonly MergedRepository[], error: unknown): unknown {
   if (!(error instanceof Problem)) return error
   const names = merged.map(({ repository }) => repository || homeName).join(', ')

@@ -9,20 +9,17 @@ import { projectIn } from './repositoryWork.ts'
 
 /** The commits of the branches of a project's merged cards when they were last checked. */
 export interface CheckedBranches {
-  /** The paths that Git changes with these branches. */
+  /** The paths that Git changes when it moves one of these branches. */
   places: readonly string[]
-  /** The state of the places. Undefined: the branches must be read again. */
+  /** The state of these paths. Undefined if the branches must be read again. */
   stamps: string | undefined
-  /** The project's merges that these are the branches of. */
+  /** The state of the project's merges when the branches were read. */
   merges: string
-  /** By card and repository. */
+  /** The commits, by card and repository. */
   tips: ReadonlyMap<string, string>
 }
 
-/**
- * Whether no branch has moved since the check. Git creates the new file of a branch in the folder of the branch, so that the folder
- * changes with each commit.
- */
+/** Whether no branch has moved since the check. Git replaces the file of a branch, so the folder of the file changes with each commit. */
 export const areUnchanged = async (checked: CheckedBranches | undefined, merges: string): Promise<boolean> =>
   checked?.stamps !== undefined && checked.merges === merges && checked.stamps === (await readStamps(checked.places))
 

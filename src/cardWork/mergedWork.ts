@@ -13,8 +13,8 @@ export interface NewMerge extends RepositoryMerge {
 }
 
 /**
- * Records merges of a card's work. With `isWhole`, all of its repositories that have work are merged: the card is merged, as
- * its home is or otherwise the first repository, and no longer awaits a review.
+ * Records merges of a card's work. With `isWhole`, all of the card's repositories that have work are merged. The card is then merged, with
+ * the commit and the target branch of its home or, if that has no merge, of the first repository. It no longer awaits a review.
  */
 export async function noteMerged(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function clearMerged(tx: Transaction, card: CardRow, lost: readonly
   await changeCard(tx, card, { ...unmerged, merges: withoutMerges(card, lost) })
 }
 
-/** Does the same for a card that can be in the trash. */
+/** Resets a card as `clearMerged` does. The card can be in the trash. */
 export async function clearMergedIfThere(
   tx: Transaction,
   card: MergedCard,

@@ -43,7 +43,7 @@ async function removeOrphan(
 ): Promise<void> {
   const { id, branch, firstPort, repositories, snapshots, otherSnapshots } = card
   const { dataDir } = places
-  // Without a path, the worktree might have been under construction.
+  // If no path is recorded, the creation of the worktree might have been interrupted.
   const path = card.path ?? newWorktreePath(places, project.id, id)
   await requireNothingLost(worktrees, project, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
   await requireAllKept(worktrees, project.folderRecords, { id }, repositories, true, dataDir)

@@ -25,11 +25,11 @@ export type ProjectPlaces = Pick<
 >
 
 /**
- * A card and its project from the view of one of the project's repositories: with the worktree, branch and base commit there, and
- * its folder. Functions that work on a card's branch accept these two, so that they work in each repository.
+ * A card and its project for one of the project's repositories. The card has the worktree, branch and base commit in that repository, and
+ * the project has its folder. Functions that work on a card's branch accept these two, so that they work in each repository.
  */
 export interface RepositoryWork {
-  /** Empty for the home. */
+  /** The name of the repository. Empty for the home. */
   repository: string
   card: CardRow
   project: ProjectPlaces
@@ -73,7 +73,7 @@ export async function listWork(db: Reader, card: CardRow, project: ProjectPlaces
 }
 
 /**
- * A project from the view of one of its repositories. The names in the forge's settings refer to the home. @throws Problem
+ * The project with the folder of one of its repositories. The names in the forge's settings refer to the home. @throws Problem
  * VALIDATION_FAILED
  */
 export const projectIn = <P extends ProjectPlaces>(project: P, repository: string): P =>
@@ -138,8 +138,8 @@ export async function countChangedFiles(
 }
 
 /**
- * The trees of a card's current files in all of its project's repositories. Undefined if one has none to compare. @throws Problem
- * as `diffOf` does
+ * The trees of a card's current files in all of its project's repositories. Undefined if a repository has no files to compare. @throws
+ * Problem as `compareWork` does
  */
 export async function readTrees(
   worktrees: Worktrees,

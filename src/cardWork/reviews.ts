@@ -89,8 +89,8 @@ export async function saveDraft(
 }
 
 /**
- * Validates a review, or the caller's draft without body and comments, against the card's current changes. Stores a snapshot of
- * the files in the repository, so that a later diff can start from it.
+ * Validates a review against the card's current changes. If the review has no body and no comments, validates the caller's draft instead.
+ * Stores a snapshot of the files in the repository, so that a later diff can start from it.
  * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT if Git fails
  */
 export async function check(
@@ -183,7 +183,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
   return review
 }
 
-/** A card's review state after a verdict: a comment without one keeps the state. */
+/** A card's review state after a verdict. A review that only comments keeps the state. */
 const stateAfter = ({ reviewState, reviewRound }: CardRow, verdict: Verdict) =>
   verdict === 'request_changes'
     ? ({ reviewState: 'changes_requested', reviewRound: reviewRound + 1 } as const)

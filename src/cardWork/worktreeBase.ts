@@ -91,8 +91,8 @@ async function findNamedBase(name: string, { checkout, reach, repository }: Base
 }
 
 /**
- * The commit at which new work starts: that of the upstream of the checked-out branch, which is fetched, if the branch has no
- * commits that the upstream lacks; otherwise the branch's own. The branch and its files are unchanged.
+ * The commit at which new work starts. If the checked-out branch has no commits that its upstream lacks, this is the newest commit of the
+ * upstream, which is fetched. Otherwise, it is the branch's own commit. The branch and its files are unchanged.
  */
 async function findBase({ repository, branch, commit }: CheckoutState, reach: RemoteReach): Promise<Base> {
   const upstream = branch === null || commit === null ? undefined : await upstreamOf(repository, branch)

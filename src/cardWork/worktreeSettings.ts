@@ -25,8 +25,8 @@ import type { Caller } from '../domain/accounts/caller.ts'
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'worktree' | 'copiedFiles'>
 
 /**
- * Returns how a project's worktrees are prepared: its own settings, then its board.json, if a member has agreed to its current version.
- * An agreement lapses once this finds another version. Commands run in the sandbox of the project's agents.
+ * Returns how a project's worktrees are prepared: by its own settings, then by its board.json if a member has agreed to the file's current
+ * version. If this finds another version, the agreement lapses. Commands run in the sandbox of the project's agents.
  */
 export async function findWorktreeSettings(
   worktrees: Worktrees,
@@ -59,7 +59,7 @@ export async function effectiveBy(
   return effectiveOf(worktreeOf(project), (agreement && file.settings) || noWorktreeSettings)
 }
 
-/** Returns the agreement to the version of a board.json. One that has lapsed counts while the base branch has exactly this version. */
+/** Returns the agreement to the version of a board.json. A lapsed agreement applies while the base branch has exactly this version. */
 async function findAgreement<A extends Pick<Agreement, 'version' | 'lapsed'>>(
   project: ProjectFolder,
   { version }: ReadBoardFile,
@@ -81,7 +81,7 @@ export async function requireVersion(worktrees: Worktrees, project: ProjectFolde
     throw new Problem('CONFLICT', 'board.json has changed since this version. Review it again before you agree.')
 }
 
-/** The caller has checked the version. */
+/** Records the agreement. The caller has checked the version. */
 export async function agreeToBoardFile(
   tx: Transaction,
   caller: Caller,

@@ -32,11 +32,11 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 export interface Workplace {
   cwd: string
   worktreePath: string | null
-  /** Whether the board created the worktree. Otherwise a user did, or there is none. */
+  /** Whether the board created the worktree. False if a user created it, or if there is none. */
   isManaged: boolean
   branch: string | null
   baseCommit: string | null
-  /** The remark for users about how it was created. */
+  /** The remark for users about how the worktree was created. */
   remark?: string
   /** The project's other repositories. */
   repositories?: readonly WorkplaceRepository[]
@@ -52,10 +52,10 @@ export interface WorkplaceRepository {
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'copiedFiles' | 'repositories'>
 
 /**
- * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; otherwise, if the card wants
- * one, a managed one, created at its first start and restored from its branch if its folder was deleted; otherwise the project's
- * folder. The plan is stored before it is carried out, so that an interrupted start can be resumed. At most one call at a time
- * per card.
+ * Ensures that a card has a folder to work in, and stores it on the card. If a worktree is attached, it is used. Otherwise, if the card
+ * works in a worktree, a managed one is created at the first start, and restored from its branch if its folder was deleted. Otherwise, the
+ * project's folder is used. The plan is stored before it is carried out, so that an interrupted start can be resumed. At most one call at a
+ * time per card.
  * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree was deleted), DISK_FULL
  */
 export async function ensureWorktree(
@@ -112,7 +112,7 @@ async function recordMissing(db: Database, project: Project): Promise<void> {
   await db.transaction(tx => addFolderRecords(tx, project.id, folders))
 }
 
-/** A worktree that was planned before keeps its branch and base; the base of a new one is fetched. */
+/** Plans a card's worktree. A worktree that was planned before keeps its branch and base. The base of a new worktree is fetched. */
 async function planFor(
   worktrees: Worktrees,
   db: Database,
@@ -216,8 +216,8 @@ export async function saveCardChange(db: Database, card: CardRow, change: CardCh
 }
 
 /**
- * Ensures that deleting a card loses no work: without `force`, a worktree with uncommitted changes or its own commits is refused.
- * With `force`, they are saved as a patch in the data folder first.
+ * Ensures that deleting a card loses no work: without `force`, a worktree with uncommitted changes or commits of its own is refused. With
+ * `force`, they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLost(

@@ -20,8 +20,7 @@ export interface ObjectsRun {
 
 /**
  * Works on the objects of a repository through a temporary Git folder, without files of a worktree, and without the repository's
- * configuration: its merge drivers and hooks do not run.
- * @param committer the committer of new commits
+ * configuration: its merge drivers and hooks do not run. New commits have the given committer.
  */
 export async function withObjects<T>(
   { commonDir, head }: Pick<Repository, 'commonDir' | 'head'>,

@@ -18,9 +18,9 @@ export interface Changed {
 type Open = PullRequestRow & { number: number }
 export interface Merge {
   method?: MergeMethod
-  /** Merges without its checks and reviews if the forge allows it. */
+  /** Whether to merge without the required checks and reviews, if the forge allows it. */
   force: boolean
-  /** The commit that the caller has seen. Undefined for the one that the board saw last. */
+  /** The commit that the caller has seen. If undefined, the commit that the board saw last is used. */
   headCommit?: string
 }
 
@@ -157,7 +157,7 @@ export async function closePullRequest(
   return readRefreshed(dependencies, row)
 }
 
-/** A read that started before the end counts as older, even if it arrives later. */
+/** Stores the end of a pull request with the current time, so that a read that started earlier counts as older even if it arrives later. */
 const storeEnd = (
   dependencies: RefreshDependencies,
   id: number,

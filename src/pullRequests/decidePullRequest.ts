@@ -51,7 +51,7 @@ type Actable = Pick<
 export interface Facts {
   /** Whether the card's agent is active. */
   isAgentActive: boolean
-  /** Whether there is feedback that the agent has not received. It is only gathered if the agent can resume. */
+  /** Whether there is feedback that the agent has not received. Feedback is gathered only if the agent can resume. */
   hasFeedback: boolean
   now: string
 }

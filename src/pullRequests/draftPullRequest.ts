@@ -52,7 +52,7 @@ export async function draftPullRequest(
   }
 }
 
-/** The content of a card's open pull request on its forge, or the draft of a new one. @throws as `draft` does */
+/** The content of a card's open pull request on its forge, or the draft of a new one. @throws as `draftPullRequest` does */
 export async function draftOrPresent(dependencies: DraftDependencies, work: Work): Promise<Draft> {
   const known = await readPullRequest(dependencies.db, work.card.id, work.repository)
   if (known?.state !== 'open' || known.number === null) return draftPullRequest(dependencies, work)
@@ -63,7 +63,7 @@ export async function draftOrPresent(dependencies: DraftDependencies, work: Work
 }
 
 /**
- * The target branch of a pull request: the card's base if it exists there, otherwise the project's setting, otherwise the forge's
+ * The target branch of a pull request: the card's base if it exists on the forge, otherwise the project's setting, otherwise the forge's
  * default.
  */
 async function baseOf({ card, project, open }: Work): Promise<string> {

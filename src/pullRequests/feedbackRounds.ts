@@ -31,9 +31,8 @@ export interface Round {
 const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_ALREADY_RUNNING', 'SHUTTING_DOWN']
 
 /**
- * Resumes a card's agent on its pull request, with the permissions of the user who opened it, and records the sent
- * feedback in the
- * same transaction. If that is impossible, it is left to users or postponed, with the reason.
+ * Resumes a card's agent on its pull request, with the permissions of the user who opened it, and records the sent feedback in the same
+ * transaction. If that is impossible, the round is left to users or postponed, with the reason.
  */
 export async function beginRound(dependencies: LoopDependencies, id: number, round: Round): Promise<void> {
   const { db, agents } = dependencies

@@ -71,7 +71,8 @@ async function noteRequestMerged(
 }
 
 /**
- * The target column of a card: according to its column, otherwise the first done column if it was merged and is not already done.
+ * The target column of a card. The settings of its current column take precedence. Otherwise, a merged card that is not done moves to the
+ * first done column.
  */
 async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promise<ColumnRow | undefined> {
   const at = await readColumn(db, card.columnId)
@@ -99,7 +100,7 @@ async function losesNothing(
   }
 }
 
-/** The work of a closed pull request might have been merged into its base manually, which users are notified of. */
+/** Notifies users if the work of a closed pull request is already in its base, for example after a manual merge. */
 export async function recordWorkInBase(dependencies: LoopDependencies, id: number): Promise<void> {
   const request = await readContext(dependencies.db, id)
   if (request?.row.state !== 'closed' || request.row.phase !== 'movingCard') return

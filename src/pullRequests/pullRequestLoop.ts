@@ -13,7 +13,7 @@ const maxAheadMs = 2 * 3_600_000
 
 export type PullRequestLoop = DueRowsRunner
 
-/** Keeps the agents of this machine's cards working on their pull requests until those are merged. */
+/** Keeps the agents of this machine's cards working on their pull requests until the pull requests are merged. */
 export const createPullRequestLoop = (
   dependencies: LoopDependencies,
   server: { config: ServerConfig; outbox: Outbox },

@@ -32,8 +32,8 @@ export interface Refreshed {
 type Answer = Pick<Refreshed, 'pull' | 'checks' | 'reviews' | 'failure'>
 
 /**
- * Reads a pull request, its checks and reviews from the forge, and stores and announces the changes. A pull request that was
- * being created is searched by its branch. `anew`: ignores the forge's earlier response.
+ * Reads a pull request, its checks and reviews from the forge, and stores and announces the changes. If the creation of the pull request
+ * was interrupted, finds it by its branch. `anew` requests a full response, even if nothing has changed.
  * @returns undefined if it was deleted with its card
  */
 export async function refreshPullRequest(

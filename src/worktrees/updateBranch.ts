@@ -38,7 +38,7 @@ export const updateBranch = (
 ): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
     const { repository, branch } = update
-    // `requireSynced` can have moved the branch.
+    // The branch can have moved before the lock was taken.
     const place = update.place && (await readHead(update.place))
     const committer = await committerOf(repository.commonDir)
     const { work, result } = await withObjects(place ?? repository, committer, run =>

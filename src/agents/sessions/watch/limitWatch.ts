@@ -16,7 +16,7 @@ export interface LimitWatch {
 /**
  * Ends a session's processes as soon as they exceed a limit of the project. If the processes have no control group, their memory and number
  * are measured here. Otherwise, the control group is queried for whether it enforced a limit.
- * @param about `what` begins the sentences of the messages
+ * `what` begins the sentences of the messages.
  */
 export function watchLimits(
   limits: SandboxLimits,
