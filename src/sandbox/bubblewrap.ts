@@ -44,7 +44,7 @@ export function bubblewrapCommand(
     ...['/tmp', '/var/tmp', '/dev/shm', '/run/user', policy.home].flatMap(emptyFolder),
     ...policy.mounts.flatMap(mountArguments),
     ...(policy.data ?? []).flatMap(({ fd, target }) => ['--ro-bind-data', String(fd), target]),
-    // These are in memory without a size limit, and a folder that only hides others needs no space.
+    // These folders are in memory without a size limit, so they are read-only. A folder that only hides others needs no space.
     ...['/', '/dev', ...hidingFolders([...system, ...policy.mounts])].flatMap(target => ['--remount-ro', target]),
     '--chdir',
     cwd,

@@ -115,7 +115,7 @@ async function findBase(): Promise<string> {
   return base
 }
 
-/** The mount point of version 2, and the part that this process sees. */
+/** The mount point of control groups version 2, and the subtree that this process sees. */
 async function mountedAt(): Promise<string | undefined> {
   const mounts = await readFile('/proc/self/mountinfo', 'latin1').catch(() => '')
   return /^\S+ \S+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1]

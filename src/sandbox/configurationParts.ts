@@ -64,7 +64,7 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** An entry of the allowlist. A link into the system stays one, since programs read the time zone's name from it. */
+/** The mounts of an entry of the allowlist. A link into the system stays a link, because programs read the time zone's name from it. */
 function entryParts(target: string): SystemPart[] {
   const stats = statsOf(target)
   if (!stats || !existsSync(target)) return []

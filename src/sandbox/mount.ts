@@ -7,7 +7,7 @@ export interface Mount {
   kind: 'rw' | 'ro' | 'tmpfs'
   source?: string
   target: string
-  /** Whether a source that is a link, or is behind one, fails the session: an agent could have put the link there. */
+  /** Whether the session fails if the source is a link, or is behind one, because an agent could have created the link. */
   isPlain?: boolean
   /** A descriptor of the source. bubblewrap inherits the descriptor and mounts the object that it refers to, not the path. */
   descriptor?: number

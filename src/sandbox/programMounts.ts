@@ -20,7 +20,7 @@ export async function programMounts(
   const named = [...(program === null ? [] : [program]), ...argv.slice(1), process.execPath]
   const tools = (await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()
   const shown = [...new Set([...searched.flatMap(toolFolders), ...tools])]
-  // Bubblewrap also cannot reach paths that the account cannot reach.
+  // Paths that the account cannot resolve are omitted, because bubblewrap cannot mount them either.
   const reached = await Promise.all(
     shown.map(path =>
       realpath(path)
@@ -44,8 +44,8 @@ const shared = ['/tmp', '/var/tmp', '/var', '/run', '/dev/shm']
 const parts = ['lib', 'lib64', 'libexec', 'include', 'versions', 'plugins', 'shims']
 
 /**
- * A folder of programs, with the folders that they need next to it. Never everything there: `~/.cargo` contains keys, and a
- * project can have a `bin` as well.
+ * A folder of programs, with the folders that they need next to it. Never the whole parent folder: `~/.cargo` contains keys, and a project
+ * can have a `bin` as well.
  */
 function toolFolders(folder: string): string[] {
   if (!['bin', 'sbin', 'shims'].includes(basename(folder))) return [folder]

@@ -1,8 +1,9 @@
 import type { SandboxLimits } from '../contract/agents/sandbox.ts'
 
 /**
- * The command behind the bounds that the kernel keeps for each process. dash and BusyBox count processes with -p, bash with -u. The
- * memory and the number of processes of a whole session are watched as well (`src/agents/sessions/watch/limitWatch.ts`): root has no bound of processes.
+ * Returns the command with the limits that the kernel enforces for each process. dash and BusyBox limit the number of processes with -p,
+ * bash with -u. `src/agents/sessions/watch/limitWatch.ts` also watches the memory and the processes of the whole session, because the
+ * kernel does not limit the number of root's processes.
  */
 export function withLimits({ fileMiB, memoryMiB, processes }: SandboxLimits, argv: readonly string[]): string[] {
   const bounds = [

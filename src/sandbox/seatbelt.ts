@@ -10,8 +10,9 @@ export const seatbeltCommand = (policy: SandboxPolicy, argv: readonly string[]):
 ]
 
 /**
- * A profile in which the last matching rule decides: only the paths in the policy can be written, and of the home folder, only
- * they can be read. Seatbelt has no mounts, so a path that another one covers is refused instead.
+ * A profile in which the last matching rule decides. Apart from temporary folders and devices, only the paths in the policy can be written.
+ * In the home folder, /Users and /Volumes, only the paths in the policy can be read. Seatbelt has no mounts, so access to a path that
+ * another one covers is refused instead.
  */
 function seatbeltProfile({ home, mounts, network }: SandboxPolicy): string {
   const rules = mounts.flatMap(({ kind, source, target }) => {

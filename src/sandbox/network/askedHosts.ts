@@ -9,7 +9,7 @@ export interface AskedHost extends Target {
   count: number
 }
 
-/** The hosts that a session's agent has requested from the proxy. Of more than 200 hosts, the first are kept. */
+/** The hosts that a session's agent has requested from the proxy. Keeps only the first 200 hosts. */
 export interface AskedHosts {
   note(target: Target, isAllowed: boolean): void
   list(): AskedHost[]

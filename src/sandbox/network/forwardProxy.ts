@@ -17,7 +17,7 @@ export interface ForwardProxyOptions {
   rule: HostRule
   connect: GuardedConnect
   asked: AskedHosts
-  /** How a user allows this host. */
+  /** Explains how a user allows this host. */
   howToAllow(host: string): string
   /** The board, under a name that does not lead into the sandbox's own loopback. A tunnel to it ends in the server itself. */
   board: { target: Target; accept(socket: Socket): void }

@@ -75,7 +75,7 @@ export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: B
   outgoing.end()
 }
 
-/** Joins two connections until both ends have been forwarded, one is broken, or both are idle for a time. */
+/** Joins two connections until both have ended, one is broken, or both are idle for `idleMs`. */
 export function joinStreams(one: Duplex, other: Socket, idleMs: number): void {
   const end = () => {
     one.destroy()
@@ -117,8 +117,8 @@ const pathOf = (url: string): string => {
 }
 
 /**
- * The headers that mark the end of the body for the other side, as in the original request. Undefined unless that is only a
- * length or chunks.
+ * Returns the headers that mark the end of the body for the other side, as in the original request. Undefined for a transfer encoding other
+ * than `chunked`.
  */
 export function framingOf({ method = '', headers }: IncomingMessage): string[] | undefined {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
@@ -129,7 +129,7 @@ export function framingOf({ method = '', headers }: IncomingMessage): string[] |
 
 const upgradeHeaders = (protocol: string) => ['Connection', 'Upgrade', 'Upgrade', protocol]
 
-/** Headers without those of the connection, those that it names, and `others`. */
+/** Returns the headers to forward: all except the headers of the connection, those that its `Connection` header names, and `others`. */
 function passedOn({ rawHeaders, headers }: IncomingMessage, others: ReadonlySet<string>): string[] {
   const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
   named.delete('content-length')

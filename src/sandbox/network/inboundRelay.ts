@@ -54,7 +54,10 @@ export const withRelay = (serverPort: number, ports: readonly number[], argv: re
   ...argv,
 ]
 
-/** Forwards connections of the server into a sandbox, to the ports that its program received. Nothing comes out this way. */
+/**
+ * Forwards connections of the server into a sandbox, to the ports that its program received. Programs inside cannot use it to connect to
+ * the outside.
+ */
 export interface InboundRelay {
   /**
    * Accepts the connections of the program inside. Any other process that connects inside gets the same access as the command.

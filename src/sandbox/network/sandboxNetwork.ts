@@ -8,7 +8,7 @@ import { createHostRule } from './hostRules.ts'
 import { createInboundRelay, withRelay, type InboundRelay } from './inboundRelay.ts'
 import { listenBefore, type ListenAt } from './listener.ts'
 
-/** npm opens 15 at once. */
+/** npm opens 15 connections at once. */
 const maxProxyConnections = 128
 const maxBoardConnections = 64
 /** The ports of the proxy and the relay. The board itself can use one of them. */
@@ -29,7 +29,7 @@ export interface SandboxNetworkOptions {
   /** URLs of model endpoints that the operator chose. They can be in a private network. */
   trusted: readonly string[]
   connect: GuardedConnect
-  /** The end of a refusal: how a user adds this entry to the list. */
+  /** The last sentence of a refusal. It explains how a user adds this entry to the list. */
   howToAllow(entry: string): string
   /** Called on the first request for each host. */
   onAsked?(asked: AskedHost): void
@@ -44,7 +44,7 @@ export interface SandboxNetwork {
   boardUrl: string
   /** The network variables of a process inside, which override the server's own environment. */
   env: Record<string, string>
-  /** Returns the command to run inside instead of this one. It opens the network first and then becomes the other command. */
+  /** Returns the command to run inside instead of `argv`. It opens the network first and then becomes `argv`. */
   wrap(argv: readonly string[]): string[]
   /** Takes over the listeners inside: the `withChannel` of the process that runs a wrapped command in a network namespace. */
   attach(child: ChildProcess): void
@@ -94,7 +94,7 @@ export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwo
   }
 }
 
-/** Passes each listener of the child to its receiver, closes the channel after the last, and ends all with the child. */
+/** Passes each listener of the child to its receiver, closes the channel after the last one, and closes all of them when the child ends. */
 function takeListeners(child: ChildProcess, takers: ReadonlyArray<(listener: Server & HalfOpen) => Server>): void {
   const sockets = new Set<Socket>()
   const servers: Server[] = []
