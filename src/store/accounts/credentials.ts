@@ -53,7 +53,7 @@ export const listPresentCredentials = async (db: Reader, ids: readonly number[])
     ])
   ).map(({ id }) => id)
 
-/** The card's own credential, else that of its profile, its project's, its organization's default. */
+/** The credential of a card: its own, or else that of its profile, of its project, or its organization's default. */
 export const readCredentialOfCard = (
   db: Reader,
   cardId: number,
@@ -65,7 +65,7 @@ export const readCredentialOfCard = (
     [profileCredentialId, cardId],
   )
 
-/** Like readCredentialOfCard, for a card without its own credential. */
+/** Like `readCredentialOfCard`, for a card without its own credential. */
 export const readCredentialOfProject = (
   db: Reader,
   projectId: number,

@@ -112,8 +112,8 @@ export const deleteAllOauthGrants = async (tx: Transaction): Promise<void> =>
   tx.enqueue('DELETE FROM api_keys WHERE oauth_client_id IS NOT NULL')
 
 /**
- * Deletes tokens and grants that ended before `ended`, and apps that no user has allowed since `unusedSince`, or not again since
- * `idleSince`.
+ * Deletes tokens and grants that ended before `ended`. Deletes apps without a grant if they were registered before `unusedSince` and never
+ * allowed, or were last allowed before `idleSince`.
  */
 export async function forgetOauth(
   tx: Transaction,

@@ -2,7 +2,7 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import type { Origin } from './signInTokens.ts'
 import { insertUser, userColumns, users, type StoredUser, type UserRow } from './users.ts'
 
-/** A subject of an identity provider. Both are compared exactly. */
+/** A subject of an identity provider. The issuer and the subject are compared exactly. */
 export interface OidcIdentity {
   issuer: string
   subject: string

@@ -36,7 +36,7 @@ const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.l
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>
   db.get(signIn, [hash, projectId])
 
-/** Stores a token if the account still has this password hash. @returns whether it has */
+/** Stores a token if the account still has this password hash. @returns whether it was stored */
 export const insertSignInToken = async (
   tx: Transaction,
   token: { hash: string; userId: number; passwordHash: string; expiresAt: string; origin: Origin },
@@ -56,7 +56,7 @@ export const insertSignInToken = async (
     )
   ).changes === 1
 
-/** Stores a token if the account exists and the sign-in that asked for it has not ended. @returns whether it did */
+/** Stores a token if the account exists and the sign-in that asked for it has not ended. @returns whether it was stored */
 export const insertSignInOf = async (
   tx: Transaction,
   token: { hash: string; userId: number; asker: string | null; expiresAt: string; origin: Origin },

@@ -9,11 +9,11 @@ export interface Ticket {
   lifeMs: number
 }
 
-/** If several machines share the database, its clock is used. Otherwise, the clock of this machine. */
+/** The current time. If several machines share the database, the database's clock is used, otherwise the clock of this machine. */
 const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
   host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
-/** Stores a ticket; beyond `maxKept` of its kind the oldest are deleted. */
+/** Stores a ticket. If there are more than `maxKept` tickets of its kind, deletes the oldest ones. */
 export async function keepTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<void> {
   forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT', ticket)

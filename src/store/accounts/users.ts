@@ -107,7 +107,7 @@ export const updateUser = async (
   users.update(tx, id, { displayName, role })
   await noteRightsChanged(tx, id)
 }
-/** Replaces an account's password hash if it still is `from`; returns whether it was. */
+/** Replaces an account's password hash if it is still `from`. @returns whether it was replaced */
 export const replacePasswordHash = async (tx: Transaction, id: number, from: string, to: string): Promise<boolean> =>
   (await tx.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [to, id, from])).changes === 1
 export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> =>

@@ -8,7 +8,7 @@ export const profileFields = {
   agent: text(),
   /** Replaces the agent's own command; null keeps it. */
   command: json<string[]>().orNull(),
-  /** Are added to the command. */
+  /** Arguments that are added to the command. */
   args: json<string[]>().initially('[]'),
   envNames: json<string[]>().initially('[]'),
   /** The environment as JSON, sealed; null without one. */

@@ -18,6 +18,6 @@ export async function addCreatedCard(
   return row?.created ?? 0
 }
 
-/** Starts the count of a session again. */
+/** Resets the count of a session. */
 export const forgetCreatedCards = (tx: Transaction, sessionId: number): void =>
   tx.enqueue('UPDATE agent_sessions SET created_cards = 0 WHERE id = ?', [sessionId])

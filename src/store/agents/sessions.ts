@@ -31,7 +31,7 @@ export const listedSessionFields = {
   agent: text(),
   status: text<CardStatus>(),
   statusReason: text<StatusReason>().orNull(),
-  /** The title of its oldest open question. */
+  /** The title of the session's oldest open question. */
   question: text().orNull().computed(`json_extract(s.waiting_for, '$[0].title')`),
   detail: text().orNull(),
   /** The agent's own ID of the session. */
@@ -73,9 +73,8 @@ export const listedSessionFields = {
   /** The slot, the cards or the time that a queued session waits for, as text for users. */
   slotWait: text().orNull(),
   /**
-   * Whether the session waits for the cards that block its card, until its work starts. They do not hold a forced
-   * start, or a session
-   * that continues work.
+   * Whether the session waits for the cards that block its card, until its work starts. A forced start and a session that continues work do
+   * not wait for them.
    */
   waitsForBlockers: flag().initially(false),
   /** The credential that must be used instead of the card's. */
@@ -196,7 +195,7 @@ export interface ActiveAgentRow {
   startedAt: string | null
 }
 export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'> & {
-  /** Whether its work has not started, and its card waits for other cards or for a time. */
+  /** Whether the session's work has not started, and its card waits for other cards or for a time. */
   isBlocked: 0 | 1
 }
 /** All open sessions of this machine's projects, oldest first, without long fields. */

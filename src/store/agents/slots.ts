@@ -7,10 +7,10 @@ export type SlotSession = Pick<
   SessionRow,
   'id' | 'projectId' | 'agent' | 'credentialId' | 'slotTakenAt' | 'slotAwaitedAt' | 'slotWait' | 'statusReason'
 > & {
-  /** The limits of its project and its credential. */
+  /** The limits of the session's project and of its credential. */
   projectSlots: number | null
   credentialSlots: number | null
-  /** Whether this machine runs it. */
+  /** Whether this machine runs the session. */
   isOwn: 0 | 1
   hasSlot: 0 | 1
 }

@@ -113,7 +113,7 @@ export const firstMessageSince = async (db: Reader, cardId: number, at: string):
     )
   )?.id
 
-/** Cards that are deleted, or about to be: those that were deleted before a time, or all of a project or of its board. */
+/** Cards that are deleted, or about to be deleted: the cards that were deleted before a time, or all cards of a project or board. */
 export type GoneCards = { deletedBefore: string } | { projectId: number } | { boardId: number }
 
 const goneSql = (of: GoneCards): readonly [sql: string, value: Value] =>

@@ -62,7 +62,7 @@ export const addToUsage = (tx: Transaction, id: number, delta: UsageDelta): void
     )
 }
 
-/** Names the model and the credential that a run turned out to use. */
+/** Records the model and the credential that a run actually used. */
 export const nameUsage = (
   tx: Transaction,
   id: number,
@@ -126,7 +126,7 @@ export interface UsageFilter {
   groupBy: UsageGroup
   from?: string
   to?: string
-  /** The projects that count. Null for all, including deleted ones. */
+  /** The projects whose usage is included. Null for all, including deleted ones. */
   projectIds: readonly number[] | null
   organizationId?: number
   cardId?: number

@@ -49,7 +49,7 @@ export async function takeWaitingMessage(
   return parse(next)
 }
 
-/** Deletes the waiting message with this place in the transcript. False if the agent has it. */
+/** Deletes the waiting message with this place in the transcript. Returns false if the agent already has it. */
 export const deleteWaitingMessage = async (tx: Transaction, sessionId: number, messageId: number): Promise<boolean> =>
   (await tx.run('DELETE FROM waiting_messages WHERE session_id = ? AND message_id = ?', [sessionId, messageId]))
     .changes > 0

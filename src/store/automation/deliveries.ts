@@ -2,7 +2,9 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import type { Maker } from '../accounts/makers.ts'
 
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed'
-/** A message to a receiver, with its latest attempt. `url` is the address of that attempt, or of the first one to come. */
+/**
+ * A message to a receiver, with its latest attempt. `url` is the address of that attempt or, before the first attempt, the address for it.
+ */
 export interface DeliveryRow {
   id: number
   webhookId: number

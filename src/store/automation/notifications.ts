@@ -39,7 +39,7 @@ export const listBudgetKeepers = async (db: Reader, budgetId: number): Promise<n
     )
   ).map(({ id }) => id)
 
-/** Records that a session's wait is notified. @returns false if it was already recorded, or the session no longer exists */
+/** Records that users were notified of a session's wait. @returns false if it was already recorded, or the session no longer exists */
 export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<boolean> =>
   (
     await tx.run(

@@ -16,7 +16,7 @@ export const scheduleFields = {
   cron: text().orNull(),
   everySecs: number().orNull(),
   timeZone: text(),
-  /** A time of the interval. */
+  /** A time from which the intervals are counted. */
   anchorAt: text(),
   template: json<StoredTemplate>(),
   overlap: text<InferOutput<typeof Overlap>>(),
@@ -57,7 +57,6 @@ export const readSchedule = (db: Reader, id: number): Promise<ScheduleRow | unde
 export const insertSchedule = (tx: Transaction, schedule: NewSchedule): Promise<number> => record.insert(tx, schedule)
 export const updateSchedule = async (tx: Transaction, id: number, change: ScheduleChange): Promise<void> =>
   record.update(tx, id, change)
-/** Automatic writes do not change the schedule's time of change. */
 export const deleteSchedule = async (tx: Transaction, id: number): Promise<void> => {
   tx.enqueue('DELETE FROM schedules WHERE id = ?', [id])
 }

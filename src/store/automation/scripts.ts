@@ -28,7 +28,7 @@ export interface ScriptRunRow {
   output: string
   outputStart: number
 }
-/** An open run. With an `error` it is being ended. */
+/** An open run. A run with an `error` is being ended. */
 export interface OpenRun {
   scriptId: number
   projectId: number
@@ -65,7 +65,7 @@ export const updateScript = async (
   id: number,
   change: Pick<Change<typeof scriptFields>, 'name' | 'command'>,
 ): Promise<void> => record.update(tx, id, change)
-/** Moves a script; its time of change stays. */
+/** Moves a script. The script's time of change is unchanged. */
 export const setScriptPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
   tx.enqueue('UPDATE scripts SET position = ? WHERE id = ?', [position, id])
 }

@@ -30,7 +30,7 @@ export const listColumnsWithTurns = (db: Reader, projectId: number): Promise<Col
     [projectId],
   )
 
-/** Whether the column after this one on its board pulls. */
+/** Whether the next column on the board pulls cards from this one. */
 export const isPulledFrom = async (db: Reader, columnId: number): Promise<boolean> =>
   (
     await db.get<{ pull: 0 | 1 }>(
@@ -49,7 +49,7 @@ export const readFirstWaiting = (db: Reader, columnId: number): Promise<Turn | u
     [columnId],
   )
 
-/** A card that has run before and was moved back is left to users. */
+/** Only such cards are pulled. A card that has run before and was moved back is left to users. */
 const isFresh = `${readySql} AND c.status = 'idle'`
 /** The card's step ended successfully and waits for no approval. */
 const isThrough = `c.status = 'completed' AND c.open_blockers = 0 AND (c.review_state IS NULL OR c.review_state = 'approved')

@@ -31,7 +31,7 @@ export const columnFields = {
   mergedColumnId: id().orNull(),
   closedColumnId: id().orNull(),
 }
-/** With the number of cards in its order. */
+/** The fields of a column, with the number of cards in its order. */
 export const countedColumnFields = {
   ...columnFields,
   cardCount: number().computed('coalesce((SELECT sum(length) FROM column_nodes WHERE column_id = c.id), 0)'),
@@ -119,7 +119,7 @@ export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<
 /** Whether archived or deleted cards, which are in no column's order, still refer to the column. */
 export const hasCardsOutOfOrder = async (db: Reader, id: number): Promise<boolean> =>
   (await db.get('SELECT 1 FROM cards WHERE column_id = ? AND leaf_id IS NULL LIMIT 1', [id])) !== undefined
-/** Moves those cards to another column of the project. */
+/** Moves archived and deleted cards of a column to another column of the project. */
 export const adoptCardsOutOfOrder = async (tx: Transaction, fromId: number, to: ColumnRow): Promise<void> => {
   await tx.run('UPDATE cards SET column_id = ?, board_id = ? WHERE column_id = ? AND leaf_id IS NULL', [
     to.id,

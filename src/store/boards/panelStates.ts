@@ -13,7 +13,7 @@ export const listPanelStates = (db: Reader, userId: number, projectId: number): 
     [userId, projectId],
   )
 
-/** Filters ids: those of the project's cards. */
+/** Returns those of the IDs that belong to the project's cards. */
 export const findCardIds = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> =>
   new Set(
     (
@@ -36,7 +36,7 @@ export const writePanelState = async (
   )
 }
 
-/** @returns whether there was one */
+/** @returns whether a state was deleted */
 export const deletePanelState = async (
   tx: Transaction,
   userId: number,

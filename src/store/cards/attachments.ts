@@ -61,7 +61,7 @@ export const deleteAttachment = async (tx: Transaction, id: number): Promise<voi
   await tx.run('DELETE FROM attachments WHERE id = ?', [id])
 }
 
-/** Filters names of files on disk: those that a row refers to, rows of deleted cards included. */
+/** Returns those of the file names that a row refers to. Includes rows of deleted cards. */
 export const storedNames = async (db: Reader, names: readonly string[]): Promise<string[]> =>
   (
     await db.all<{ name: string }>(

@@ -167,8 +167,8 @@ type Locks = InferOutput<typeof ExternalCard>['locks']
 /** Lists columns by name: a libSQL server prepares the statement each time, and with all columns, twice, a card costs an eighth more. */
 const shownOfSession = 'id, agent, status, started_at, created_at, ended_at, summary'
 /**
- * Read only for a single card: its open sessions as locks, its latest sessions, oldest first, of which a queued one has not
- * started, the cards that block it, and the cards that it blocks.
+ * Read only for a single card: its open sessions as locks, its latest sessions, the cards that block it, and the cards that it blocks.
+ * Sessions are listed oldest first, including queued ones.
  */
 export const cardExtras = {
   locks: json<Locks>().computed(

@@ -6,7 +6,7 @@ import { type Database, type Reader, type Transaction, type Value } from './data
 import { markRemarks } from '../cards/search.ts'
 import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 
-/** Belongs to the running daemons, not to the board. */
+/** These tables belong to the running daemons, not to the board. */
 const skippedTables = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
 /** A replaced board keeps its audit log, and the copied one is merged into it. */
 const merged = 'audit_entries'

@@ -6,8 +6,8 @@ const maxResultsPerStatement = 10_000
 const maxCharacters = 32 * 1024 * 1024
 
 /**
- * Queries the version of a database on a server once for all synchronous reads of a request: its token, role and card, if all are
- * cached. The results are as of a moment after the request arrived, provided that the request's first read uses this version.
+ * Queries the version of a database on a server once for all synchronous reads of a request: the reads of its token, role and card, if all
+ * are cached. The results are at least as new as the request if its first read uses this version.
  */
 export function versionOfRequests({ version }: Pick<Database, 'version'>): Database['version'] {
   let answered: number | undefined

@@ -80,7 +80,10 @@ export async function isFileReleased(path: string): Promise<boolean> {
   return false
 }
 
-/** Linux lists a process's open files. Elsewhere the log shows it: the last connection to close deletes it. */
+/**
+ * Linux lists a process's open files. On other systems, the log shows whether the file is open: the last connection that closes deletes the
+ * log.
+ */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd'
   if (!existsSync(folder)) return existsSync(`${path}-wal`)

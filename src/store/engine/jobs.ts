@@ -27,7 +27,7 @@ export interface JobQueue {
 }
 
 interface Committing {
-  /** Why writes are refused at present; undefined when they are not. */
+  /** Why writes are currently refused. Undefined if they are accepted. */
   refusal(): Problem | undefined
   /** Runs as many jobs as fit into one commit, settles them, and returns the rest. */
   commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
@@ -72,8 +72,8 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
 }
 
 /**
- * Yields while requests that have come in already queue more jobs, and at least once, so that a caller who queues its
- * next job at once does not starve the others. A commit costs as much as several jobs: 32 clients share two instead of five.
+ * Yields while requests that have already arrived queue more jobs. Yields at least once, so that a caller that queues its next job
+ * immediately does not starve the others. A commit costs as much as several jobs: with this, 32 clients need two commits instead of five.
  */
 async function letQueueFill(count: () => number, max: number): Promise<void> {
   let before: number
@@ -83,10 +83,7 @@ async function letQueueFill(count: () => number, max: number): Promise<void> {
   } while (count() > before && count() < max)
 }
 
-/**
- * Runs one job of a commit.
- * @throws the engine's own error: the whole commit has failed then
- */
+/** Runs one job of a commit. @throws the engine's own error if the whole commit has failed */
 export async function attemptJob(
   writer: Writer,
   job: Job,

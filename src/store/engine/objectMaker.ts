@@ -1,6 +1,6 @@
 /**
- * Makes objects of values in the order of their names, by a literal that is compiled once: an object that grows name by name
- * becomes a hash table beyond a dozen (6 kB for a card, and what reads it is slower).
+ * Returns a function that creates objects from values in the order of `names`. The function is compiled with an object literal. An object
+ * that grows field by field becomes a hash table beyond a dozen fields, which takes 6 kB for a card and is slower to read.
  */
 export function objectMaker(names: readonly string[]): (values: ArrayLike<unknown>) => object {
   const fields = names.map((name, at) => `${JSON.stringify(name)}:values[${at}]`)

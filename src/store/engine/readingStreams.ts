@@ -12,7 +12,7 @@ import { openHrana, staysOpen } from './remote/openHrana.ts'
 import { runBatchTransaction } from './remote/remoteTransaction.ts'
 
 const maxStreams = 8
-/** Statements of one message wait for each other. */
+/** Limits the delay, because statements of one message wait for each other. */
 const maxBatch = 8
 
 /** A statement whose rows a caller waits for. */

@@ -9,7 +9,7 @@ const [reservedPages, reservedPart] = [1000, 0.1]
 export async function giveBackPages(tx: Transaction, limit: number): Promise<number> {
   const { free, pages } = await countPages(tx)
   if (free <= Math.max(reservedPages, pages * reservedPart)) return 0
-  // Each row that is read is a page.
+  // Each row that is read releases one page.
   await tx.all(`PRAGMA incremental_vacuum(${limit})`)
   return pages - (await countPages(tx)).pages
 }

@@ -21,7 +21,7 @@ interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W exte
   readonly sql?: string
   /** The value of a new record that does not name the field. */
   readonly initial?: Value | typeof now
-  /** For types only. */
+  /** Exists only for types. */
   readonly types?: { stored: Stored; shown: Shown; writing: W }
 }
 interface Definition<K extends Kind, Stored, Shown, W extends Writing> extends Field<K, Stored, Shown, W> {

@@ -8,7 +8,7 @@ export type CommitSignals = EventEmitter<{ events: []; rights: [userId: number |
 
 export function createCommitSignals(): CommitSignals {
   const signals: CommitSignals = new EventEmitter()
-  // One listener per open socket.
+  // Each open socket adds a listener.
   signals.setMaxListeners(0)
   return signals
 }

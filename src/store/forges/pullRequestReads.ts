@@ -3,10 +3,10 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import type { PullRequestRow } from './pullRequests.ts'
 
 const active = activeStatuses.map(status => `'${status}'`).join()
-/** Requests of this machine's projects. */
+/** SQL of the pull requests of this machine's projects. */
 const ours = `pull_requests q CROSS JOIN cards c ON c.id = q.card_id AND c.deleted_at IS NULL CROSS JOIN projects p ON p.id = c.project_id AND p.host IS ?1 AND p.hidden = 0`
 
-/** Ended pull requests with work that is left. */
+/** The condition of ended pull requests with remaining work. */
 const hasWorkLeft = `phase IN ('movingCard', 'removingWorktree') AND next_read_at IS NULL`
 
 /** Pull requests that are due, and those whose agent has ended its turn, except for `without`. */
@@ -70,7 +70,7 @@ export const retryForge = (tx: Transaction, projects: { projectId: number } | { 
   ])
 }
 
-/** Pull requests with a next read beyond any regular interval, because the clock was set back. */
+/** Sets the next read of pull requests to `to` if it is after `beyond`. No regular interval is that long, so the clock was set back. */
 export const bringReadsForward = (tx: Transaction, beyond: string, to: string): void => {
   tx.enqueue('UPDATE pull_requests SET next_read_at = ? WHERE next_read_at > ?', [to, beyond])
 }

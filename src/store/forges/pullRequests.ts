@@ -36,11 +36,11 @@ export const pullRequestFields = {
   reviews: json<PullRequest['reviews']>().initially('[]'),
   autoMerge: flag(),
   mergeMethod: text<MergeMethod>(),
-  /** Whether the forge has reported checks for any of its commits. */
+  /** Whether the forge has reported checks for any commit of the pull request. */
   hadChecks: flag().initially(false),
   rounds: number().initially(0),
   phase: text<PullRequestPhase>().initially('watching'),
-  /** The decision that a user must make, in the phase handedOver. */
+  /** The decision that a user must make, in the phase `handedOver`. */
   stopped: text().orNull(),
   /** The failures, reviews and conflicts that its agent or a user was already notified of, by the forge's names. */
   reported: json<string[]>().initially('[]'),
@@ -57,7 +57,7 @@ export const pullRequestFields = {
   answers: json<CommentAnswer[]>().initially('[]'),
   /** The number of consecutive failed requests to the forge. */
   failures: number().initially(0),
-  /** The end of the forge's exhausted rate limit. Later than it, the time has no meaning. */
+  /** When the forge's exhausted rate limit ends. Meaningless once this time has passed. */
   heldUntil: text().orNull(),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),

@@ -8,7 +8,7 @@ export const reviewFields = {
   round: number(),
   verdict: text<Verdict>(),
   body: text(),
-  /** Null without an account of this server. */
+  /** Null if the author has no account on this server. */
   authorId: id().orNull(),
   authorName: text(),
   baseCommit: text().orNull(),
@@ -137,7 +137,10 @@ export const listDeletedSnapshots = (db: Reader, before: string): Promise<KeptSn
      WHERE e.snapshot IS NOT NULL LIMIT 1000`,
     [before, db.host],
   )
-/** One object can be the snapshot of several repositories: empty ones, or copies. */
+/**
+ * Deletes the record of a snapshot in one repository. The same object can be the snapshot of other repositories if they are empty, or are
+ * copies.
+ */
 export const forgetSnapshot = (tx: Transaction, { cardId, path, snapshot }: KeptSnapshot): void => {
   tx.enqueue(
     `UPDATE review_repositories SET snapshot = NULL WHERE snapshot = ?2 AND path = ?3 AND review_id IN (SELECT id FROM reviews WHERE card_id = ?1)`,

@@ -1,12 +1,12 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** That a member has agreed to a version of a project's board.json. */
+/** A member's agreement to a version of a project's board.json. */
 export interface Agreement {
   version: string
   /** The member's name; empty without an account. */
   agreedBy: string
   createdAt: string
-  /** 1 once board.json had another version. */
+  /** 1 if board.json has had another version since the agreement. */
   lapsed: 0 | 1
 }
 
@@ -17,7 +17,10 @@ export const listAgreements = (db: Reader, projectId: number): Promise<Agreement
     [projectId],
   )
 
-/** Stores the agreement to a project's current version, which ends those to other versions. The first agreement stays until it lapses. */
+/**
+ * Stores the agreement to a project's current version, and ends the agreements to other versions. The first agreement stays until it
+ * lapses.
+ */
 export const insertAgreement = async (
   tx: Transaction,
   projectId: number,

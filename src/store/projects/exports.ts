@@ -84,7 +84,7 @@ export const exportedSchedules = (db: Reader, projectId: number): Promise<Export
     [projectId],
   )
 
-/** Up to 5,000 IDs of a board's cards after one, ascending, without deleted cards. */
+/** Up to 5,000 IDs of a board's cards above `after`, ascending, without deleted cards. */
 export const exportedCardIds = async (db: Reader, boardId: number, after: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -109,7 +109,10 @@ const assigneeNames = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_ar
 const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
-/** The given cards that wait for others, are parts or were found on others, in that order, without cards in the trash. */
+/**
+ * The relations of the given cards: their blockers, parent, base card, and the card on which they were found. In the order of `ids`,
+ * without cards in the trash and cards without relations.
+ */
 export const exportDependencies = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> =>
   db.all(dependencies, [JSON.stringify(ids)])
 const present = (id: string) => `(SELECT o.id FROM cards o WHERE o.id = ${id} AND o.deleted_at IS NULL)`
@@ -138,7 +141,7 @@ export function exportSessions(
   return (db, projectId, after) => db.all(sql, [projectId, after])
 }
 
-/** Messages after the `after`th of the session, oldest first. */
+/** At most 50 messages of a session with IDs above `after`, oldest first. */
 export const exportedMessages = (db: Reader, sessionId: number, after: number): Promise<ExportMessage[]> =>
   db.all(
     `SELECT m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at, m.attachments, (SELECT w.session_id FROM waiting_messages w WHERE w.message_id = m.id) AS waitingSessionId,
@@ -147,7 +150,7 @@ export const exportedMessages = (db: Reader, sessionId: number, after: number): 
     [sessionId, after],
   )
 
-/** The sessions after one that have messages. */
+/** At most 500 sessions with messages and with IDs above `after`. */
 export const sessionsWithMessages = (db: Reader, projectId: number, after: number): Promise<Array<{ id: number }>> =>
   db.all(
     `SELECT s.id FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? AND EXISTS (SELECT 1 FROM transcript_messages WHERE session_id = s.id) ORDER BY s.id LIMIT 500`,

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import { insertProject, type NewProject } from './projects.ts'
 import type { NewMessage } from '../agents/transcripts.ts'
 
-/** Makes a project that stays invisible until `revealProject`. */
+/** Creates a project that stays hidden until `revealProject`. */
 export const insertHiddenProject = (
   tx: Transaction,
   project: Omit<NewProject, 'hidden' | 'importer'> & { importer: string },
@@ -32,7 +32,7 @@ export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: 
     )
   ).map(({ id }) => id)
 
-/** Deletes a part of a hidden project's contents. @returns how many rows; 0 when little is left */
+/** Deletes a part of a hidden project's contents. @returns the number of deleted messages or cards, or 0 if none are left */
 export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Promise<number> {
   const messages = await tx.run(
     'DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM agent_sessions s JOIN transcript_messages m ON m.session_id = s.id WHERE s.project_id = ? LIMIT 500)',

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../engine/database.ts'
 import { listAgreements, type Agreement } from './boardFileAgreements.ts'
 import { readProject, type ProjectRow } from './projects.ts'
 
-/** The leftovers of a deleted card, with what its project's cleanup requires. */
+/** The leftovers of a deleted card, and the fields of its project that the cleanup requires. */
 export interface Orphan {
   project: Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'worktree' | 'copiedFiles' | 'sandbox'>
   agreements: Array<Pick<Agreement, 'version' | 'lapsed'>>

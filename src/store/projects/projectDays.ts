@@ -1,7 +1,10 @@
 import type { CardStatus } from '../../contract/fields.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** A project's cards at the end of a day, by the type of their column, and by their status; archived ones apart. */
+/**
+ * The number of a project's cards at the end of a day, by the type of their column and by their status. Archived cards are counted
+ * separately.
+ */
 export interface ProjectDay {
   day: string
   backlog: number
@@ -33,7 +36,7 @@ export const noteProjectDays = async (tx: Transaction, day: string): Promise<voi
 export const readPresentDay = async (db: Reader, projectId: number, day: string): Promise<ProjectDay> =>
   dayOf((await db.all<Row>(`SELECT ${fields} FROM (${present} WHERE p.id = ?2 GROUP BY p.id)`, [day, projectId]))[0]!)
 
-/** The days from `since` up to but without `until`, oldest first. */
+/** The days from `since` to the day before `until`, oldest first. */
 export const listProjectDays = async (
   db: Reader,
   projectId: number,

@@ -142,7 +142,7 @@ export const joinedGrant = (userId: string, projectId: string): { fields: string
   joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
    LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ${userId}`,
 })
-/** The fields of `grantBeside`. */
+/** The fields of `joinedGrant`. */
 export type JoinedGrant = { [Field in keyof Grant]: Grant[Field] | null }
 
 /** Adds records of folders to those of a project. */
@@ -287,7 +287,7 @@ export const forgetAcceptanceIn = async (tx: Transaction, userId: number, organi
   )
 }
 
-/** Deletes all acceptances of a project but one account's. */
+/** Deletes all acceptances of a project except that of one account. */
 export const forgetOtherAcceptances = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run('UPDATE project_visits SET accepted_at = NULL WHERE project_id = ? AND user_id <> ?', [
     projectId,

@@ -26,10 +26,7 @@ export interface Self {
   version: string
   startedAt: string
 }
-/**
- * The result of a heartbeat: the tokens of the daemon's leases, undefined for those of others, and the database's
- * time.
- */
+/** The result of a heartbeat: the tokens of the daemon's leases, undefined for leases of other daemons, and the database's time. */
 export interface HeartbeatResult {
   tokens: Array<number | undefined>
   nowMs: number

@@ -14,7 +14,7 @@ export interface Rows {
   lastId: number
 }
 
-/** A statement of a batch. It runs only if the earlier statement `needs` succeeded. With `inside`, only within a transaction. */
+/** A statement of a batch. It runs only if the earlier statement `needs` succeeded. With `inside`, it runs only within a transaction. */
 export interface Step {
   statement: Statement
   needs?: number

@@ -26,7 +26,7 @@ export function decode(message: Buffer): Said {
   }
 }
 
-/** Goes through the fields of a message. */
+/** Reads the fields of a message one after another. */
 class Reader {
   readonly buffer: Buffer
   #end: number

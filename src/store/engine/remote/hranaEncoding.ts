@@ -44,7 +44,7 @@ class Writer {
     this.wrap(field, before)
   }
 
-  /** Below 2^31. */
+  /** Writes a number below 2^31. */
   number(field: number, value: number): void {
     this.#varint(value)
     this.#byte((field << 3) | varintType)

@@ -13,7 +13,8 @@ import { openReadingStreams, type ReadingStreams } from '../readingStreams.ts'
 
 const maxJobsPerCommit = 32
 /**
- * Limits how long other daemons wait (32 writers on four of them, median answer: 265 ms; 330 ms with commits of up to 200 ms).
+ * Limits how long other daemons wait. With 32 writers on four daemons, the median response takes 265 ms. With commits of up to 200 ms, it
+ * takes 330 ms.
  */
 const maxCommitMs = 50
 /** Timeouts of the server's answer, and of a write including its time in the queue. */

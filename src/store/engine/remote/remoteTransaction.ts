@@ -25,7 +25,7 @@ export interface RemoteTransaction {
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
   openForMs(): number
-  /** @throws Problem, or the database's error for the commit. As far as is known, no scope was committed */
+  /** @throws Problem, or the database's error for the commit. In this case, the board does not know of any committed scope */
   commit(): Promise<void>
 }
 
@@ -144,7 +144,9 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
 }
 
-/** Runs a transaction in one message. @throws Problem, or a statement's error. As far as is known, nothing was committed */
+/**
+ * Runs a transaction in one message. @throws Problem, or a statement's error. In this case, the board does not know of any committed change
+ */
 export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
     typeof each === 'string' ? { sql: each, args: [] } : each,
