@@ -36,7 +36,7 @@ export const eventPermissions: readonly Permission[] = [
   ),
 ]
 
-/** The audience of a key's permissions; without a key, everything that a viewer reads. */
+/** The audience of a key's permissions. Without a key, it sees everything that a viewer can read. */
 export function audienceOf(permissions: readonly Permission[] | undefined): Audience {
   if (!permissions) return everybody
   const held = permissions.filter(permission => eventPermissions.includes(permission)).sort()
@@ -65,7 +65,7 @@ function audienceWith(name: string, held: ReadonlySet<Permission>): Audience {
   }
 }
 
-/** A monitor's notification contains its command, a budget's the agents' spending. */
+/** A monitor's notification contains its command, and a budget's notification contains the agents' spending. */
 function maySeeNotification({ data }: StoredEvent, held: ReadonlySet<Permission>): boolean {
   const { kind } = JSON.parse(data) as EventData<'notification'>
   if (kind === 'budget') return held.has('agents.read')

@@ -98,15 +98,16 @@ export async function resolveChoice(
   }
 }
 
-/** Reads the credential of a level's agent, given the ID of its profile's. */
+/** Reads the credential of a level's agent. Receives the ID of the profile's credential. */
 type CredentialReader = (profileCredentialId: number | null) => Promise<Pick<CredentialRow, 'models'> | undefined>
 
 /**
  * Validates a change of a choice, and clears the fields that depend on a replaced agent.
  * @param readLevels reads the current levels, beginning with the changed one
- * @param credentialFor by default the profile's; its models are allowed in addition to the agent's own
- * @throws Problem VALIDATION_FAILED for an unknown agent or profile, and for a model, mode or effort that the agent is known not
- * to offer. A stored agent that is no longer known is not checked again.
+ * @param credentialFor reads the level's credential, by default that of the profile. The credential's models are allowed in addition to the
+ * agent's own
+ * @throws Problem VALIDATION_FAILED for an unknown agent or profile, and for a model, mode or effort that the agent is known not to offer.
+ * A stored agent that is no longer known is not checked again.
  */
 export async function changedChoice(
   db: Reader,
@@ -194,7 +195,7 @@ function requireOffered(field: string, id: string, offered: readonly Offered[], 
   throw invalid(field, `is not one that the agent offers: ${listIds(ids)}`)
 }
 
-/** One line of bounded length. */
+/** Joins the IDs on one line of limited length. */
 const listIds = (ids: readonly string[]): string =>
   ids.slice(0, maxNamed).join(', ') + (ids.length > maxNamed ? `, and ${ids.length - maxNamed} more` : '')
 

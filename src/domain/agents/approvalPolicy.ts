@@ -18,7 +18,7 @@ interface Word {
 
 /**
  * Applies a project's policy to an agent's request. Policies never answer plans, questions and commands outside the sandbox.
- * `allow_in_worktree` covers an agent's own reading and editing of files, because the files of a shell command are unknown.
+ * `allow_in_worktree` applies to files that an agent reads or edits itself, not to shell commands, because their files are unknown.
  */
 export function decideByPolicy(policy: ApprovalPolicy, { about, command, isInsideFolder }: AskedAction): PolicyVerdict {
   if (about === 'plan' || about === 'question' || about === 'unsandboxed') return 'ask'

@@ -63,8 +63,8 @@ async function pauseSession(
 }
 
 /**
- * Counts an agent's usage on its budgets. A budget that reaches 80% or its end triggers one notification per period. At its end,
- * all work under the budget pauses. A limit on runs pauses nothing, because the last allowed run can finish its work.
+ * Counts an agent's usage on its budgets. A budget that reaches 80% or 100% triggers one notification per period for each. At 100%, all
+ * work under the budget pauses. A limit on runs pauses nothing, because the last allowed run can finish its work.
  */
 export async function chargeUsage(
   tx: Transaction,

@@ -7,7 +7,7 @@ export interface Period {
   resetsAt: string | null
 }
 
-/** The period in which a time lies. Days are those of UTC on every daemon, as in all of the board's statistics. */
+/** The period that contains a time. Days are those of UTC on every daemon, as in all of the board's statistics. */
 export function periodAt(period: BudgetPeriod, now: string): Period {
   if (period === 'total') return { start: '', until: '9999-12-31', resetsAt: null }
   const [year, month, day] = now.slice(0, 10).split('-').map(Number) as [number, number, number]

@@ -70,8 +70,8 @@ export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow |
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
 /**
- * - `waitsForBudget`: a session that a budget does not allow waits for the budget.
- * - `waitsForBlockers`: blockers that its card gets before its work begins hold it.
+ * - `waitsForBudget`: if a budget is exhausted, the session waits for it.
+ * - `waitsForBlockers`: if its card gets blockers before the work starts, the session waits for them.
  */
 interface StartOptions {
   waitsForBudget?: boolean

@@ -12,9 +12,9 @@ import { announceCard } from '../cards/cardChanges.ts'
 import { requireMayStart } from '../cards/startPermission.ts'
 
 /**
- * Whether a monitor runs at once: of a session in a sandbox, only if the project allows it. An agent without a sandbox
- * already has the server's permissions. A token that a person minted is valid while that person is a member, and
- * members run scripts.
+ * The initial permission of a new monitor. A monitor of a sandboxed session is allowed if the project's setting allows it; otherwise users
+ * are asked. An agent without a sandbox already has the server's permissions. A token that a user created is valid while that user is a
+ * member, and members can run scripts.
  * @throws Problem FORBIDDEN for a token without a session and a person
  */
 export async function permissionFor(db: Reader, caller: Caller, projectId: number): Promise<MonitorPermission> {
@@ -29,7 +29,7 @@ export async function permissionFor(db: Reader, caller: Caller, projectId: numbe
   return kind === 'none' || (project && sandboxOf(project).monitors === 'allow') ? 'allowed' : 'asked'
 }
 
-/** Appends the events of the question whether a new monitor of a session can run. */
+/** Appends the events that ask users whether a session's new monitor can run. */
 export async function announceQuestion(tx: Transaction, row: MonitorRow, sessionId: number): Promise<void> {
   await appendAgentEvent(
     tx,
@@ -41,7 +41,8 @@ export async function announceQuestion(tx: Transaction, row: MonitorRow, session
 }
 
 /**
- * Answers the question whether a monitor can run: it is due at once, or never runs. A card that has left active execution pauses it.
+ * Records whether a monitor can run. An allowed monitor is due immediately, or paused if its card has left active execution. A rejected
+ * monitor never runs.
  * @throws Problem INSUFFICIENT_PERMISSIONS to allow it without the permission to run scripts, NOTHING_TO_APPROVE if it was answered
  */
 export async function answerQuestion(

@@ -33,7 +33,7 @@ export interface ScheduleRef {
   projectId: number
   scheduleId: number
 }
-/** The timing of a schedule, by one of the first two fields. */
+/** The timing of a schedule. Either `cron` or `everySecs` is set. */
 interface GivenTiming {
   cron?: string
   everySecs?: number

@@ -13,7 +13,7 @@ async function countOfFull(db: Reader, { id, wipLimit }: Limited): Promise<numbe
   return count >= wipLimit ? count : undefined
 }
 
-/** Whether a column accepts another card. Inside a transaction, the result stays valid until its end. */
+/** Whether a column accepts another card. In a transaction, the result stays valid until the transaction ends. */
 export const hasRoom = async (db: Reader, column: Limited): Promise<boolean> =>
   (await countOfFull(db, column)) === undefined
 
@@ -37,7 +37,7 @@ export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } =
   message: `${waiting} ${name}, which accepts ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
 })
 
-/** Only kanban cards have a place in their column, and count. */
+/** Only kanban cards have a place in their column, and count towards its limit. */
 export const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
 /** @throws Problem VALIDATION_FAILED for a limit that cannot be enforced, and for a column that pulls without a limit */

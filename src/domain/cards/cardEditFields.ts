@@ -11,7 +11,7 @@ export interface CardEdit extends CardOrder, CardPlan, CardBase, Partial<AgentCh
   groupId?: string | null
   useWorktree?: boolean
   autoMode?: boolean
-  /** Of the caller. */
+  /** Whether the caller watches the card. */
   watching?: boolean
 }
 

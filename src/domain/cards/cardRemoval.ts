@@ -20,10 +20,10 @@ const maxRemovalMs = 150
 const maxPurgedAtOnce = 5
 
 /**
- * Moves a card to the trash and ends its agent. `restore` undoes this within 30 days. The caller has checked its worktree. With
- * `force`, also a card that others wait for, which continue to wait.
- * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS, INSUFFICIENT_PERMISSIONS if the card frees a place for another one whose
- * agent the caller cannot start
+ * Moves a card to the trash and ends its agent. `restore` undoes this within 30 days. The caller has checked its worktree. With `force`,
+ * removes a card even if others wait for it. They continue to wait.
+ * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS, INSUFFICIENT_PERMISSIONS if the card frees a place for another one whose agent the
+ * caller cannot start
  */
 export async function remove(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<void> {
   const card = await find(tx, ref)

@@ -9,9 +9,9 @@ import { notStarted, type Agents } from '../agents/sessions.ts'
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 
 /**
- * Starts a card whose time has come, if it is idle in an active column: with the current permissions of the person who
- * set the time. If they lack permission, records the reason. Elsewhere the card is ready, and auto mode and columns
- * that pull start it.
+ * Starts a card whose start time has come if it is idle in an active column, with the current permissions of the person who set the time.
+ * If the person lacks the permission, records the reason. In another column, the card becomes ready, and auto mode or a column that pulls
+ * starts it.
  */
 export async function startInTime(
   tx: Transaction,

@@ -12,10 +12,7 @@ export async function findTurn(db: Reader, projectId: number): Promise<{ column:
   return undefined
 }
 
-/**
- * The card that the board moves next into each column: IDs of columns and cards. Undefined if the board moves cards
- * into no column.
- */
+/** The card that the board moves next into each column, by the column's ID. Undefined if no column receives cards automatically. */
 export async function listTurns(db: Reader, projectId: number): Promise<Map<number, number> | undefined> {
   const columns = await listColumnsWithTurns(db, projectId)
   if (columns.length === 0) return undefined

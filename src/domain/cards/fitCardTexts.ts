@@ -14,7 +14,7 @@ interface FittedComment {
   createdAt?: string
 }
 
-/** Counts what a card cannot contain, and lists each kind once. */
+/** Counts the content that does not fit into a card, and lists each kind once. */
 export class Warnings {
   readonly #counts = new Map<string, number>()
 
@@ -47,7 +47,7 @@ export interface FittedTexts {
   comments: FittedComment[]
 }
 
-/** Fits texts of any length into a card. A title that is too long is whole in the prompt. */
+/** Fits texts of any length into a card. If a title is too long, the prompt contains the whole title. */
 export function fitCardTexts(
   { title, sections, labels, assignees = [], comments = [] }: ForeignTexts,
   warnings: Warnings,

@@ -53,7 +53,8 @@ export async function setPipeline(
 }
 
 /**
- * The next column of a card: of the step after its current column, or the first done column; from a backlog, of the first step.
+ * The next column of a card: the column of the step after its current column or, after the last step, the first done column. For a card in
+ * a backlog, the column of the first step.
  */
 export async function readNext(
   db: Reader,

@@ -33,9 +33,9 @@ interface Query {
 }
 
 /**
- * Searches everything that the caller can see: projects and boards by name first, then cards, newest first, those with all words
- * in the title before the others, and then cards with the words in a comment or in the last message of their agent. The last word
- * is a prefix if whole words find too few results.
+ * Searches everything that the caller can see. Projects and boards whose name matches come first. Cards with all words in the title follow,
+ * then other cards, then cards with the words in a comment or in the last message of their agent. Each group of cards is sorted newest
+ * first. If whole words find too few results, the last word is a prefix.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function find(db: Database, caller: Caller, { q, projectId, limit }: Query): Promise<Found[]> {

@@ -51,8 +51,8 @@ export const heldFields = (
 ): { lastAgentAction?: ReturnType<typeof notStarted> } => (hold ? { lastAgentAction: notStarted(tx, hold) } : {})
 
 /**
- * Starts a card that nothing holds back. If a budget does, its session waits and starts once the budget allows it. Blockers that the card
- * gets before its work begins hold it, unless `force` starts it.
+ * Starts a card unless something holds it back. If a budget holds it back, its session waits and starts once the budget allows it. Blockers
+ * that the card gets before its work starts also hold it, unless `force` is set.
  * @param card states what holds it back (`heldFields`)
  */
 export async function startOrHold(

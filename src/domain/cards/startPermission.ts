@@ -41,13 +41,13 @@ export function startRefusal(starter: Starter | undefined, kind: CardKind): Prob
   )
 }
 
-/** The fields of a card that decide whether its agent starts without a request for it. */
+/** The fields of a card that decide whether its agent starts automatically. */
 type AutomatedCard = Pick<
   CardRow,
   'kind' | 'autoMode' | 'startHeld' | 'status' | 'pullable' | 'columnId' | 'archivedAt'
 >
 
-/** Whether a card's agent can start without a request for it: it is in auto mode or queued, has a start time, or the next column pulls it. */
+/** Whether a card's agent can start automatically: the card is in auto mode or queued, has a start time, or the next column pulls it. */
 const canStartAutomatically = async (db: Reader, card: AutomatedCard): Promise<boolean> =>
   card.autoMode === 1 || card.startHeld === 1 || card.status === 'queued' || isPulled(db, card)
 
@@ -56,8 +56,8 @@ const isPulled = async (db: Reader, { kind, pullable, archivedAt, columnId }: Au
   kind === 'kanban' && pullable === 1 && archivedAt === null && isPulledFrom(db, columnId)
 
 /**
- * Requires the permission to start a card's agent if the agent can start without a request for it: the change is of the task, or removes
- * an obstacle. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
+ * Requires the permission to start a card's agent if the agent can start automatically. Call it before a change of the task, or one that
+ * removes an obstacle. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
  */
 export async function requireMayChangeStart(
   db: Reader,
@@ -96,8 +96,8 @@ export async function requireMayCheckAgents(
 }
 
 /**
- * Makes a change, which fails if it gives a waiting card a place in the next column and the caller cannot start agents: the board would
- * start that card's agent. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
+ * Makes a change. If the caller cannot start agents, fails if the change gives a waiting card a place in the next column, because the board
+ * would start that card's agent. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
  */
 export async function requireNoNewTurn<T>(
   db: Reader,

@@ -46,10 +46,10 @@ export function followState({ state: before, phase }: Phased, state: PullRequest
 /** Whether a pull request has ended on the forge. */
 export const hasEnded = ({ state }: Phased): boolean => isEnd(state)
 
-/** A user must decide. */
+/** The change that hands a pull request to a user, with the reason. */
 export const handOver = (reason: string): PullRequestChange => ({ phase: 'handedOver', stopped: reason })
 
-/** The agent resumes its work, with all rounds. */
+/** The change that lets the agent resume its work, with the full number of rounds. */
 export const resumedPhase = ({ phase }: Phased, next: 'watching' | 'working' = 'watching'): PullRequestChange => ({
   ...(phase === 'handedOver' && { phase: next }),
   stopped: null,
