@@ -23,7 +23,7 @@ const program = createThreadProgram(new URL(programPath, import.meta.url), impor
 export const loadArchiver = program.load
 
 /**
- * Examines an archive (verifying.ts has the rules) on a separate thread.
+ * Examines an archive (examineArchive.ts has the rules) on a separate thread.
  * @throws Problem INVALID_BACKUP, DISK_FULL, or the signal's reason
  */
 export const verifyArchive = (

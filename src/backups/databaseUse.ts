@@ -15,9 +15,9 @@ import { readHeader } from './databaseHeader.ts'
 import { databaseName } from './manifest.ts'
 
 /**
- * The file that detects a database copied without its log. While a server uses the database, a row in it identifies the run,
- * and this file identifies the run and an event that the run has committed. Both are deleted when the server stops. A file
- * from before the run, or from a backup, has another run or none.
+ * The file that detects a database copied without its log. While a server uses the database, a row in it identifies the run, and this file
+ * identifies the run and an event that the run has committed. Both are deleted when the server stops. A database file from before the run,
+ * or from a backup, names another run or none.
  */
 const databaseUseName = 'database-use.json'
 const settingName = 'database-use'
@@ -35,7 +35,7 @@ export async function lacksLog(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Must be called before a database without its log is opened. Changes nothing, because the log fits this file only.
+ * Must be called before a database without its log is opened. Changes nothing, because the missing log fits only the unchanged file.
  * @throws Problem CONFLICT if the data folder records a later event of the run that used the database
  */
 export async function requireLatestEvents(dataDir: string): Promise<void> {
@@ -106,7 +106,7 @@ export async function markUse(db: EmbeddedDatabase, dataDir: string, clock: () =
 
 const readRun = (db: Reader) => readServerSetting(db, settingName)
 
-/** Undefined if there is none, also after a power loss: it is not synced to disk. */
+/** Undefined if there is no record. A power loss can lose the record, because it is not synced to disk. */
 async function readRecord(dataDir: string): Promise<UseRecord | undefined> {
   try {
     return v.parse(UseRecord, JSON.parse(await readFile(join(dataDir, databaseUseName), 'utf8')))

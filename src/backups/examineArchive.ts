@@ -12,15 +12,13 @@ import { createUnpacking, drainBytes } from './unpackArchive.ts'
 
 const spareBytes = 16 * 1024 * 1024
 
-/** The target of the archive's database: a file with its bytes, which is then not unpacked, or a folder. */
+/** The location of the archive's database: an existing file with its content, so that it is not unpacked, or a folder to unpack it to. */
 export type Place =
   | { database: string }
   | {
       /** A new folder for the unpacked files. */
       work: string
-      /**
-       * Unpack every part, synced to disk, instead of only the database. Attachments that exist in the folder `reuse` are linked.
-       */
+      /** Unpacks every part, synced to disk, instead of only the database. Attachments that exist in the folder `reuse` are linked. */
       unpack?: { reuse?: string }
     }
 

@@ -69,7 +69,7 @@ export async function writeRecord(
   await rename(`${target}.new`, target)
 }
 
-/** Renames a verified archive to its final name, with which it is a backup, durably on disk. @throws Problem BACKUP_EXISTS */
+/** Renames a verified archive to its final name, durably on disk. With this name, the archive is a backup. @throws Problem BACKUP_EXISTS */
 export async function keepArchive(folder: string, path: string, backup: Backup): Promise<void> {
   if (await exists(pathOf(folder, backup.filename))) throw new Problem('BACKUP_EXISTS')
   await writeRecord(folder, backup, path)

@@ -17,7 +17,7 @@ export interface Grown {
 export function followGrowth(port: MessagePort): Growth & { close(): void } {
   let now: Grown = { bytes: 0, isWhole: false }
   let wake = () => {
-    /* Replaced when `more` waits. */
+    /* Replaced while `untilMore` waits. */
   }
   port.on('message', (grown: Grown) => {
     now = grown

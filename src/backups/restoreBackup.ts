@@ -44,9 +44,9 @@ interface RestoreDependencies {
 }
 
 /**
- * Replaces the current state with a backup. Everything is verified, migrated to this program's version and on disk before the
- * current state is touched. The current state is stored as a backup once it is no longer written to. Every sign-in except the
- * caller's ends, and every agent's token. A current state that is too damaged for a backup is kept unchanged.
+ * Replaces the current state with a backup. Everything is verified, migrated to this program's version and on disk before the current state
+ * is touched. The current state is stored as a backup once it is no longer written to. All sign-ins except the caller's end, and so do all
+ * agent tokens. A current state that is too damaged for a backup is kept unchanged.
  * @returns the name of the backup or folder with the earlier state
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */

@@ -16,7 +16,8 @@ const maxMs = 366 * unitMs.d
 const retryMs = 15 * 60_000
 
 /**
- * Parses `30m`, `6h` or `1d`, which is due at once if it was never done, or a cron expression in the server's time zone.
+ * Parses an interval such as `30m`, `6h` or `1d`, or a cron expression in the server's time zone. An interval is due at once if there was
+ * no run yet.
  * @throws Problem VALIDATION_FAILED
  */
 export function parseSchedule(text: string): Schedule {
@@ -39,8 +40,8 @@ export function parseSchedule(text: string): Schedule {
 }
 
 /**
- * Returns the function that creates a backup when one is due, and deletes its oldest ones. A backup that was missed while the
- * server was down is created at its start. A failed backup is retried a quarter of an hour later.
+ * Returns the function that creates a backup when one is due, and then deletes the oldest scheduled backups. A backup that was missed while
+ * the server was down is created at its start. A failed backup is retried a quarter of an hour later.
  */
 export function scheduledBackups({
   backups,

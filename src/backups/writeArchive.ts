@@ -15,7 +15,7 @@ const quickest = 1
 /** Attachments are often already compressed. A batch that would not shrink is stored, in a tenth of the time. */
 const worthwhile = 0.95
 const probeBytes = 4 * 1024
-/** The maximum growth of a member that did not shrink, which is still created in one piece. */
+/** The extra space in the buffer of a compressed batch, so that a batch that does not shrink still becomes one piece. */
 const memberBytes = 1024
 /** The number of batches that are compressed concurrently, each by a thread of the pool, which other work also needs. */
 const maxCompressing = 2

@@ -79,10 +79,10 @@ function createPager(
   name: string,
   { find, take }: EventConsumer,
 ): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
-  /** The cursor in memory: everything up to it is processed or not selected; and the stored one. */
+  /** The cursor in memory, up to which every event is processed or not selected, and the stored cursor. */
   let [position, noted] = [-1, 0]
   return {
-    /** The newest seq is read first: later commits are due the next time. */
+    /** Reads the newest seq first, so that events that are committed during the search are due the next time. */
     isDue: async () => {
       if (position < 0) return true
       const last = await readLastSeq(db)

@@ -3,12 +3,12 @@ import type { ServerConfig } from '../config/server.ts'
 import type { Database } from '../store/engine/database.ts'
 import { readLastSeq } from '../store/server/events.ts'
 
-/** The polling interval; rarer while the server pushes changes, which not every one supports. */
+/** The polling interval, and the longer interval while the server pushes changes. Not every server supports this. */
 const pollMs = 50
 const safetyMs = 1000
 const retryMs = 2000
 
-/** Calls `wake` when other daemons have committed events. Returns the function that ends it. */
+/** Calls `wake` when other daemons have committed events. Returns the function that stops this. */
 export function watchOtherDaemons(
   db: Database,
   database: NonNullable<ServerConfig['database']>,

@@ -41,9 +41,7 @@ export interface Outbox {
    * The `seq` of the oldest stored event. An earlier cursor, except the one directly before it, has permanently missed events.
    */
   oldestSeq(): Promise<number>
-  /**
-   * Deletes a bounded number of old events that every consumer has processed. @returns the number of deleted events; 0 means done
-   */
+  /** Deletes a limited number of old events that every consumer has processed. @returns the number of deleted events; 0 means done */
   prune(tx: Transaction): Promise<number>
   /** Wakes every subscriber, because another daemon might have committed events. */
   wake(): void

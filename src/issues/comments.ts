@@ -27,13 +27,13 @@ export interface Listed {
   account: string | undefined
 }
 
-/** With more comments, the forge's list might be incomplete, so none counts as deleted. */
+/** If an issue has more comments, the forge's list might be incomplete, so no comment counts as deleted. */
 const maxWhole = 1000
 
-/** An unpredictable marker. */
+/** Returns an unpredictable marker. */
 export const newToken = (): string => randomBytes(16).toString('hex')
 
-/** Whether the board wrote the comment. A copied marker proves nothing. */
+/** Whether the board wrote the comment. The marker alone is not evidence, because it can be copied. */
 export const isOwn = ({ body, author }: ForgeComment, token: string | null, account: string | undefined): boolean =>
   token !== null && author === account && tokenIn(body) === token
 

@@ -45,7 +45,7 @@ export interface Tally {
   /** Comments that were added, changed or deleted on cards and on issues. */
   received: number
   sent: number
-  /** Issues for which an operation failed. They contain the reason. */
+  /** Issues for which an operation failed. Each issue stores the reason. */
   failed: number
 }
 export const newTally = (): Tally => ({

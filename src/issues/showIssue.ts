@@ -3,7 +3,7 @@ import { changeCard } from '../domain/cards/cardChanges.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Transaction } from '../store/engine/database.ts'
 
-/** Shows an issue on its card. @returns whether it was shown otherwise */
+/** Shows an issue on its card. @returns whether the card changed */
 export async function showIssue(
   tx: Transaction,
   card: CardRow,

@@ -19,9 +19,9 @@ import { takeIssue } from './takeIssue.ts'
 import { forgeNames } from './texts.ts'
 import { newTally, type IssueDependencies, type Tally, type IssueSync } from './issueDependencies.ts'
 
-/** The interval of queries for changes. Longer if there are never any, because webhooks report them at once. */
+/** The interval of queries for changes. It grows while they find none, for example because webhooks report changes immediately. */
 const pauses = { firstMs: 60_000, maxMs: 300_000 }
-/** After a failure of the forge, and of one issue. */
+/** The pauses after a failure of the forge, or of one issue. */
 const failurePauses = { firstMs: 30_000, maxMs: 3_600_000, jitter: 0.2 }
 /** How much earlier a sync requested by a user is due. */
 const askedAheadMs = 60_000
@@ -103,14 +103,14 @@ const recordSource = (
     return (await readSyncState(tx, projectId))!
   })
 
-/** A listed issue: a new one, or one that has changed. */
+/** Imports a listed issue that is new, or compares one that has changed. */
 async function importOrReconcile(dependencies: IssueDependencies, sync: IssueSync, issue: ForgeIssue): Promise<void> {
   const known = await readCardIssue(dependencies.db, sync.projectId, sync.key, issue.number)
   if (!known) await dependencies.db.transaction(tx => takeIssue(tx, dependencies, sync, issue), sync.actor)
   else if (known.changedAt !== issue.updatedAt) await reconcileIssue(dependencies, sync, known, issue)
 }
 
-/** Compares the due issues, each once. Changes in the meantime are due again at the next synchronization. */
+/** Compares the due issues, each once. An issue that changes in the meantime is due again at the next synchronization. */
 async function reconcileDue(dependencies: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
   const { db, config } = dependencies
   const { projectId, key: forge } = sync

@@ -7,7 +7,10 @@ const ticketMs = 120_000
 /** The maximum number of tickets, and of sessions. The oldest ones are dropped first. */
 const maxKept = 1000
 const ticketParameter = 'board-ticket'
-/** Followed by the port. Browsers send a cookie to all ports of a host, so each preview receives those of all others. */
+/**
+ * The start of a cookie's name; the port follows. Browsers send a cookie to all ports of a host, so each preview receives the cookies of
+ * all others.
+ */
 const cookiePrefix = 'board_preview_'
 
 /** Whether the person who got a ticket still has the permission, with the same sign-in or key. */

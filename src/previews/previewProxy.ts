@@ -9,7 +9,7 @@ const maxConnections = 128
 const connectTimeoutMs = 2000
 const recheckMs = 1000
 
-/** Connects to the port of a preview's program that has this index. @throws Error if nothing listens there */
+/** Connects to the port at this index of a preview's program. @throws Error if nothing listens there */
 export type ConnectToProgram = (index: number) => Promise<Socket>
 
 /** A preview's server on loopback, in front of its program. */

@@ -23,7 +23,7 @@ import type { CanOpen } from './previewGate.ts'
 import { connectToLoopback, openPreviewProxy, type ConnectToProgram, type PreviewProxy } from './previewProxy.ts'
 
 const maxOutputBytes = 8192
-/** More than is shown, because a secret without its beginning is not recognized, and must not be shown. */
+/** More output is kept than shown. If the beginning of a secret was cut off, the rest is not recognized, and must not be shown. */
 const keptBytes = 2 * maxOutputBytes
 const probeMs = { first: 100, last: 2000, for: 120_000 }
 const termMs = 3000
@@ -75,14 +75,14 @@ export class PreviewRun {
     return this.#stopped.signal.aborted
   }
 
-  /** Postpones its end. */
+  /** Postpones the end of the preview. */
   renew(): void {
     this.endsAt = this.#extend()
     this.#probe(0)
   }
 
   /**
-   * The address that opens it once, as long as `canOpen` allows.
+   * The address that opens the preview once, as long as `canOpen` allows.
    * @throws Problem CONFLICT if it is not running
    */
   issueTicket(canOpen: CanOpen): { url: string; expiresAt: string } {
@@ -98,7 +98,7 @@ export class PreviewRun {
     return this.over
   }
 
-  /** The end of its output, without secrets and terminal control sequences. */
+  /** The end of the preview's output, without secrets and terminal control sequences. */
   output(): string {
     const plain = this.#redact(this.#tail.read().output)
     const bytes = Buffer.from(plain)
@@ -241,7 +241,7 @@ const portTaken = (port: number): AgentFailure =>
     `Port ${port} is in use by another program, which the card's agent might have started. End that program, then start the preview again.`,
   )
 
-/** Why it failed, as text for users. Undefined for an error of the server. */
+/** Why a preview failed, as text for users. Undefined for an error of the server. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof AgentFailure || error instanceof LaunchFailed) return error.message
   const { code, port } = error as NodeJS.ErrnoException & { port?: number }
