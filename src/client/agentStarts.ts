@@ -5,8 +5,9 @@ export interface MovableCard {
 }
 
 /**
- * Whether a user's move of a card to a column starts its agent, or a terminal card's command: a move into an active column from
- * another one. A card whose agent is already running starts no second one. A move with an API key starts nothing.
+ * Whether a user's move of a card to a column starts its agent, or a terminal card's command: a move into an active column from another
+ * one. A card whose agent is already running starts no second one. A move by a caller without the permission to start agents starts
+ * nothing.
  */
 export const startsAgent = (card: MovableCard, to: { id: string; columnType: string }): boolean =>
   to.columnType === 'active' && to.id !== card.columnId && !card.hasActiveAgent

@@ -17,7 +17,7 @@ type Call<R extends Route> =
     : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
 type Calls<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? Call<Rows[Name]> : never }
 
-/** Long operations end by themselves earlier, because the server limits the waits for Git and forges. */
+/** Long operations end before this timeout, because the server limits its waits for Git and forges. */
 const longMs = 10 * 60_000
 
 /** Every route of the contract as a typed function, by resource. */

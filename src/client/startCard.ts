@@ -6,8 +6,8 @@ const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancel
 export const goesOn = ({ status }: { status: string }): boolean => brokenOff.has(status)
 
 /**
- * Starts a card's agent: for the first time, which can move the card to an active column, where it was interrupted, or with a
- * new session. With `force`, also starts a card that waits for others.
+ * Starts a card's agent for the first time, resumes an interrupted agent, or starts a new session. A first start can move the card to an
+ * active column. With `force`, a card that waits for others also starts.
  * @throws ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE | CARD_BLOCKED
  */
 export async function startIn(

@@ -20,14 +20,14 @@ export interface CertificateFiles {
 /** The configuration of a server. Paths are absolute. */
 export interface ServerConfig {
   host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number
   /** If set, the server accepts only HTTPS. */
   tls?: CertificateFiles
   dataDir: string
   /** The folder for new worktrees, instead of the one in the data folder. */
   worktreeRoot?: string
-  /** The earlier folders, because worktrees stay where they are. */
+  /** Earlier folders for worktrees. Worktrees stay where they were created. */
   earlierWorktreeRoots?: readonly string[]
   /**
    * The libSQL server with the database, instead of a file in the data folder; its token; this machine's name among those that
@@ -55,7 +55,7 @@ export interface ServerConfig {
   maxAttachmentBytes: number
   /** The maximum size of an imported file. */
   maxImportBytes: number
-  /** Whether agents run in a sandbox: where that works, always, or never. */
+  /** Whether agents run in a sandbox: if one is available, always, or never. */
   sandbox: 'auto' | 'require' | 'off'
   /** The command of a custom sandbox, with `{command}` in it. */
   sandboxCommand?: string
@@ -66,8 +66,9 @@ export interface ServerConfig {
   /** The maximum number of concurrent agents. More wait in a queue. */
   agentSlots: number
   /**
-   * The retry times of a card whose agent has reached a usage limit. If the agent does not report the end of the limit, after
-   * `firstMs`, doubling up to `maxMs`. If the limit is reached again at once, after `repeatMs`, doubling.
+   * The retry times of a card whose agent has reached a usage limit. If the agent does not report the end of the limit, the card is retried
+   * after `firstMs`, then at intervals that double up to `maxMs`. If the agent reaches the limit again immediately, the card is retried
+   * after `repeatMs`, then at doubling intervals.
    */
   usageLimitTiming: { firstMs: number; maxMs: number; repeatMs: number }
   /** A file with prices of models, which override those that ship with the board. */
@@ -97,11 +98,11 @@ export interface ServerConfig {
   backupEvery?: string
   /** The number of scheduled backups to keep. */
   backupKeep: number
-  /** Requests a minute and API key on external routes (specification "Limits"). */
+  /** Requests per minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
   /** Requests per minute of each agent session, and of each agent token that a user created. */
   agentRequestsPerMinute: number
-  /** The maximum number of pending exports and of pending imports. Two of each run, the others wait. */
+  /** The maximum number of pending exports and of pending imports. Two of each run concurrently, and the others wait. */
   maxTransfers: number
   /** The log level on stderr. With `info`, every read request is also logged. */
   logLevel: 'error' | 'warn' | 'info'

@@ -47,9 +47,9 @@ export interface DatabaseMove {
   server: { url: string; token?: string }
   /** This machine's name among those that share the server's database. */
   machine: string
-  /** Deletes the board on the server. */
+  /** Whether to delete the existing board on the server. */
   replace?: boolean
-  /** Only counts the rows. */
+  /** Whether to only count the rows. */
   dryRun?: boolean
   onProgress?: (rows: number, of: number) => void
 }

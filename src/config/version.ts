@@ -1,4 +1,4 @@
 import manifest from '../../package.json' with { type: 'json' }
 
-/** This program's version, as its package has it. */
+/** This program's version, from its package. */
 export const { version } = manifest

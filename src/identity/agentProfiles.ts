@@ -35,7 +35,10 @@ async function find(db: Reader, id: number): Promise<ProfileRow> {
   return profile
 }
 
-/** Makes a profile. @throws Problem CONFLICT when the name is taken, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND for one that is not the caller's */
+/**
+ * Creates a profile. @throws Problem CONFLICT when the name is taken, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND for a credential of another
+ * user
+ */
 export async function create(
   seal: Seal,
   tx: Transaction,

@@ -16,8 +16,8 @@ export interface MintedAgentToken {
 }
 
 /**
- * Creates a token for a card and one of its sessions; `userId` instead is the user who requested it. It expires with the card's
- * active execution, after `ttlSecs`, and after 12 hours at the latest.
+ * Creates a token for a card: for one of its sessions, or for the user `userId`, who requested it. The token expires at the earliest of
+ * these times: the end of the card's active execution, after `ttlSecs`, or after 12 hours.
  */
 export async function mintAgentToken(
   tx: Transaction,

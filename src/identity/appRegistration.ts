@@ -10,7 +10,7 @@ import { networkOf } from './throttle.ts'
 
 const maxRegistrationsPerHour = 60
 const hourMs = 3_600_000
-/** The maximum number of apps that no user has allowed yet. Beyond it, the oldest are deleted. */
+/** The maximum number of apps that no user has allowed yet. If there are more, the oldest are deleted. */
 const maxUnused = 1000
 const maxNameCharacters = 80
 const namelessApp = 'An app without a name'

@@ -44,8 +44,8 @@ interface AgentNames {
 export type ForwardCheck = (() => boolean) | undefined
 
 /**
- * Authenticates a request by its `Authorization` header, with one look-up. Without one it is refused, unless
- * authentication is off and the peer runs under the server's own OS account, or another daemon has signed it.
+ * Authenticates a request by its `Authorization` header, with one look-up. A request without this header is refused, unless authentication
+ * is off and the peer runs under the server's own OS account, or another daemon has signed it.
  * @param projectId the request's project: the caller's grant in it is read by the same look-up where possible
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */

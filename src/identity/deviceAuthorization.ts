@@ -36,8 +36,8 @@ export interface DeviceGrantDependencies {
 
 export const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 /**
- * The lease for polling an authorization. The exchange of its tokens uses a separate lease: with a shared one, a daemon whose
- * poll ends would release it in the middle of its own exchange.
+ * The lease for polling an authorization. The exchange of its tokens uses a separate lease: with a shared lease, a daemon whose poll ends
+ * would release the lease in the middle of its own exchange.
  */
 export const authorizationLease = (id: number) => `credential:${id}`
 export const exchangeLease = (id: number) => `credential:${id}:tokens`
@@ -45,7 +45,7 @@ export const exchangeLease = (id: number) => `credential:${id}:tokens`
 /** Margin beyond the expected duration of a provider request, after which another daemon takes over. */
 export const leaseMs = 30_000
 
-/** The server's own client secret is sent only to the provider's default address: any other is chosen by a user. */
+/** The server's own client secret is sent only to the provider's default address, because users choose other addresses. */
 export function clientFor(
   { oauthClients }: ServerConfig,
   { provider, baseUrl, clientId }: DeviceRequest,

@@ -44,7 +44,7 @@ export async function renewTokens(dependencies: DeviceGrantDependencies, id: num
   }
 }
 
-/** Exchanges expiring tokens and stores the new ones; without new ones the old ones stay. */
+/** Exchanges expiring tokens and stores the new ones. If the provider returns none, the old ones stay. */
 async function exchangeTokens(
   { config, db, seal, outboundDispatcher }: DeviceGrantDependencies,
   id: number,

@@ -18,7 +18,7 @@ export interface Identity extends Revocations {
   /** The token in `daemon.json`, for accounts that can read that file. New at each start, and stored nowhere else. */
   localToken: string
   localTokenHash: string
-  /** The first look-ups of every request, for its token, which are cached until the next commit. */
+  /** Reads the token of each request. The results are cached until the next commit. */
   holders: Reader
   hasUsers(): Promise<boolean>
   /**

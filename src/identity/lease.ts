@@ -3,7 +3,7 @@ import type { Database, Reader, Transaction } from '../store/engine/database.ts'
 
 /** The exclusive right of one daemon to do something, until it is released or expires. */
 export interface Lease {
-  /** False once another daemon has taken it over. */
+  /** Returns false once another daemon has taken over the lease. */
   isHeld(db: Reader): Promise<boolean>
   release(tx: Transaction): Promise<void>
 }

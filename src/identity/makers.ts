@@ -5,7 +5,8 @@ import type { Maker } from '../store/accounts/makers.ts'
 import { callerOfAccount, callerOfKey } from './authenticate.ts'
 
 /**
- * The owner of automatic work as a current caller, with a description for users. If there is no caller, the reason.
+ * Returns the owner of automatic work as a caller with current permissions, and a description for users. If the owner lost access, returns
+ * the reason.
  * @param did the action, for users
  */
 export async function presentMaker(

@@ -24,8 +24,8 @@ const maxKept = 10_000
 const maxCompletions = 20
 
 /**
- * The receiver of the one-time code, and the SHA-256 of its verifier in base64url: a program on the browser's machine,
- * or (`isPage`) the board's own page, in the URL fragment, which no log records.
+ * The receiver of the one-time code, and the SHA-256 of its verifier in base64url. The receiver is a program on the browser's machine or,
+ * with `isPage`, the board's own page. The page gets the code in the URL fragment, which no log records.
  */
 export interface Listener {
   loopback: string

@@ -45,7 +45,7 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
   return settings
 }
 
-/** Whether a URL is allowed for a provider: without TLS on this machine only. */
+/** Whether a URL is allowed for a provider. A URL without TLS is allowed only on this machine. */
 export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
@@ -93,7 +93,7 @@ export const openClientSecret = (seal: Seal, settings: OidcSettings): string =>
 const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | 'clientId'>) =>
   `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
-/** Changes with the settings; also when the same secret is set again, because sealing is randomized. */
+/** A text that changes with the settings. It also changes if the same secret is set again, because sealing is randomized. */
 export const fingerprintOf = ({ issuerUrl, clientId, sealedSecret, ...bounds }: OidcSettings): string =>
   hash(
     'sha256',

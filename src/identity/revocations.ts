@@ -16,8 +16,8 @@ export type Ended =
   | { rightsOf: number | null }
 
 /**
- * Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced, because
- * they poll for it.
+ * Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced, because the
+ * listeners check it themselves.
  */
 export interface Revocations {
   /** Subscribes to revocations committed from now on. @returns the function that unsubscribes */
@@ -52,7 +52,7 @@ export function createRevocations(db: Database): Revocations & { close(): void }
   }
 }
 
-/** Polls for revocations of other daemons, twice a second. This daemon's own are reported again. */
+/** Polls for revocations of other daemons, twice a second. Reports this daemon's own revocations again. */
 function pollRevocations(db: Database, notify: (ended: Ended) => void): () => void {
   const ending = new AbortController()
   const { signal } = ending

@@ -9,7 +9,7 @@ export interface Marks {
   set(secret: string): Promise<boolean>
 }
 
-/** The database stores a hash of each secret. Beyond `most` marks, the oldest are deleted. */
+/** The database stores a hash of each secret. If there are more than `maxKept` marks, the oldest are deleted. */
 export const createMarks = (
   kind: string,
   db: Database,
@@ -26,8 +26,8 @@ export interface Tickets<T> {
 }
 
 /**
- * The database stores a hash of each secret, and the value as sealed JSON.
- * @param most the maximum number of values; beyond it, the oldest are deleted, which limits the storage that strangers can fill
+ * The database stores a hash of each secret, and the value as sealed JSON. If there are more than `maxKept` values, the oldest are deleted.
+ * This limits the storage that strangers can fill.
  */
 export function createTickets<T>(
   kind: string,
