@@ -120,7 +120,7 @@ const importedName = (max: number) =>
   )
 export const ImportedName = importedName(200)
 export const ImportedTitle = importedName(500)
-/** The length in UTF-8. */
+/** The maximum length of a prompt in UTF-8. */
 export const maxPromptBytes = 65_536
 export const Prompt = v.pipe(
   text(0, maxPromptBytes),

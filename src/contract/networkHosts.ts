@@ -1,6 +1,6 @@
 /**
- * An entry in the list of hosts that a project's agents can reach: a name, `*.name` for all names below it, or an address; with a
- * port, or 80 and 443.
+ * An entry in the list of hosts that a project's agents can reach: a name, `*.name` for all names below it, or an address. An entry without
+ * a port allows ports 80 and 443.
  */
 export interface NetworkHost {
   /** The stored entry: in lower case, international names in their ASCII form, IPv6 in brackets. */

@@ -1,4 +1,4 @@
-/** For rows whose path names a project: the code of each parameter that leads nowhere. */
+/** The error code of each path parameter whose row does not exist, for paths that name a project. */
 export const ofProject = { projectId: 'PROJECT_NOT_FOUND' } as const
-/** For rows whose path names a card in its project. */
+/** The error code of each path parameter whose row does not exist, for paths that name a card in its project. */
 export const ofCard = { ...ofProject, cardId: 'CARD_NOT_FOUND' } as const

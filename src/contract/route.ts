@@ -44,7 +44,7 @@ export type ProjectRole = 'viewer' | 'member' | 'admin'
 /** The input field that identifies the project whose access rules apply. */
 export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 
-/** The callers that a route allows. It is enforced for every row in one place, never in a handler. */
+/** The callers that a route allows. One place enforces this for every row, never a handler. */
 export type Who =
   | { kind: 'public' | 'admin' | 'local' }
   | { kind: 'user' | 'super'; permission?: Permission }
@@ -190,8 +190,8 @@ export interface Spec {
   /** Types of events. */
   emits?: readonly string[]
   /**
-   * The machine that responds if several share the board: the one with the project's folder and processes, or this one if a
-   * daemon works there.
+   * The machine that responds if several machines share the board. `machine`: the one with the project's folder and processes. `machine or
+   * here`: this one if that machine has no reachable daemon. `if it starts`: only for a card that starts an agent.
    */
   at?: 'machine' | 'machine or here' | 'machine or here, if it starts'
   /**

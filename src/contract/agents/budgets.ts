@@ -12,7 +12,7 @@ export const BudgetUnit = v.picklist(['usd', 'tokens', 'runs', 'hours'], 'must b
 export type BudgetUnit = v.InferOutput<typeof BudgetUnit>
 export const BudgetPeriod = v.picklist(['day', 'month', 'total'], 'must be day, month or total')
 export type BudgetPeriod = v.InferOutput<typeof BudgetPeriod>
-/** `warned`: at least 80% is spent. `exhausted`: all of it. */
+/** `warned`: at least 80% is spent. `exhausted`: the whole amount is spent. */
 export const BudgetState = v.picklist(['ok', 'warned', 'exhausted'])
 export type BudgetState = v.InferOutput<typeof BudgetState>
 
@@ -54,7 +54,7 @@ export const Budget = v.object({
   createdAt: Time,
   updatedAt: Time,
 })
-/** A budget that has reached 80% or its end, and the card whose agent spent it. */
+/** A budget that has reached 80% or 100%, and the card whose agent spent it. */
 export const ReachedBudget = v.object({ ...Budget.entries, cardId: Id })
 
 /** The kind of ID follows from `scope`, and with it the error code for an unknown ID. */

@@ -4,13 +4,13 @@ import { planFieldNames } from '../cards/planFields.ts'
 export const toolGroups = ['find', 'change', 'run', 'review'] as const
 export type ToolGroup = (typeof toolGroups)[number]
 
-/**
- * The parameter for a list's next page: the field for the last item's ID, or, with one of the fields `offsetWith`, an offset.
- */
+/** The parameter for a list's next page. It is the last item's ID or, if one of the fields `offsetWith` is set, an offset. */
 interface Pages {
   after: string
   offsetWith?: readonly string[]
-  /** For a list in chronological order that starts with its end: the field for the first item's ID. */
+  /**
+   * For a chronological list whose first page contains the newest items: the parameter for the previous page, which is the first item's ID.
+   */
   before?: string
 }
 

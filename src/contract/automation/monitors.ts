@@ -37,8 +37,8 @@ export const Monitor = v.object({
   allowUnsandboxed: v.boolean(),
   status: MonitorStatus,
   /**
-   * The ID of the open question whether it can run, for plan-approve. Until the answer, the monitor stays pending. Null if no
-   * question is open.
+   * The ID of the open question that asks whether the monitor can run, for plan-approve. Until the answer, the monitor stays pending. Null
+   * if no question is open.
    */
   requestId: v.nullable(v.string()),
   exitCode: v.nullable(v.number()),
@@ -52,7 +52,7 @@ export const Monitor = v.object({
   updatedAt: Time,
 })
 const requestPrefix = 'monitor-'
-/** The ID of the question whether a monitor can run. */
+/** The ID of the question that asks whether a monitor can run. */
 export const monitorRequestId = (id: number): string => `${requestPrefix}${id}`
 /** Whether a question is about a monitor. Its agent does not wait for the answer, and it stays open after the end of the session. */
 export const isMonitorRequest = (requestId: string): boolean => requestId.startsWith(requestPrefix)

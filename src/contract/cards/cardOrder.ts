@@ -41,6 +41,6 @@ export const CardBase = {
 }
 /** Blockers on external routes. */
 export const ExternalBlockers = v.optional(cards(IntegerId), [])
-/** Starts a card that waits for others anyway, and moves one into a full column. */
+/** Starts a card even if it waits for others, and moves a card into a full column. */
 export const Force = v.optional(v.boolean(), false)
 export const Forced = v.optional(v.strictObject({ force: Force }), {})

@@ -141,7 +141,7 @@ export const CardDetail = v.object({
     }),
   ),
 })
-/** A card from the view of one caller. */
+/** A card as one caller sees it. */
 export const CallersCard = v.object({
   ...CardDetail.entries,
   /** Whether the caller watches the card. */

@@ -29,7 +29,7 @@ const ListCards = v.strictObject({
   search: v.optional(text(1, 200)),
   archived: v.optional(queryBoolean, false),
   unread: v.optional(queryBoolean, false),
-  /** Ordered by priority, due date, boards, columns and places. Pages use offsets. */
+  /** Whether to list only ready cards, ordered by priority, due date, board, column and place. Pages use offsets. */
   ready: v.optional(queryBoolean, false),
   blocked: v.optional(queryBoolean, false),
   /** With `sort`, pages use offsets. */

@@ -24,7 +24,7 @@ export const Comment = v.object({
   author: Author,
   body: v.string(),
   createdAt: Time,
-  /** When its text was last changed. */
+  /** When the comment's text was last changed. */
   editedAt: v.nullable(Time),
 })
 const cardCount = { /** How many its card has now. */ commentCount: Count }

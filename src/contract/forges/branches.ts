@@ -16,7 +16,7 @@ const Updated = v.object({
   commit: v.nullable(v.string()),
   /** The newest commit of the base. */
   baseCommit: v.string(),
-  /** False if the branch already contained it. */
+  /** False if the branch already contained the newest commit of the base. */
   updated: v.boolean(),
   /** A remark about the base, for example that it could not be fetched. */
   remark: v.nullable(v.string()),

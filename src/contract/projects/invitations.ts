@@ -3,7 +3,7 @@ import { text } from '../fields.ts'
 import { Project } from './projects.ts'
 import { post, user } from '../route.ts'
 
-/** The token of an invitation, which its link holds. */
+/** The token of an invitation, which its link contains. */
 export const InvitationToken = text(1, 200)
 
 export const invitations = {

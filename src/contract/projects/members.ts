@@ -9,10 +9,7 @@ export const ProjectMember = v.object({
   email: v.string(),
   displayName: v.string(),
   role: ProjectRole,
-  /**
-   * When this member accepted the project or first opened it. Until then, it does not count as the project of its folder for
-   * them.
-   */
+  /** When this member accepted the project or first opened it. Until then, the member's clients do not select the project by its folder. */
   acceptedAt: v.nullable(Time),
   pending: v.literal(false),
 })

@@ -38,7 +38,9 @@ export const Project = v.object({
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
-  /** Whether the caller created, accepted or opened the project. Only then does it count as the project of its folder. */
+  /**
+   * Whether the caller created, accepted or opened the project. Otherwise, the caller's clients do not select the project by its folder.
+   */
   accepted: v.boolean(),
   createdAt: Time,
   updatedAt: Time,

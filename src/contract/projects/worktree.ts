@@ -113,9 +113,8 @@ export const BoardFile = v.strictObject({
 })
 
 /**
- * A project's `board.json`. `version` identifies its content. Nothing of it is used unless a member has agreed to this version
- * since it last changed, or the base branch has exactly a version that a member agreed to earlier. `problem` is the reason if it
- * cannot be used.
+ * A project's `board.json`. `version` identifies its content. The file is used only if a member has agreed to this version since the last
+ * change, or if the base branch contains exactly a version that a member agreed to earlier. `problem` is the reason if it cannot be used.
  */
 const FoundBoardFile = v.object({
   version: v.nullable(v.string()),
