@@ -6,6 +6,6 @@ import { gitLab } from './gitlab/gitlab.ts'
 
 const kinds = { github: gitHub, gitlab: gitLab, gitea } as const
 
-/** A repository on a forge, asked with a token, which goes to the forge's own address only. */
+/** Creates the access to a repository on a forge. The token is sent only to the forge's own address. */
 export const createForge = (address: ForgeAddress, token: string, options: ForgeOptions): Forge =>
   kinds[address.kind](address, token, options)

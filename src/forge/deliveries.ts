@@ -37,7 +37,7 @@ const Numbered = {
   source_branch: lenient(Branch),
   last_commit: lenientObject({ id: lenient(Sha) }),
 }
-/** The fields of all three: each forge has some of them. */
+/** The fields of all three forges. Each forge sends some of them. */
 const Body = v.object({
   object_kind: lenient(v.string()),
   ref: lenient(v.string()),

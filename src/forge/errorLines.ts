@@ -27,7 +27,7 @@ export function errorLines(log: string, maxBytes: number): string {
   const lines = log
     .replace(terminal, '')
     .split('\n')
-    // Of an overwritten line, only the last version counts.
+    // If a line was overwritten, only its last version counts.
     .map(line => plain(line.trimEnd().split('\r').at(-1)!))
   while (lines.at(-1) === '') lines.pop()
   const all = lines.join('\n')

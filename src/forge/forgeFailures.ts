@@ -89,7 +89,10 @@ const joinWords = (words: readonly string[]): string => words.filter(Boolean).jo
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** There already is a pull request, which is a permanent conflict. @throws */
+/**
+ * Converts a conflict to `invalid`: there already is a pull request, so a retry does not help. @throws the converted error, or the original
+ * one
+ */
 export function asInvalid(error: unknown): never {
   if (error instanceof ForgeFailed && error.reason === 'conflict')
     throw new ForgeFailed('invalid', error.message, { cause: error })

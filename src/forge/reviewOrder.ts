@@ -1,6 +1,6 @@
 import type { ForgeComment, ForgeReview } from './forge.ts'
 
-/** Of each author the newest review that counts: a verdict goes before remarks that came after it. */
+/** Returns the newest relevant review of each author. A verdict takes precedence over later remarks. */
 export function newestVerdicts<R extends ForgeReview>(reviews: readonly R[]): R[] {
   const newest = new Map<string, R>()
   for (const review of reviews.toSorted((a, b) => a.submittedAt.localeCompare(b.submittedAt))) {

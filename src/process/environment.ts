@@ -103,7 +103,7 @@ export const boardVariables = ({
   ...(cardId !== undefined && { BOARD_CARD_ID: String(cardId) }),
 })
 
-/** The variables that are set. */
+/** Returns those of the variables that are set. */
 export const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
 

@@ -10,8 +10,8 @@ const maxDescriptor = 4096
 export type Covered = ReadonlyArray<number | 'ignore'>
 
 /**
- * This process might have inherited more than three descriptors, for example a lock of the script around it. Every process that
- * it starts would inherit them as well, so they are redirected to /dev/null there.
+ * This process might have inherited more than three descriptors, for example a lock of the script around it. Every process that it starts
+ * would inherit them as well, so the new process gets /dev/null in their place.
  */
 export async function coverInherited(): Promise<Covered> {
   const inherited = await inheritedDescriptors()

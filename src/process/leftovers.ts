@@ -5,9 +5,9 @@ import { createMemberSearch, type Tree } from './sweep.ts'
 import { bootId, listProcesses, type ProcessEntry } from './table.ts'
 
 /**
- * Ends the processes that an earlier server on this data folder left running, and clears its records. For the start of
- * a server, when it holds the folder's lock and has started no process yet. Takes at most 3 s.
- * Returns the number of recorded runs, of their live processes, and of those that could not be ended.
+ * Ends the processes that an earlier server on this data folder left running, and clears its records. Call it when a server starts, after
+ * it has the folder's lock and before it starts a process. Takes at most 3 s. Returns the number of recorded runs, of their live processes,
+ * and of those that could not be ended.
  */
 export async function endLeftovers(db: Database): Promise<{ runs: number; processes: number; remaining: number }> {
   const rows = await listProcessRuns(db)

@@ -47,7 +47,7 @@ export interface Exit {
 export interface ProcessUsage {
   processes: number
   memoryBytes: number
-  /** The CPU time of the processes. It decreases if a process has ended that no other waited for. */
+  /** The CPU time of the processes. It decreases when a process ends that no other process waits for. */
   cpuMs: number
 }
 
@@ -232,7 +232,7 @@ async function forgetAtEnd(
   return true
 }
 
-/** Records a run's first process. On Linux the marker finds the tree without it, so a failure is harmless there. */
+/** Records a run's first process. On Linux, the marker finds the tree without this record, so a failure is harmless. */
 async function noteProcess(db: Database, { runId, since }: Tree, pid: number): Promise<void> {
   const startedAt = since ?? (await listProcesses()).find(entry => entry.pid === pid)?.startedAt ?? null
   await db.transaction(tx => setProcessRunPid(tx, runId, pid, startedAt)).catch(() => {})

@@ -54,9 +54,8 @@ export function createMemberSearch(): FindMembers {
 }
 
 /**
- * The number of readings of the table without a process of a tree which prove that none is left. A process that forks and exits
- * during a reading hides its child from it. The first process of a namespace does not, and it exists until all others have
- * exited.
+ * How many readings of the table without a process of a tree prove that none is left. A process that forks and exits during a reading can
+ * hide its child from that reading. This does not apply to a namespace, because its first process exists until all others have exited.
  */
 export const emptyReadsOf = ({ hasNamespace }: Tree): number => (hasNamespace ? 1 : 2)
 

@@ -15,7 +15,7 @@ import { Message, Session, type MessageRecord } from './records.ts'
 
 const readSessionRecords = exportSessions(entriesOf(Session))
 
-/** No agent can resume an imported session: it has an ID of the agent's own, and a place on a machine. */
+/** No agent can resume an imported session, because resuming requires the agent's own session ID and its files on the original machine. */
 export const sessions = part({
   name: 'sessions',
   schema: Session,
@@ -86,7 +86,7 @@ async function* messagesOf(db: Reader, sessionId: number): AsyncGenerator<string
   for await (const rows of pages(after => exportedMessages(db, sessionId, after))) yield rows.map(recordOf)
 }
 
-/** A message as people read it, folded from its pieces. */
+/** A message as people read it, combined from its pieces. */
 function recordOf(row: ExportMessage): string {
   const { role, content, tool, at } = messageView(row)
   return JSON.stringify({

@@ -209,8 +209,8 @@ function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Record
 }
 
 /**
- * A running card is interrupted, as when a server stops. A project has one assistant, so the file's is omitted if the project can
- * already have one.
+ * A running card is interrupted, as when a server stops. A project has one assistant, so the assistant in the file is omitted if the
+ * project can already have one.
  */
 async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord, made: Made): Promise<void> {
   if (card.kind === 'assistant' && made.intoExisting) return
@@ -241,7 +241,9 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   announceLater(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
 }
 
-/** A card in a done column is done, even if the file does not state since when. A card that is not done is in no done column. */
+/**
+ * A card in a done column is done, even if the file does not state since when. A card in any other column, except an archive, is not done.
+ */
 const doneAtOf = (
   card: Pick<CardRecord, 'doneAt' | 'endedAt' | 'updatedAt'>,
   columnType: ColumnType,

@@ -100,7 +100,7 @@ interface Scan {
   /** The kind of token that is being read, and its start. Undefined between members. */
   reads: 'key' | 'value' | undefined
   since: number
-  /** The number of open brackets in it, and the position in a string. */
+  /** The number of open brackets in the token, and the position in a string. */
   depth: number
   inString: boolean
   escaped: boolean

@@ -7,8 +7,8 @@ import type { RecordIndex } from './recordIndex.ts'
 const filesAtOnce = 8
 
 /**
- * Writes the attachments of a checked document to files, which do not belong to an attachment yet. A later sweep
- * removes the files that a crash leaves. Small ones are written side by side, since each waits for the disk.
+ * Writes the attachments of a checked document to files, which do not belong to an attachment yet. A later sweep removes the files that a
+ * crash leaves. Small files are written concurrently, because each write waits for the disk.
  * @throws Problem DISK_FULL; `files` names those that are written
  */
 export async function saveContents(
@@ -74,7 +74,7 @@ class Pieces {
     return (await this.#peek())?.id === id
   }
 
-  /** The bytes of a piece and of those of its attachment that follow. */
+  /** The bytes of a piece and of the following pieces of its attachment. */
   async *rest(first: Piece): AsyncGenerator<Buffer> {
     yield first.bytes
     while (await this.follows(first.id)) yield (await this.next())!.bytes

@@ -59,7 +59,7 @@ export function giteaChecks(http: ForgeHttp, repo: string, webUrl: string): Pick
     listChecks: ({ headCommit }) => listStatuses(http, repo, headCommit, webUrl),
     readCheckLog: async ({ id, name, url }, maxBytes) => {
       const commit = /^status:([0-9a-f]+):\d+$/.exec(id)?.[1]
-      // Others than Actions have their logs elsewhere.
+      // Only the logs of Actions are on this server.
       if (commit === undefined || !url?.startsWith(`${webUrl}/`)) return undefined
       const job = await findJob(http, repo, commit, name).catch((error: unknown) => {
         if (error instanceof ForgeFailed && error.reason === 'missing') return undefined

@@ -35,7 +35,7 @@ export function giteaIssues(http: ForgeHttp, address: ForgeAddress): IssuePart {
       const found = await http.list(issues, v.array(Issue), query)
       return (
         found
-          // It cannot order by change, and older versions treat a missing label name as no filter.
+          // Gitea cannot sort by the time of change, and older versions treat a missing label name as no filter.
           .filter(issue => !issue.pull_request && issue.labels?.some(({ name }) => name === label))
           .map(toIssue)
           .sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))

@@ -143,7 +143,7 @@ function pullAt(pull: Pull, { webUrl, repository }: ForgeAddress): Omit<ForgePul
   }
 }
 
-/** Older versions do not report it. */
+/** Whether a pull request is a draft. Older versions show this only in the title. */
 const isDraft = ({ draft, title }: Pull): boolean => draft ?? draftPrefix.test(title)
 
 /** For a deleted branch, `ref` is a ref of the pull request. */

@@ -127,7 +127,7 @@ async function allReviews(http: ForgeHttp, repo: string, number: number): Promis
   })
 }
 
-/** The comments on one line are a thread, in which all answer the first. */
+/** The comments on one line are a thread, in which all later comments answer the first one. */
 function inThreads(comments: readonly ForgeComment[]): ForgeComment[] {
   const first = new Map<string, string>()
   return comments.map(comment => {

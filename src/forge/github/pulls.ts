@@ -155,7 +155,7 @@ async function changeNames(
   return [...notTaken, ...(await changeReviewers(http, `${repo}/pulls/${number}`, requested_reviewers, change))]
 }
 
-/** The REST API cannot change it. */
+/** Changes whether a pull request is a draft, which the REST API cannot do. */
 async function setDraft(http: ForgeHttp, apiUrl: string, id: string, draft: boolean): Promise<void> {
   const name = draft ? 'convertPullRequestToDraft' : 'markPullRequestReadyForReview'
   const query = `mutation($id: ID!) { ${name}(input: { pullRequestId: $id }) { clientMutationId } }`

@@ -154,7 +154,7 @@ function mergeableOf(pull: Mergeable): Pick<ForgePull, 'mergeable' | 'ready'> {
   return { mergeable: !pull.has_conflicts, ready: isReady && !pull.has_conflicts }
 }
 
-/** A project has one merge method, and can squash a merge request before it. */
+/** A project has one merge method, and can also squash a merge request. */
 function methodsOf({ merge_method, squash_option }: v.InferOutput<typeof Project>): MergeMethod[] {
   const usual = merge_method === 'ff' ? 'rebase' : 'merge'
   if (squash_option === 'always') return ['squash']

@@ -6,11 +6,11 @@ const maxAddressLength = 2048
 const addressOrNull = (url: string): string | null =>
   url.length <= maxAddressLength && /^https?:\/\/[^\s"<>]+$/i.test(url) ? url : null
 
-/** Undefined for an entry without an ID: it cannot be found again. */
+/** Undefined for an entry without an ID, because it cannot be found again. */
 export const sourceOf = (kind: CardSource['kind'], id: string, url = ''): CardSource | undefined =>
   id === '' ? undefined : { kind, id: id.slice(0, 1000).toWellFormed(), url: addressOrNull(url) }
 
-/** Issues of a repository by its name and their number, else by GitHub's ID, else by number and title. */
+/** Identifies an issue by its repository and number, otherwise by GitHub's ID, otherwise by number and title. */
 export function issueSource(
   address: string,
   { id, node_id, number, title }: Record<string, unknown>,

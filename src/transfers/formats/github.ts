@@ -4,7 +4,7 @@ import { issueSource } from './cardSource.ts'
 import { list, record, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'
 
-/** Issues' states by their names in `map`. */
+/** The columns of issues by their state. `map` can assign other columns to their keys. */
 const open: DraftColumn = { key: 'open', name: undefined, columnType: 'backlog' }
 const closed: DraftColumn = { key: 'closed', name: undefined, columnType: 'done' }
 

@@ -5,7 +5,7 @@ import { toStorableText, fitCardTexts, Warnings } from '../../domain/cards/fitCa
 import { typeOf, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
-/** Maps tasks by their names in `map` if no heading determines the column. */
+/** The columns of tasks by their state, if no heading determines the column. `map` can assign other columns to their keys. */
 const todo: DraftColumn = { key: '[ ]', name: undefined, columnType: 'backlog' }
 const doing: DraftColumn = { key: '[/]', name: undefined, columnType: 'active' }
 const done: DraftColumn = { key: '[x]', name: undefined, columnType: 'done' }
@@ -32,7 +32,7 @@ interface Heading {
   /** The type that the file states. Undefined if only the name indicates it. */
   columnType?: 'done' | 'archive'
 }
-/** The place of blocks. */
+/** The enclosing list items and quotes of a block. */
 interface Place {
   groups: readonly string[]
   quotes: number

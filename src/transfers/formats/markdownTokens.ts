@@ -7,7 +7,7 @@ const maxNesting = 100
 
 type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent: boolean) => boolean
 
-/** The blocks of CommonMark, and the comments of Obsidian. Their `map` is in lines; what is inline stays text. */
+/** The blocks of CommonMark, and the comments of Obsidian. Their `map` is in lines. Inline content stays text. */
 const parser = new MarkdownIt('commonmark', { html: true, maxNesting })
 
 const limitTokens: BlockRule = ({ tokens }) => {

@@ -132,8 +132,8 @@ function groupBy(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ma
 }
 
 /**
- * Converts lists to columns: lists with such a name are done, otherwise the last one. Closed lists are archives, separate from
- * open ones of the same name.
+ * Converts lists to columns, with a type that their name suggests. If no open list is a done column, the last one becomes one. Closed lists
+ * become archives, separate from open lists of the same name.
  */
 function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
   const named = lists.map(({ id, name, closed }) => ({
@@ -158,7 +158,7 @@ function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
 /** A name of one repeated character, which Trello shows as a separator. */
 const separator = /^\s*([-\u2010-\u2015\u2500-\u257f_*=~.#])\1{2,}\s*$/u
 
-/** The reason to omit a card. Undefined for a task. */
+/** The reason to omit a card. Undefined for a card that is imported. */
 function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
   if (isTemplate === true) return 'Template cards, left out'
   if (cardRole === 'separator' || separator.test(toStorableText(name))) return 'Separators, left out'
@@ -219,7 +219,7 @@ function facts(card: Entry): string {
     .join('\n')
 }
 
-/** Items are steps of one task, so they become check boxes of the prompt, which an agent sees, instead of separate cards. */
+/** Items of a checklist are steps of one task, so they become check boxes of the prompt, which an agent sees, instead of separate cards. */
 const checklists = (lists: readonly Entry[], { people }: Trello) =>
   [...lists]
     .sort((a, b) => place(a) - place(b))
@@ -244,7 +244,7 @@ const links = (attachments: readonly Entry[]) =>
         ),
       ].join('\n')
 
-/** Trello lists the newest first. */
+/** Trello lists the newest comment first. */
 const comments = ({ comments, people }: Trello, id: string): ForeignTexts['comments'] =>
   [...(comments.get(id) ?? [])]
     .sort((a, b) => (toStorableText(a.date) < toStorableText(b.date) ? -1 : 1))
