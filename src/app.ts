@@ -97,7 +97,7 @@ export async function createApp(
   const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
     ...shared,
-    // A file responds faster than a look-up in a cache.
+    // A database file responds faster than a look-up in a cache.
     reads: db.isShared ? identity.holders : db,
     audit,
     deviceGrants,

@@ -93,7 +93,7 @@ export interface BackgroundServices {
    * a shared database, this depends on the daemon's duty; `onRelieved` is called when another daemon has taken over a duty.
    */
   startServices(reach: Reach, onRelieved: () => void): void
-  /** Ends it, with webhooks and notifications. */
+  /** Stops these services, and webhooks and notifications. */
   stopServices(): Promise<void>
 }
 
@@ -126,7 +126,7 @@ interface BackgroundDependencies {
   egress: EgressPolicy
 }
 
-/** Alone on its database, a daemon first ends an earlier one's leftovers, and notifies of all events from the first request on. */
+/** A daemon alone on its database first ends the leftovers of an earlier one. Notifications include the events of the first requests. */
 export async function createBackgroundServices(dependencies: BackgroundDependencies): Promise<BackgroundServices> {
   const { config, logs, db, membership, outbox } = dependencies
   const machineDb = membership.databaseFor('machine')
@@ -280,7 +280,7 @@ const stagesOf = (
   { log }: Logs,
 ) => ({
   endEarlier: async () => {
-    // First the rows, because later sessions are not an earlier server's. Nothing starts before its processes have exited.
+    // The rows come first, because later sessions do not belong to an earlier server. Nothing starts before its processes have exited.
     await recover(db, supervisor)
     await recoverMonitors(db)
     await recoverScripts(db)

@@ -1,6 +1,6 @@
 /**
- * Makes a function that runs `work` one run at a time. All calls during a run share the next one, so each call sees a run that
- * began after it.
+ * Returns a function that runs `work` one run at a time. All calls during a run share the next one, so each call sees a run that started
+ * after it.
  */
 export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,7 @@
-/** Runs a limited number of works concurrently. Others wait in order. */
+/** Runs a limited number of tasks concurrently. Other tasks wait in order. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Work that finds a free place begins at once, before the call returns. */
+/** If a slot is free, the work starts before the call returns. */
 export function createSemaphore(maxConcurrent: number): Semaphore {
   const waiting: Array<() => void> = []
   let running = 0

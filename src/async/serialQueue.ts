@@ -1,4 +1,4 @@
-/** Runs work in the order in which it was added, one piece after the other, however each ends. */
+/** Runs work in the order in which it was added, one piece after the other, regardless of failures. */
 export interface SerialQueue {
   /** Resolves or rejects as `work` does. */
   <T>(work: () => Promise<T> | T): Promise<T>

@@ -7,7 +7,7 @@ export interface Throttled {
   cancel(): void
 }
 
-/** Calls `listener` once for all calls within `intervalMs`, at its end. Keeps no process alive. */
+/** Calls `listener` once for all calls within `intervalMs`, at the end of the interval. Keeps no process alive. */
 export function throttle(listener: () => void, intervalMs: number): Throttled {
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {

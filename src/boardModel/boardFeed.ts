@@ -60,7 +60,7 @@ export const withBoardColumns = <T extends BoardFeed>(feed: T, columns: readonly
   reading: feed.reading && { ...feed.reading, before: withColumns(feed.reading.before, columns) },
 })
 
-/** After an interruption of events: everything is loaded again, and a pending page is ignored. */
+/** The feed after an interruption of events: everything is loaded again, and a pending page is ignored. */
 export const asStaleFeed = <T extends BoardFeed>(feed: T): T => ({
   ...feed,
   reading: undefined,

@@ -10,7 +10,7 @@ export type Column = Output<Contract['columns']['list']>[number]
 
 /**
  * A column with the IDs of its first cards in order. The first `read` of them are certain; the following ones are from before the
- * connection was interrupted and are read again. Whole: there are no others.
+ * connection was interrupted and are read again. `isWhole`: there are no other cards.
  */
 export interface CachedColumn {
   id: string

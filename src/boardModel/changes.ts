@@ -121,7 +121,10 @@ const leavingFor = ({ cache }: Changing, places: readonly Place[]): Card[] =>
 export const placesAtTop = (cards: readonly { id: string }[], target: { id: string }): Place[] =>
   cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
 
-/** The target of each card, one after the other, so that finally they are together before a card, or at the end. */
+/**
+ * The place of each card if the cards move one after another, so that in the end they are together before a card, or at the end of the
+ * column.
+ */
 export function placesBefore(
   cards: readonly { id: string }[],
   column: ShownColumn,
@@ -142,7 +145,7 @@ export function placesBefore(
 interface Changed<T> {
   state: T
   moves: readonly Move[]
-  /** The message about it. */
+  /** The message about the change. */
   text?: string
 }
 
@@ -219,7 +222,7 @@ export function withRedone<T extends Changing>(
   return { ...done, text: `Redid: ${next.text}.`, change: next.change }
 }
 
-/** The server has completed a move. It is shown until the cache has that version. */
+/** Records that the server has completed a move. The move is shown until the cache has that version. */
 export const withMoveDone = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number, version: number): T => ({
   ...state,
   moves: state.moves.map(move => (move.id === moveId ? { ...move, doneVersion: version } : move)),
@@ -227,7 +230,7 @@ export const withMoveDone = <T extends Pick<Changing, 'moves'>>(state: T, moveId
 
 type Moving = Pick<Changing, 'moves' | 'undos'>
 
-/** The server has refused a move, so the card is at its earlier place. */
+/** Records that the server has refused a move, so the card is at its earlier place. */
 export function withMoveRefused<T extends Moving>(state: T, moveId: number | undefined): T {
   const refused = state.moves.find(({ id }) => id === moveId)
   if (!refused) return state

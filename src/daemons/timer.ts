@@ -21,7 +21,7 @@ export interface TimedWork {
   runDue(): Promise<void>
   /** The time of the next due item. Null if there is none. */
   nextAt(): Promise<string | null>
-  /** After the clock was set, and at the start. */
+  /** Called after the clock was set, and at the start. */
   onClockSet?(): Promise<void>
 }
 

@@ -12,7 +12,7 @@ export class EgressRefused extends Error {
   }
 }
 
-/** Returns only checked addresses. A connection goes to those, regardless of later changes of the name. */
+/** Returns only checked addresses. A connection uses only these, regardless of later changes of the name. */
 export const guardLookup =
   (lookup: Lookup, isRefused: (address: string) => boolean): LookupFunction =>
   (hostname, options, callback) =>

@@ -5,7 +5,7 @@ import type { LogLevel } from '../contract/server/logs.ts'
 import { deliverEntries, type Delivery, type Receiver } from './delivery.ts'
 import { ranks, type Entry } from './entry.ts'
 
-/** Sends the log to a receiver. A slow, dead or refusing receiver costs only a bounded queue. */
+/** Sends the log to a receiver. A slow, dead or refusing receiver costs only a queue of limited size. */
 export interface Exporter {
   /** Adds an entry to the queue. A full queue drops its oldest entry. */
   add(entry: Entry): void

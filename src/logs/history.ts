@@ -19,7 +19,7 @@ export const historyLimits: HistoryLimits = { maxQueued: 5000, maxRows: 200_000,
 
 const flushAfterMs = 200
 const againAfterMs = 5000
-/** About a millisecond of work, after which other work runs. */
+/** The number of rows per step. A step takes about a millisecond, and other work runs between the steps. */
 const rowsAtOnce = 80
 const prunedAtOnce = 250
 /** The fraction of the file that is written between two checks of its fill level. */

@@ -54,7 +54,7 @@ export function openLogs(
   { dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>,
   terminal: Log,
 ): Logs {
-  /** Failures of one output are logged to stderr only, which needs none of the others. */
+  /** Failures of one output are logged only to stderr, which does not depend on the other outputs. */
   const warnOnTerminal = (message: string) => terminal('warn', message, { source: 'logs' })
   const files = createFiles(join(dataDir, 'logs'), warnOnTerminal)
   const history = new History(join(dataDir, 'logs.db'), warnOnTerminal)

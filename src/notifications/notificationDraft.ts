@@ -24,7 +24,7 @@ export interface NotificationDraft {
   cardTitle: string
   message: string
   at: string
-  /** The recipients. Without them, those who work on the project, and those who watch the card. */
+  /** The recipients. By default, the users who work on the project and those who watch the card. */
   to?: readonly number[]
   /** The affected budget, whose owners are also notified. */
   budgetId?: number
@@ -74,7 +74,7 @@ async function contentsOf(tx: Transaction, type: StoredEvent['type'], data: unkn
 }
 
 type Content = Pick<NotificationDraft, 'kind' | 'message' | 'to' | 'budgetId'> & {
-  /** For those who watch the card, except these. */
+  /** The notification goes to the users who watch the card, except these accounts. */
   butNot?: readonly number[]
 }
 

@@ -7,7 +7,7 @@ export interface Timing {
   cron: string | null
   everySecs: number | null
   timeZone: string
-  /** A time of the interval. Later times keep its phase. */
+  /** A time from which the intervals are counted. */
   anchorAt: string
 }
 

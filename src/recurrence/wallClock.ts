@@ -1,4 +1,4 @@
-/** The maximum difference of a zone's clock from another zone's, and from itself around a change: more than any zone ever had. */
+/** More than the difference between the clocks of any two zones, and than any change of one zone's clock. */
 const dayMs = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -12,8 +12,8 @@ export function wallTimeOf(atMs: number, timeZone: string): number {
 }
 
 /**
- * The moment of a time on a zone's clock. A time that occurs twice is the first of them; a skipped time is the moment of the
- * change. A later time is never an earlier moment.
+ * Returns the moment of a time on a zone's clock. If the time occurs twice, returns the first moment. If the time is skipped, returns the
+ * moment of the change. A later time never has an earlier moment.
  */
 export function momentOf(wallMs: number, timeZone: string): number {
   const offsetAt = (atMs: number) => wallTimeOf(atMs, timeZone) - atMs

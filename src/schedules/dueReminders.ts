@@ -25,7 +25,7 @@ export const dueReminders = ({ db, webhooks, clock }: ReminderDependencies): Tim
     for (let count = pageSize; count === pageSize;) {
       const now = clock().toISOString()
       count = (await listDueReminders(db, now, pageSize)).length
-      // They are read again in the transaction, because another daemon might have sent the reminders.
+      // The reminders are read again in the transaction, because another daemon might have sent them.
       if (count > 0)
         await db.transaction(async tx => {
           for (const card of await listDueReminders(tx, tx.now, pageSize)) await notifyDue(tx, webhooks, card)

@@ -103,7 +103,7 @@ async function runProcess(dependencies: RunDependencies, run: OpenRun, state: St
     }
   state.child = child
   const outputEnd = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
-  // If the run was cancelled while the process started.
+  // The run might have been cancelled while the process started.
   if (state.reason !== null) void endProcesses(dependencies, run, child)
   const stopSaving = keepOutput(dependencies, run, state, child.pid)
   const exit = await child.exited

@@ -29,7 +29,7 @@ export const hasSocketTables = (folder: string): Promise<boolean> =>
     () => false,
   )
 
-/** Looks connections up in the kernel's tables, each once: the other end of a connection keeps its owner. */
+/** Looks connections up in the kernel's tables, once per connection, because the other end of a connection keeps its owner. */
 export function ownPeerReader(folder: string): IsOwnPeer {
   const findOwners = ownerFinder(folder)
   const isHeldOutsideSandboxes = createHolderSearch()

@@ -25,7 +25,7 @@ import { viewOf } from './view.ts'
 export type AgentSessionView = InferOutput<typeof AgentSession>
 export type MessageView = InferOutput<typeof Message>
 
-/** A card that never ran an agent, or an assistant that does not exist yet. */
+/** The view of a card that never ran an agent, or of an assistant that does not exist yet. */
 export const noSession = <Id extends number | null>(cardId: Id) => ({
   sessionId: null,
   cardId: (cardId === null ? null : String(cardId)) as Id extends null ? string | null : string,

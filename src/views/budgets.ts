@@ -25,7 +25,7 @@ export const budget = (row: Measured): InferOutput<typeof Budget> => ({
   updatedAt: row.updatedAt,
 })
 
-/** A budget that has reached 80% or its end through the spending of a card's agent. */
+/** A budget that has reached 80% or 100% through the spending of a card's agent. */
 export const reachedBudget = (row: Measured, cardId: number): InferOutput<typeof ReachedBudget> => ({
   ...budget(row),
   cardId: String(cardId),

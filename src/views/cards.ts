@@ -47,7 +47,7 @@ const callersCard: (card: CardRow) => InferOutput<typeof CallersCard> = viewOf(
   (card: CardRow) => Object.assign(detailOf(card), { watching: false }),
 )
 
-/** A whole card from the view of one account. */
+/** A whole card as one account sees it. */
 export const cardFor =
   ({ userId }: { userId: number }) =>
   (card: CardRow): InferOutput<typeof CallersCard> => {

@@ -4,7 +4,7 @@ import { CardIssue, type issues } from '../contract/forges/issues.ts'
 import { cardIssueFields, issueStateOf, type CardIssueRow, type SyncRow } from '../store/cards/cardIssues.ts'
 import { viewOf } from './view.ts'
 
-/** An issue that is a card; the row is of one that has its card. */
+/** An issue that has a card. The row must include the card's fields. */
 export const cardIssue: (row: CardIssueRow) => InferOutput<typeof CardIssue> = viewOf(
   cardIssueFields,
   CardIssue,

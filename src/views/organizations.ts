@@ -2,7 +2,7 @@ import type { InferOutput } from 'valibot'
 import type { Organization, OrganizationMember } from '../contract/accounts/organizations.ts'
 import type { OrganizationMemberRow, OrganizationRow } from '../store/accounts/organizations.ts'
 
-/** An organization as one account sees it. An administrator of the server manages also those that he or she has no role in. */
+/** An organization as one account sees it. Server administrators also manage organizations in which they have no role. */
 export const organization = ({
   id,
   name,

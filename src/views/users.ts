@@ -34,7 +34,7 @@ export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'r
   displayName,
 })
 
-/** A sign-in as its owner sees it. `hash` is that of the token that asks. */
+/** A sign-in as its owner sees it. `hash` is the hash of the request's token. */
 export const signIn =
   (hash: string) =>
   ({ id, createdAt, lastUsedAt, expiresAt, address, client, ...row }: ListedSignIn): InferOutput<typeof SignIn> => ({

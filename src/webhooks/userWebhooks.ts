@@ -9,8 +9,8 @@ export interface UserWebhooks {
   /** The URL that an account's notifications go to; null when there is none or the receiver has answered 410 Gone. */
   userUrl(db: Reader, userId: number): Promise<string | null>
   /**
-   * Sets or, with null, removes the URL of an account's notifications; requireTarget must have accepted it. A changed URL gets
-   * a new secret, which is returned to be shown once.
+   * Sets or, with null, removes the URL of an account's notifications; `requireTarget` must have accepted the URL. A changed URL gets a new
+   * secret, which is returned to be shown once.
    */
   setUserUrl(tx: Transaction, userId: number, url: string | null): Promise<string | undefined>
   /** Queues a message with this `data` for the account's webhook, if it has one. */
