@@ -140,7 +140,7 @@ async function startUntilSignal(start: () => Promise<RunningServer>): Promise<Ru
   return starting
 }
 
-/** Started by npx, the program is not on the PATH, and the working directory is not the project. */
+/** If npx started the program, it is not on the PATH, and the working directory is not the project. */
 async function nextSteps(server: RunningServer): Promise<string> {
   const { identity, db } = server.app
   const [hasUsers, hasProjects] = [await identity.hasUsers(), await hasAnyProject(db)]

@@ -38,7 +38,8 @@ export const programs = [
   },
   // One file: the server never loads a part later, when no file descriptor might be free.
   { ...modules, entryPoints: { server: 'daemon/program.ts' } },
-  // Each is complete in one file: the watchdog can outlive the folder of the board, and a sandbox contains no other file of it.
+  // Each program is complete in one file: the watchdog can outlive the folder of the board, and a sandbox contains no other file of the
+  // board.
   {
     ...commonJs,
     entryPoints: { watchdog: 'src/process/watchdogProgram.ts', worktree: 'src/worktrees/worktreeProgram.ts' },

@@ -12,8 +12,8 @@ const lingerMs = 2000
 const sweepMs = 1000
 
 /**
- * The state of a connection. Without `lateAtMs` a request is being processed, or the connection is idle. `last` is its
- * latest request with an incomplete body, `bytesBefore` the bytes read when that was answered.
+ * The state of a connection. Without `lateAtMs` a request is being processed, or the connection is idle. `last` is its latest request with
+ * an incomplete body. `bytesBefore` is the number of bytes read when that request was answered.
  */
 interface TrackedConnection {
   underWay: number
@@ -82,7 +82,7 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
 /** Detects HTTPS without `node:https`, which would slow down a start. */
 const isHttps = (server: Server | HttpsServer): server is HttpsServer => 'setSecureContext' in server
 
-/** Times TLS handshakes out: Node allows two minutes. */
+/** Limits the time of TLS handshakes, for which Node allows two minutes. */
 function watchHandshakes(server: HttpsServer, handshakes: Map<string, Socket>): void {
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   server.on('connection', (socket: Socket) => {

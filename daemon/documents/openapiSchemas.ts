@@ -14,7 +14,7 @@ import { Shortcuts, UserSettings } from '../../src/contract/accounts/settings.ts
 import { Template } from '../../src/contract/boards/templates.ts'
 import type { Schema } from './openapiTypes.ts'
 
-/** Records that several answers hold: each is described once. */
+/** Records that several answers contain. Each is described once. */
 const records = {
   Attachment,
   Backup,

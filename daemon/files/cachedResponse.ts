@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { FastResponse } from 'srvx'
 
-/** Whether `If-None-Match` names what the client would get. */
+/** Whether `If-None-Match` names the current response. */
 export const matchesEtag = (header: string | undefined, tag: string): boolean =>
   header !== undefined && (header.trim() === '*' || header.includes(`"${tag}"`))
 

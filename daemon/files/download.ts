@@ -15,8 +15,8 @@ export interface SentFile {
 }
 
 /**
- * Answers a file as a download that browsers neither open nor run, complete or the one requested range. Returns
- * undefined if the file is missing on disk or has another size.
+ * Answers with a file, or with its requested range, as a download that browsers neither open nor run. Returns undefined if the file is
+ * missing on disk or has another size.
  */
 export async function sendFile(request: IncomingMessage, file: SentFile): Promise<Response | undefined> {
   const headers = new Headers({

@@ -108,7 +108,7 @@ function respond({ headers: asked }: IncomingMessage, file: PageFile, more: Reco
   })
 }
 
-/** Whether `Accept-Encoding` names an encoding, and not to refuse it. */
+/** Whether `Accept-Encoding` names an encoding without refusing it. */
 const accepts = (encoding: string, header: string): boolean =>
   header.split(',', 100).some(each => {
     const [name, ...weights] = each.toLowerCase().replace(/[ \t]/g, '').split(';')

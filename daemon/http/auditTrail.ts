@@ -28,8 +28,8 @@ const maxDetailLength = 500
 const refusals = new Set([401, 403, 429])
 
 /**
- * The entry of one call in the audit log. It is written in the transaction of a change through `db` or `wrap`;
- * without one, after the handler and before the answer. Failed calls leave no entry, except sign-ins.
+ * The entry of one call in the audit log. It is written in the transaction of a change through `db` or `wrap`. Without such a change, it is
+ * written after the handler and before the answer. Failed calls leave no entry, except sign-ins.
  */
 export class AuditTrail {
   readonly #app: App

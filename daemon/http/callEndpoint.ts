@@ -22,7 +22,7 @@ export interface Endpoint {
   readParams: ReturnType<typeof paramReader>
   /** The path parameter with the project that determines the caller's role, if any. */
   projectParam: string
-  /** Whether the path leads to the project whose access rules hold. Otherwise the body does, and is read first. */
+  /** Whether the path names the project whose access rules apply. Otherwise, the body names it, and is read first. */
   isProjectInPath: boolean
 }
 

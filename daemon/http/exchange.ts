@@ -19,7 +19,7 @@ export interface Exchange {
   res: ServerResponse
   route: Route | undefined
   requestId: string
-  /** Of the response. */
+  /** The headers of the response. */
   headers: Headers
   startedAtMs: number
   caller: Caller | undefined

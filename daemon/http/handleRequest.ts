@@ -94,7 +94,7 @@ async function answerRequest(
   if (passed) return toAnswer(passed, passed.status, headers)
   if (claim?.replay) return toAnswer(JSON.parse(claim.replay.text), route.status, headers)
   if (wantsCsv(route, req.headers)) return presentCsv(route, result as readonly object[], headers)
-  // A replayed answer has its ETag from the object: so has the first one.
+  // The ETag of a replayed answer is computed from the object. The first answer must have the same one.
   return toAnswer(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
 }
 

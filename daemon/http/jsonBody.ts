@@ -5,8 +5,8 @@ import { fieldsOnce } from './validate.ts'
 /** The maximum time for a body, and the minimum rate after that time. */
 const [graceMs, minBytesPerSec] = [10_000, 16_384]
 /**
- * The part of each body that does not count for the budget. It is smaller than the cost of a connection, and lets users sign
- * in while anonymous clients use up the budget.
+ * The part of each body that is not counted against the budget. It is smaller than the cost of a connection, and lets users sign in while
+ * anonymous clients use up the budget.
  */
 const uncountedBytes = 1024
 
@@ -19,7 +19,7 @@ export class BodyMemory {
     this.#maxBytes = maxBytes
   }
 
-  /** @throws Problem RATE_LIMITED when others hold too much */
+  /** @throws Problem RATE_LIMITED if other bodies hold too much memory */
   reserve(bytes: number): void {
     if (this.#heldBytes + bytes > this.#maxBytes)
       throw new Problem('RATE_LIMITED', 'The server is receiving too much data. Try again in a few seconds.', {

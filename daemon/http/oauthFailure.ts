@@ -13,7 +13,7 @@ export function oauthFailure({ code, status, message }: Problem): { error: strin
   const usual = status === 429 || status === 503 ? 'temporarily_unavailable' : undefined
   return {
     error: words[code] ?? usual ?? (status < 500 ? 'invalid_request' : 'server_error'),
-    // RFC 6749 allows printable ASCII alone.
+    // RFC 6749 allows only printable ASCII.
     error_description: message.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "'"),
   }
 }

@@ -26,9 +26,8 @@ const slowMs = 1000
 const [maxAnonymousFailures, anonymousWindowMs] = [100, 10_000]
 
 /**
- * Creates the function that logs requests: changes, failures and slow requests, and with the level info every request.
- * Noting a card's
- * reading would add a sixth to its cost; noting a change adds a twentieth. Of failures the address is noted too.
+ * Creates the function that logs requests: changes, failures and slow requests, and with the level info every request. Logging each read of
+ * a card would add a sixth to the cost of the read. Logging a change adds a twentieth. For failures, the address is also logged.
  */
 export function createRequestLog(
   { log, soon, routine }: Pick<Logs, 'log' | 'soon' | 'routine'>,

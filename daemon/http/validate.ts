@@ -45,7 +45,7 @@ export function validate(schema: v.GenericSchema, value: unknown): unknown {
   )
 }
 
-/** Of a union of an object and a list, the option that fits a value. Errors then name its fields. */
+/** Returns the option of a union of an object and a list that fits a value, so that errors name its fields. */
 function optionFor(schema: v.GenericSchema, isList: boolean): v.GenericSchema {
   const { options = [] } = schema as { options?: readonly v.GenericSchema[] }
   if (schema.type !== 'union' || !options.some(({ type }) => type === 'array')) return schema

@@ -5,7 +5,7 @@ import { Problem } from '../../src/contract/errors.ts'
 export interface ConcurrencyLimit {
   /** Counts a request until the returned function is called. @throws Problem RATE_LIMITED if too many are counted */
   enter(): () => void
-  /** Does the work when fewer than the limit are at work, first come, first served. */
+  /** Runs the work once fewer requests than the limit are running, in the order of arrival. */
   runInTurn<T>(work: () => Promise<T>): Promise<T>
 }
 

@@ -3,7 +3,7 @@ import { Problem } from '../../src/contract/errors.ts'
 import { text } from '../../src/contract/fields.ts'
 import { defineTool, json } from './tool.ts'
 
-/** Programs give a tool a minute. */
+/** Clients wait a minute for a tool. */
 const maxWaitMs = 50_000
 const notAnswered =
   'The question is still open. If you cannot continue without the answer, end your turn now: the answer comes as your next message. To wait longer, ask the same question again.'

@@ -37,8 +37,8 @@ export const recoveryHints = (problem: Problem): string | undefined => byCode[pr
 const ofMessages = new Set(failuresOf(contract.mcp.call))
 
 /**
- * Returns whether a model must see the failure: it is the caller's, or concerns a dependency of the tool (an agent, a forge).
- * Others fail the complete message.
+ * Returns whether a model must see the failure: the caller caused it, or it concerns a dependency of the tool (an agent, a forge). Other
+ * failures fail the complete message.
  */
 export const isToTell = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status < 500 || !ofMessages.has(error.code))

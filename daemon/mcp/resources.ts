@@ -113,7 +113,7 @@ export async function readResource(
   }
 }
 
-/** The protocol's own code for it. */
+/** The protocol's error code for a missing resource. */
 const resourceNotFound = -32_002
 const notFound = (uri: string) =>
   new McpError(resourceNotFound, 'The resource does not exist.', { uri: uri.slice(0, 200) })

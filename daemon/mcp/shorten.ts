@@ -65,7 +65,7 @@ function pickBrief(item: unknown, brief: readonly string[] | undefined): unknown
   )
 }
 
-/** Cuts each text in a value, with how much is missing. */
+/** Cuts each text in a value, and appends the number of omitted characters. */
 function cutTexts(value: unknown, max: number): unknown {
   if (typeof value === 'string') return value.length > max ? cutText(value, max) : value
   if (Array.isArray(value)) return value.map(each => cutTexts(each, max))
@@ -91,7 +91,7 @@ function fitList(tool: Tool, input: Fields, list: List, whole: readonly unknown[
 
 const fitObject = (value: Fields): Fields => fitValue(value) as Fields
 
-/** The value with its texts, and if need be its lists, cut until it fits. */
+/** Returns the value with its texts and, if necessary, its lists cut until it fits. */
 function fitValue(value: unknown): unknown {
   if (JSON.stringify(value).length <= maxAnswer) return value
   for (let max = maxAnswer / 2; max > 100; max /= 4) {

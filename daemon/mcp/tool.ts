@@ -26,7 +26,10 @@ interface Spec<Entries extends v.ObjectEntries> {
   description: string
   /** The machine that answers the tool if several machines share the board, as for routes. */
   at?: Route['at']
-  /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
+  /**
+   * Whether the tool is about a card. `own`: an agent can name only its own card. `any`: an agent can also name another card of its
+   * project.
+   */
   card?: 'own' | 'any'
   /** The row whose permission people and keys need for the tool. Agents don't need it. */
   forPeople?: { row: Route; group: ToolGroup }
@@ -54,7 +57,7 @@ export interface Tool {
   call(app: App, caller: Caller, input: unknown, signal: AbortSignal, audit?: AuditTrail): Promise<Content[]>
 }
 
-/** Makes a tool. An agent's token names its project and card; other callers pass them. */
+/** Creates a tool. An agent's token names its project and card. Other callers pass them. */
 export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Entries>): Tool {
   const { title, readOnly = false, destructive = false, runsCommands = false } = traitsOf(spec.name)
   const forAgents = v.strictObject({

@@ -172,7 +172,7 @@ const readAttachment = defineTool({
   },
 })
 
-/** Every tool of an agent on its card, by its name. People and keys have those of the contract's rows, and some of these. */
+/** Every tool of an agent on its card, by its name. People and keys have the tools of the contract's rows, and some of these. */
 export const tools = new Map<string, Tool>(
   Object.entries({
     get_card: getCard,

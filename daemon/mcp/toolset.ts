@@ -13,7 +13,7 @@ export type Found = { byHand: Tool } | { ofRow: RowTool }
 export interface Choice {
   /** The requested groups. Undefined: all groups. */
   groups: readonly ToolGroup[] | undefined
-  /** Only tools that change nothing. */
+  /** Whether to offer only tools that change nothing. */
   readOnly: boolean
 }
 /** The tools of a caller. */
@@ -24,7 +24,7 @@ export interface Toolset {
   find(name: string): Found | undefined
 }
 
-/** The tools of an agent on its card, or of people and keys as rows of the contract declare them. `choice` leaves out the others. */
+/** The tools of an agent on its card, or of people and keys as rows of the contract declare them. `choice` selects a part of them. */
 export function toolsetOf(
   db: Reader,
   caller: Caller,

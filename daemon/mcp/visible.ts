@@ -13,7 +13,7 @@ const others =
   '[\\u007F-\\u009F\\u00AD\\u034F\\u061C\\u115F\\u1160\\u17B4\\u17B5\\u200B\\u200E\\u200F\\u2028-\\u202E\\u2060-\\u206F\\u3164\\uFEFF\\uFFA0\\uFFF9-\\uFFFB\\u{1D173}-\\u{1D17A}\\u{E0000}-\\u{E0FFF}]'
 const hidden = new RegExp(`${joiner}|${variant}|${others}`, 'gu')
 
-/** JSON of which every character can be seen: the others are escaped, so it parses to the same value. */
+/** JSON in which invisible characters are escaped, so that it parses to the same value. */
 export const visibleJson = (value: unknown): string =>
   JSON.stringify(value).replace(hidden, character =>
     [...Array(character.length).keys()]

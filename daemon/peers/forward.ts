@@ -40,11 +40,11 @@ const ownHeaders = new Set([
 const writeMs = 2500
 
 /**
- * Forwards a request to the daemon of the machine that has the project's folder, if the route needs that machine and
- * it is not this one. Returns undefined if this daemon answers the request.
+ * Forwards a request to the daemon of the machine that has the project's folder, if the route needs that machine and it is not this one.
+ * Returns undefined if this daemon answers the request.
  * @param body the fields of the body, if they have been read already
  * @param message the message of the call, which is sent in place of the fields
- * @throws Problem MACHINE_UNAVAILABLE when no daemon runs there at present
+ * @throws Problem MACHINE_UNAVAILABLE if no daemon currently runs on that machine
  */
 export async function forwardRequest(
   app: App,

@@ -9,7 +9,7 @@ import {
   readClientAddress,
 } from '../../src/identity/forwardTokens.ts'
 
-/** Makes a check whether another daemon on the same database has signed a forwarded request. */
+/** Returns a function that checks whether another daemon on the same database has signed a forwarded request. */
 export const forwardCheckOf = (
   { db, seal, membership }: Pick<App, 'db' | 'seal' | 'membership'>,
   { headers, method, url }: IncomingMessage,

@@ -71,7 +71,7 @@ export class BoardHost implements Host {
     this.#now.socket.handleUpgrade(request, socket, head)
   }
 
-  /** Takes up periodic work and agents, which reach the server at this address. */
+  /** Starts periodic work and agents, which reach the server at this address. */
   start(reach: Reach): void {
     this.#reach = reach
     this.#takeUpWork()
@@ -104,7 +104,7 @@ export class BoardHost implements Host {
 
   async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
     const { app, socket, timetable } = this.#now
-    // A tool that waits for an agent comes as a POST, and would be waited for until it is cut off.
+    // A tool that waits for an agent is a POST request. Otherwise, the drain would wait for it until the timeout.
     await app.cardWaits.stop()
     app.supervisor.releaseCalls()
     await this.#gate.drain('reading', request, drainMs)

@@ -7,9 +7,9 @@ const maxBytes = 4 * 1024 * 1024
 const firstBytes = 16 * 1024
 
 /**
- * A log on stderr whose size is limited in the background: if stderr is the file that `board server start` opened, the
- * content after the first 16 KiB is cut off when the file exceeds 4 MiB. The files of the log hold the same lines.
- * @param file where `board server start` lets a server print
+ * A log on stderr whose size is limited in the background: if stderr is the file that `board server start` opened, the content after the
+ * first 16 KiB is cut off when the file exceeds 4 MiB. The log files contain the same lines.
+ * @param file the file that `board server start` opens for the output of a server
  */
 export function boundedStderr(log: Log, file: string): Log {
   if (!isStderr(file)) return log

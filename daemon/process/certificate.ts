@@ -14,13 +14,13 @@ const pollMs = 2000
 /** A certificate with its key, ready to be served. */
 export interface Certificate {
   options: SecureContextOptions
-  /** The server's own, without those of its authorities, as PEM. */
+  /** The server's own certificate as PEM, without the certificates of its authorities. */
   pem: string
   coversHost(host: string): boolean
 }
 
 /**
- * Reads a certificate and its key, and tries that they belong together.
+ * Reads a certificate and its key, and checks that they belong together.
  * @throws Problem BAD_REQUEST that names the file
  */
 export async function readCertificate({ cert, key, passphrase }: CertificateFiles): Promise<Certificate> {
@@ -80,7 +80,7 @@ export function namedUrl(
   return name === undefined ? publicUrl?.replace(/\/$/, '') : `https://${name}:${port}`
 }
 
-/** Reloads the certificate when its files are replaced. Polled: watching a path misses a replaced link. */
+/** Reloads the certificate when its files are replaced. Polls the files, because watching a path misses a replaced link. */
 export function followCertificate(
   server: Server,
   files: CertificateFiles,

@@ -28,7 +28,7 @@ import { removeUnfinished } from '../../src/transfers/import.ts'
 export interface Job {
   name: string
   everySecs: number
-  /** The lease that its daemon must hold where several share the database; without it, every daemon runs it. */
+  /** The lease that a daemon must hold to run the job if several daemons share the database. Without a duty, every daemon runs the job. */
   duty?: Duty
   /** The wait before its first run. */
   firstAfterSecs?: number

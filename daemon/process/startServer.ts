@@ -170,7 +170,7 @@ async function openPort(
   // A large backup can take hours to arrive. Body readers have a separate idle timeout.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
-  // By default Node drops headers after the thousandth, Origin and X-Forwarded-For too. Their size is limited to 16 KiB.
+  // By default, Node drops all headers after the thousandth, including Origin and X-Forwarded-For. Their size is limited to 16 KiB.
   server.maxHeadersCount = 0
   server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
   return { server, connections }

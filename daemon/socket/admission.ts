@@ -18,9 +18,9 @@ export type Admission = Admitted | { refusal: string }
 const { path } = contract.server.socket
 
 /**
- * Authenticates a request for a socket (specification "Events"). The token comes in `Authorization`; from clients that
- * cannot set headers as the subprotocol `bearer.<token>`, offered after `board`, or in the query, where proxies log
- * it. A missing or invalid token is reported after the upgrade: browsers hide a refused one.
+ * Authenticates a request for a socket (specification "Events"). The token comes in `Authorization`; from clients that cannot set headers
+ * as the subprotocol `bearer.<token>`, offered after `board`, or in the query, where proxies log it. A missing or invalid token is reported
+ * after the upgrade, because browsers hide a refused upgrade.
  * @throws Problem NOT_FOUND, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
 export async function admitSocket(

@@ -1,4 +1,4 @@
-/** Makes a function that resolves for its callers in order, `perTick` of them in each tick of the event loop. */
+/** Returns a function that resolves for its callers in order, `perTick` of them in each tick of the event loop. */
 export function createFairQueue(perTick: number): () => Promise<void> {
   const waiting: Array<() => void> = []
   const releaseSome = () => {

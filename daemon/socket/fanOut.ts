@@ -75,7 +75,7 @@ export function createFanOut(
   }
 }
 
-/** By the project that they follow. */
+/** The followers, by the project that they follow. */
 type Followers = Map<number, Set<Follower>>
 
 function publish(

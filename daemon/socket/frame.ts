@@ -10,11 +10,11 @@ export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Fra
     `{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`,
   )
 
-/** The client follows the project: every event up to `seq` was sent, and later ones follow. */
+/** The message that the client follows the project: every event up to `seq` was sent, and later ones follow. */
 export const subscribedFrame = (projectId: number, seq: number): Frame =>
   answerFrame('subscribed', { projectId: String(projectId), seq })
 
-/** Missed events were pruned: the client must read the project again. Events after `seq` follow. */
+/** The message that missed events were pruned, so that the client must read the project again. Events after `seq` follow. */
 export const resyncFrame = (projectId: number, seq: number, at: string): Frame =>
   frameOf(
     JSON.stringify({

@@ -13,9 +13,9 @@ import { requireReadAccess } from './messages.ts'
 const maxWaiting = 100
 
 /**
- * Sends a socket the notifications of its user about visible projects, in order. For a slow client at most a hundred
- * are queued; later ones are dropped, because notifications are not stored. Access checks delay them, so that events of the feed overtake
- * them: their seq is that of the newest event that the socket has then.
+ * Sends a socket the notifications of its user about visible projects, in order. For a slow client at most a hundred are queued; later ones
+ * are dropped, because notifications are not stored. Access checks delay notifications, so that events of the feed can overtake them. The
+ * seq of a notification is that of the newest event that the socket has received by then.
  */
 export function createNotificationConsumer(
   db: Reader,

@@ -115,7 +115,7 @@ function lagObserver({ metrics, config }: Pick<App, 'metrics' | 'config'>): (at:
 }
 
 function createAdapter(sessions: SocketSessions): NodeAdapter {
-  /** An exception in a hook would end the process. */
+  /** Catches exceptions in a hook, which would otherwise end the process. */
   const safely =
     <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) =>
     (peer: Peer, ...rest: Rest) => {

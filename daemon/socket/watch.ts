@@ -11,7 +11,7 @@ const roundMs = 500
 
 /** Checks twice a second whether open sockets can stay open and follow their projects. */
 export interface Watch {
-  /** Checks now as well. */
+  /** Also checks now. */
   check(): void
   stop(): void
 }

@@ -62,7 +62,7 @@ function exchangeToken(
 }
 
 /**
- * A token is for this board alone (RFC 8707): an app that means another resource was led astray.
+ * A token is only for this board (RFC 8707). An app that names another resource was misdirected.
  * @throws Problem of the code
  */
 function requireResource(issuer: string, resource: string | undefined, code: 'APP_REQUEST_INVALID' | 'INVALID_TARGET') {

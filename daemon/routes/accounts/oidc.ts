@@ -84,7 +84,7 @@ async function finish(
   return page
 }
 
-/** Also records a failure that is shown as a page in the audit log. */
+/** Records a failure in the audit log even if it is shown as a page. */
 async function noteRefusal(call: Call, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()
@@ -100,8 +100,8 @@ async function recordRefusal({ audit }: Call, problem: Problem): Promise<void> {
 }
 
 /**
- * Prevents login CSRF: another site could send its visitor through a sign-in whose code goes to another program on the
- * visitor's machine. Browsers send the origin of a navigation; one opened by a program, or a typed address, has none.
+ * Prevents login CSRF: another site could send its visitor through a sign-in whose code goes to another program on the visitor's machine.
+ * Browsers send the origin of a navigation, except if a program opened the address or a user typed it.
  */
 function refuseForeignLink({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']

@@ -90,7 +90,7 @@ export function pullRequestsRoutes(
   }
 }
 
-/** @throws Problem VALIDATION_FAILED for a repository that the project has not, PULL_REQUEST_NOT_FOUND */
+/** @throws Problem VALIDATION_FAILED for a repository that the project does not have, PULL_REQUEST_NOT_FOUND */
 async function findSeen(db: Reader, { repository, ...ref }: Ref): Promise<PullRequestRow> {
   const { id } = await cards.find(db, ref)
   return pulls.find(db, id, repository).catch(async (error: unknown) => {

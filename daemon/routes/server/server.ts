@@ -67,7 +67,7 @@ function manualReader(folder: string | undefined): () => Promise<Manual> {
     }))
 }
 
-/** Makes a function that checks the database by writing to it. Calls within a second share a result. */
+/** Returns a function that checks the database by writing to it. Calls within a second share a result. */
 function writeProof({ db }: Pick<App, 'db'>): () => Promise<void> {
   let last: Promise<void> | undefined
   let writtenAt = -Infinity
