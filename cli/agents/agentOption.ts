@@ -6,7 +6,7 @@ import { pickNamed, resolveAgentProfile } from '../context/resolve.ts'
 /** The agent options as typed. `none` restores the default of the next level. */
 export interface ChoiceOptions {
   agent?: string
-  /** A profile of agents. `--profile` is one of servers. */
+  /** An agent profile. `--profile` selects a server profile. */
   agentProfile?: string
   model?: string
   mode?: string

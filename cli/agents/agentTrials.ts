@@ -120,7 +120,7 @@ function triedWith({ version, tried }: Provider): string | null {
   return version === tried ? 'tried' : `tried with ${tried}`
 }
 
-/** How many there are, and the first ones. */
+/** The number of offers, and the first ones. */
 function inShort(offered: Provider['models']): string | null {
   if (offered.length === 0) return null
   const ids = offered.slice(0, maxNames).map(({ id }) => id)

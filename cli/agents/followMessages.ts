@@ -93,7 +93,7 @@ class Talk {
   readonly #limit: number
   readonly #jobs: Jobs
   readonly #printer: MessagePrinter
-  /** Session ID -> whether its messages belong here. */
+  /** Session ID -> whether its messages are shown. */
   readonly #sessions = new Map<string, boolean>()
   readonly #ending = new Map<string, NodeJS.Timeout>()
   #hasBegun = false

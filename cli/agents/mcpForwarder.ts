@@ -29,7 +29,7 @@ interface Result {
 }
 
 const path = '/api/mcp'
-/** Some tools wait for a remote or a forge. */
+/** The timeout is long, because some tools wait for a remote or a forge. */
 const patienceMs = 10 * 60_000
 const codes = { parse: -32_700, failed: -32_000 } as const
 

@@ -56,7 +56,7 @@ export async function readMessages(
 export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> =>
   (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
 
-/** Whether the person's settings hide a message, which JSON still includes. */
+/** Returns a predicate for messages that the user's settings hide. JSON output includes all messages. */
 export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> =>
   context.out.json ? () => false : hiddenByPerson(context)
 

@@ -46,7 +46,7 @@ export async function untilAnswered(
     },
   })
   live.done.catch(() => {
-    /* It is polled too. */
+    /* The session is also polled. */
   })
   live.subscribe(projectId)
   const timer = setInterval(refreshed.again, pollMs)
@@ -64,7 +64,7 @@ export async function untilAnswered(
 async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal): Promise<never> {
   if (!timeout)
     return new Promise<never>(() => {
-      /* There is no end to it. */
+      /* Never settles. */
     })
   await delay(timeout * 1000, undefined, { signal }).catch(() => {})
   throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still working`, {

@@ -60,7 +60,7 @@ export function findQuestion(
   return questions[0]
 }
 
-/** @throws Failure (usage) for a question without options that is approved without words */
+/** @throws Failure (usage) for a question without options that is approved without a text */
 export function requireNoWords({ takesText, options }: Question, cardId: string, { reject }: AnswerOptions): void {
   if (takesText && options.length === 0 && !reject)
     throw usage('this question requires a text answer', { hint: `answer with: board agents answer ${cardId} "..."` })

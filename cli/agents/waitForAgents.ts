@@ -28,7 +28,7 @@ const columns: Column<Reached>[] = [
   { name: 'title', style: 'title', value: row => row.title },
   { name: 'error', hidden: true, value: row => row.error },
 ]
-/** The agent has ended, has never started, or waits for a person. */
+/** The statuses of a card whose agent has ended, has never started, or waits for a person. */
 export const atRest: ReadonlySet<CardStatus> = new Set(
   CardStatus.options.filter(status => status !== 'queued' && status !== 'running'),
 )
@@ -101,7 +101,7 @@ const interruptionOf = ({ cardId }: CardPlace): Failure =>
     see: `board agents messages ${cardId} --follow`,
   })
 
-/** The result of all commands that wait for work. @throws Failure (failure) unless every card completed */
+/** Checks the outcomes for all commands that wait for work. @throws Failure (failure) unless every card completed */
 export async function requireCompleted(context: Context, outcomes: readonly Outcome[]): Promise<void> {
   const undone = outcomes.filter(outcome => !('card' in outcome && outcome.card.status === 'completed'))
   const [first] = undone

@@ -46,9 +46,9 @@ export interface NewCard extends Partial<AgentChoice> {
   autoMode?: boolean
   assigneeIds?: string[]
   plan?: PlanRequest
-  /** Start the agent, which requires an active column. If it cannot start, no card is created. */
+  /** Whether to start the agent, which requires an active column. If the agent cannot start, no card is created. */
   start?: boolean
-  /** Add the card even if the column is full. */
+  /** Whether to add the card even if the column is full. */
   force?: boolean
 }
 

@@ -6,7 +6,7 @@ import { columnsOf } from '../context/resolve.ts'
 import { startIn } from '../../src/client/startCard.ts'
 import { warnOfFolder } from './startWarnings.ts'
 
-/** Starts a card's agent (see startCard). @throws as startCard, and Failure (failure) if the server has no agent to start */
+/** Starts a card's agent as `startCard` does. @throws as `startCard`, and Failure (failure) if the server has no agent to start */
 export async function runCard(context: Context, place: CardPlace, force = false): Promise<Card> {
   await startCard(context, place, force)
   const card = await getCard(context, place)

@@ -179,7 +179,7 @@ class Pending {
     if (type === 'resync') this.markAll()
     const card = type.startsWith('card.') ? (data as Card) : undefined
     if (!card || !this.#left.has(card.id)) return type === 'resync'
-    // It might be over when the card is read.
+    // The status might have changed when the card is read.
     if (atWork.has(card.status) && this.#wanted.has(card.status)) this.#reached({ id: card.id, card })
     else this.#marked.add(card.id)
     return true

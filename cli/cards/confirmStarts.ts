@@ -48,7 +48,7 @@ export async function confirmStarts(context: Context, count: number, yes: boolea
 
 /** Warns that no agent can start, if none is installed on the server. */
 export async function warnOfMissingAgents({ client, out }: Context): Promise<void> {
-  // A key that cannot list agents learns it from the start itself.
+  // A key that cannot list agents gets the error from the start itself.
   const agents = await client.agents.providers().catch(() => [])
   const example = agents.find(({ install }) => install !== null)
   if (example === undefined || agents.some(({ installed }) => installed)) return

@@ -7,7 +7,7 @@ import { listCards } from './cardListing.ts'
 
 type Column = Awaited<ReturnType<typeof columnsOf>>[number]
 
-/** More than a column with a limit has. */
+/** More cards than a column with a limit usually has. */
 const maxCards = 1000
 
 /** The statuses in which an agent works, is queued, or continues after a person, a budget or new activity allows it. */
@@ -39,7 +39,7 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   return card.ready && isPulled
 }
 
-/** Returns whether a place in a full column is free by now, or one of its cards is expected to work and then to leave it. */
+/** Returns whether a place in a full column is free, or one of its cards is expected to work and then to leave it. */
 async function isWorkExpectedIn(
   context: Context,
   { projectId }: Card,

@@ -8,12 +8,12 @@ import { promptOf, type PromptOptions } from '../input/promptOption.ts'
 /** A prompt that a card can have. */
 export interface FittingPrompt {
   prompt: string | undefined
-  /** The file to attach that holds the prompt itself, if it is too long for a card. */
+  /** The file with the prompt, to attach, if the prompt is too long for a card. */
   file?: string
 }
 
 /**
- * Passes on the prompt as typed. If the file of `--prompt-file` is too long for a prompt, `use` gets it to attach, with a prompt that
+ * Passes the prompt on verbatim. If the file of `--prompt-file` is too long for a prompt, `use` gets the file to attach and a prompt that
  * refers to it, and a message on stderr reports this.
  */
 export async function withFittingPrompt(

@@ -8,7 +8,7 @@ import { Failure, usage } from '../failures/failure.ts'
 
 export type Monitor = Output<Contract['monitors']['create']>
 
-/** Long enough for one command. */
+/** The token's lifetime, which is long enough for one command. */
 const tokenSecs = 300
 
 /**

@@ -103,7 +103,7 @@ function parseLine(line: string, number: number): Record<string, unknown> {
     const value: unknown = JSON.parse(line)
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    /* It is said below. */
+    /* The error is thrown below. */
   }
   throw usage(`line ${number} is not a JSON object`, {
     hint: 'one card per line, for example: {"title": "Fix the login", "labels": ["bug"]}',

@@ -43,7 +43,7 @@ interface PlanInput {
   /** The offer of the terminal board. Omitted if the board does not set the field. */
   picked?: {
     values: readonly string[]
-    /** Typed text that is a value. */
+    /** Matches typed text that is a valid value. */
     typed?: RegExp
   }
 }
@@ -108,7 +108,7 @@ export const planOptions = (): Option[] =>
 
 export const isPlanned = (options: PlanOptions): boolean => planNames.some(name => options[name] !== undefined)
 
-/** Only the plan among options. */
+/** Returns only the options of the plan. */
 export const planIn = (options: PlanOptions): PlanOptions =>
   Object.fromEntries(planNames.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])))
 

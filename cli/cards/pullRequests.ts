@@ -56,7 +56,7 @@ export const listedFields: Column<Listed>[] = [
   })),
 ]
 
-/** Its checks and reviews, a line each. */
+/** The checks and reviews of a pull request, one per line. */
 export function pullText({ checks, reviews }: Pull): string {
   const lines = [
     ...checks.map(({ name, state, url }) => line(state, name, url)),

@@ -39,7 +39,7 @@ export async function upload(
   return done
 }
 
-/** @throws Failure (usage) unless all can be read */
+/** @throws Failure (usage) if a file cannot be read */
 export async function checkFiles(files: readonly string[]): Promise<void> {
   for (const path of files) await checkFile(path)
 }

@@ -146,7 +146,7 @@ async function sendCall(context: Context, { method, path, body, headers }: Call)
   return send(context.connection, method, path, body, { headers })
 }
 
-/** Follows nextCursor until the last page. For a route that accepts an ID as cursor, uses the last ID of the list. */
+/** Follows `nextCursor` until the last page. For a route that accepts an ID as cursor, uses the last ID of the list. */
 async function allPages(context: Context, call: Call, first: unknown): Promise<unknown> {
   const takesCursor =
     routeOf(call)?.input !== undefined &&

@@ -130,7 +130,7 @@ function registerDelete(backups: Command): void {
   example(command, 'board backups delete board-2026-07-30T09-41-00.000Z.tar.gz', 'board backups delete --keep 10 --yes')
 }
 
-/** Those that are older than the newest good ones. */
+/** The names of backups that are older than the newest `keep` good ones. */
 function olderThanNewest(newestFirst: readonly Backup[], keep: number): string[] {
   let good = 0
   return newestFirst

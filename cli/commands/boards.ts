@@ -33,7 +33,7 @@ export function register(boards: Command): void {
     .description("Create a board with a template's columns.")
     .option('--template <template>', 'name or ID of the board template (default: Kanban)')
     .action(async (name: string) => {
-      // The global option of that name takes the value; see globalsOf.
+      // The global option of that name receives the value (see `globalsOf`).
       const { template } = create.optsWithGlobals<{ template?: string }>()
       const context = await openContext(create)
       const { id: projectId } = await context.project()

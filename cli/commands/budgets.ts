@@ -59,7 +59,7 @@ async function listBudgets(context: Context, { card, org }: { card?: string; org
   if (card !== undefined) return client.budgets.list({ cardId: Number(cardIdOf(card)) })
   if (org !== undefined)
     return client.budgets.list({ organizationId: Number((await resolveOrganization(context, org)).id) })
-  // An API key reads those of its project.
+  // An API key can read only the budgets of its project.
   return external || globals.project !== undefined
     ? client.budgets.listProject({ projectId: (await context.project()).id })
     : client.budgets.list({})

@@ -75,7 +75,7 @@ async function followEvents(command: Command, options: Options): Promise<void> {
   await jobs.end()
 }
 
-/** Notifications come of every project. */
+/** Notifications of all projects arrive. */
 const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
   type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 

@@ -151,14 +151,17 @@ async function send(
   }
 }
 
-/** The project that the cards go into; undefined for a new one. */
+/** The project that receives the cards. Undefined for a new project. */
 async function targetOf(context: Context, format: ImportFormat, wantsNew: boolean): Promise<Named | undefined> {
   if (context.globals.project !== undefined) return resolveProject(context, context.globals.project)
   if (wantsNew || format === 'board' || (await context.projects()).length === 0) return undefined
   return context.project()
 }
 
-/** A file from `board export` holds complete projects, so that an import into a project's folder is ambiguous. */
+/**
+ * Asks for confirmation of a new project. A file from `board export` contains complete projects, so an import in a project's folder is
+ * ambiguous.
+ */
 async function confirmNew(
   context: Context,
   format: ImportFormat,

@@ -112,7 +112,7 @@ async function scopeOf(context: Context, { scope, org }: CreateOptions) {
   return { scope, ...(scope === 'project' && { projectId: (await context.project()).id }) }
 }
 
-/** Prints a key once: alone with `--quiet`, so that it can go straight into a file. */
+/** Prints a key once. With `--quiet`, prints nothing else, so that the output can be redirected to a file. */
 async function printNew({ out }: Context, key: NewKey): Promise<void> {
   if (out.quiet && !out.json) return out.line(key.key)
   out.done('Keep the key now: it is not shown again.')

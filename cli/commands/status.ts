@@ -79,7 +79,7 @@ const columns: Column<Count>[] = [
   { name: 'columnType', header: 'TYPE', style: 'dim', value: count => count.columnType },
   { name: 'count', header: 'CARDS', align: 'right', value: count => count.count },
 ]
-/** Statuses that want a person. */
+/** Statuses that require a person. */
 const troubles = ['failed', 'interrupted', 'waiting'] as const
 
 export function register(command: Command): void {
@@ -133,7 +133,7 @@ async function printStatus({ out }: Context, row: Status): Promise<void> {
   await out.list(row.byColumn, columns)
 }
 
-/** Who shares the board, for administrators. */
+/** The daemons that share the board, for administrators. */
 async function daemonsOf({ client }: Context, user: Status['user']): Promise<Daemon[] | null> {
   if (user === null || user.role === 'user') return null
   const daemons = await client.server.daemons()

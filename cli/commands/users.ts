@@ -108,7 +108,7 @@ function registerCreate(users: Command): void {
   )
 }
 
-/** Prints a password once: alone with `--quiet`, so that it can go straight into a file. */
+/** Prints a password once. With `--quiet`, prints nothing else, so that the output can be redirected to a file. */
 async function printNew<Row extends { id: string; email: string | null; generatedPassword: string }>(
   { out }: Context,
   row: Row,

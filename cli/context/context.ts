@@ -16,7 +16,7 @@ import { escapeControls } from '../output/text.ts'
 export interface Context {
   client: Client
   connection: Connection
-  /** The token is an API key (`svc_ak_`): use the external routes. */
+  /** Whether the token is an API key (`svc_ak_`), which requires the external routes. */
   external: boolean
   out: Out
   globals: Globals

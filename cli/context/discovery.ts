@@ -12,10 +12,10 @@ interface Found {
   from: string
 }
 
-/** Where a value came from that daemon.json holds. */
+/** The source of a value from daemon.json. */
 export const fromRuntime = 'the running server on this machine'
 
-/** Which server, which token, which project, and where each was found. */
+/** The selected server, token and project, and the source of each. */
 export interface Discovery {
   profile: Found | undefined
   url: Found | undefined

@@ -6,7 +6,7 @@ import type { Runtime } from '../../src/config/paths.ts'
 import { fromRuntime, originOf, readRuntime, type Discovery } from './discovery.ts'
 import { Failure } from '../failures/failure.ts'
 
-/** A server listens for an instant before it leaves daemon.json. */
+/** How long a server can listen before it writes daemon.json. */
 const startingMs = 1000
 const pollMs = 25
 

@@ -7,7 +7,7 @@ interface Context {
   external: boolean
 }
 
-/** IDs are unique per server, so a typing error could select a record of another project. */
+/** Returns the error for a record of another project. IDs are unique per server, so a typing error could select such a record. */
 export async function confirmOtherProject(
   { client }: Pick<Context, 'client'>,
   what: string,

@@ -21,7 +21,7 @@ export interface Settings {
   profiles?: Record<string, Profile>
   /** The values that `board config set` stored. */
   config?: Partial<Record<ConfigKey, string>>
-  /** The person's own shortcuts for the terminal board (see userCommandsOf). */
+  /** The person's own shortcuts for the terminal board (see `userCommandsOf`). */
   commands?: unknown
 }
 

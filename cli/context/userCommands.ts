@@ -5,9 +5,9 @@ import { configFile, type Settings } from './profiles.ts'
 export interface UserCommand {
   key: string
   name: string
-  /** For `sh -c`. */
+  /** The command for `sh -c`. */
   run: string
-  /** Without the terminal: its first line of output is shown on the board. */
+  /** Whether the command runs without the terminal. The first line of its output is shown on the board. */
   background: boolean
 }
 

@@ -46,7 +46,7 @@ export class Failure extends Error {
   }
 }
 
-/** The command line was wrong. */
+/** Creates a failure for an invalid command line. */
 export const usage = (message: string, more?: { hint?: string; see?: string }): Failure =>
   new Failure('usage', message, more)
 

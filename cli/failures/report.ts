@@ -11,7 +11,7 @@ export interface Description {
   see?: string
 }
 
-/** Anything thrown, as up to three short lines. */
+/** Describes anything thrown in up to three short lines. */
 export function describeError(error: unknown): Description {
   const exit = exitOf(error)
   if (!(error instanceof Error)) return { exit, message: String(error) }

@@ -35,7 +35,7 @@ export async function printCompletion(programs: Programs, words: readonly string
   await Promise.race([
     late,
     complete(createProgram(programs, words.slice(0, -1)), words).then(print, () => {
-      /* Silence is an answer. */
+      /* No output means that there are no candidates. */
     }),
   ])
   process.exit()
@@ -65,7 +65,7 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
     : []
 }
 
-/** Follows the words down the tree, and keeps the global options for finding the server. Undefined: there is no such command. */
+/** Follows the words down the tree, and keeps the global options for finding the server. Undefined if there is no such command. */
 async function read(program: Command, words: readonly string[]): Promise<Line | undefined> {
   const line: Line = { command: program, given: [] }
   for (const [at, word] of words.entries()) {
@@ -129,7 +129,7 @@ async function matchingFields(command: Command, word: string): Promise<Candidate
   ) as Candidate[]
 }
 
-/** `--column=done` as name and value. */
+/** Splits `--column=done` into name and value. */
 function split(word: string): [name: string, value?: string] {
   const at = word.indexOf('=')
   return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
@@ -179,8 +179,8 @@ function matching(completion: Completion, word: string, given: readonly string[]
 }
 
 /**
- * A word that means nothing to any shell. Quotes each candidate as one word, so that the name of a card or column
- * cannot run or break anything.
+ * A word without a special meaning in any shell. Other candidates are quoted as one word, so that the name of a card or column cannot run
+ * or break anything.
  */
 const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._/-]*(?:,[A-Za-z0-9._-]+)*)?$/
 

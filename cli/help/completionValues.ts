@@ -13,7 +13,7 @@ export interface Candidate {
 export interface Place {
   command: Command
   given: readonly string[]
-  /** The values of the options before it. */
+  /** The values of the options before the cursor. */
   options: Readonly<Record<string, unknown>>
 }
 type Source = (context: Context, place: Place) => Promise<Candidate[]>

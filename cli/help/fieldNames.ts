@@ -21,7 +21,7 @@ function outputOf(name: RouteName): Part | undefined {
   return (contract as unknown as Record<string, Record<string, { output?: Part }>>)[resource]?.[route]?.output
 }
 
-/** The fields of a record, of the rows of a list, or of those of a page. */
+/** The fields of a record, of the rows of a list, or of the items of a page. */
 function entriesOf(schema: Part | undefined): string[] {
   const row = schema?.item ?? schema?.wrapped ?? schema?.entries?.items?.item
   return row ? entriesOf(row) : Object.keys(schema?.entries ?? {})

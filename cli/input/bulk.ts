@@ -12,7 +12,7 @@ export interface BulkOptions {
   verb: string | ((id: string) => string)
   /** The running action, for the progress bar: `Archiving`. */
   label?: string
-  /** Print no result line, because a later step prints one. */
+  /** Whether to print no result line, because a later step prints one. */
   silent?: boolean
 }
 

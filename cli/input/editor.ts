@@ -19,7 +19,7 @@ export async function editText(text: string, filename: string, save: (text: stri
 
 /**
  * Opens the file of a text in the editor.
- * @returns the signal that this process received in that time, and must end of
+ * @returns the signal that this process received in the meantime, and by which it must end
  * @throws Failure when the editor ends with an error. A changed text is saved in its file, which the error names.
  */
 export async function openEditor(unsaved: UnsavedText): Promise<NodeJS.Signals | undefined> {

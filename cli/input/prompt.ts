@@ -38,7 +38,7 @@ export const askYesOrNo = async (asker: Asker, question: string, flag: string): 
 
 /**
  * Asks yes or no. `yes` is the value of `--yes`.
- * @param about lines before the question, without which it cannot be answered: `--quiet` does not hide them
+ * @param about lines before the question that are required to answer it; `--quiet` does not hide them
  * @throws Failure (failure) on anything but yes
  */
 export async function confirm(asker: Asker, question: string, yes: boolean | undefined, about?: string): Promise<void> {

@@ -20,8 +20,8 @@ export interface ProgramEnd {
 }
 
 /**
- * Runs a program that uses the terminal. A signal that is to end this process ends the program instead, so that the caller
- * can end in order. Afterwards, the terminal has its modes from before.
+ * Runs a program that uses the terminal. A signal that would end this process is sent to the program instead, so that the caller can end in
+ * order. Afterwards, the terminal has its modes from before.
  * @throws Failure if the program cannot be started
  */
 export async function runInTerminal(
@@ -39,7 +39,7 @@ export async function runInTerminal(
     signalTree(program.pid, signal)
     timer ??= setTimeout(() => signalTree(program.pid, 'SIGKILL'), graceMs)
   }
-  // Ctrl-C is the program's.
+  // Ctrl-C belongs to the program.
   const ignore = () => undefined
   for (const signal of signals) process.on(signal, forward)
   process.on('SIGINT', ignore)
@@ -97,11 +97,11 @@ function signalTree(pid: number | undefined, signal: NodeJS.Signals): void {
     try {
       process.kill(each, signal)
     } catch {
-      /* It has ended. */
+      /* The program has ended. */
     }
 }
 
-/** The exit code, or the signal that ended it. @throws Failure if it could not be started */
+/** The exit code, or the signal that ended the program. @throws Failure if it could not be started */
 export function endOf({
   exitCode,
   signal,

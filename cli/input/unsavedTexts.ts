@@ -29,12 +29,12 @@ export class UnsavedText {
     return (this.#path = path)
   }
 
-  /** The present text: of the file, if there is one. */
+  /** The current text, read from the file if there is one. */
   get text(): string {
     return this.#path === undefined ? this.#text : readFileSync(this.#path, 'utf8')
   }
 
-  /** Whether something is lost without the text. An editor that was ended can leave more files, which count. */
+  /** Whether content would be lost if the text were discarded. Files that an ended editor left behind count as content. */
   get isNeeded(): boolean {
     if (this.#isDiscarded) return false
     if (this.#isTyped && this.#text.trim() !== '') return true
@@ -82,7 +82,7 @@ export class UnsavedTexts {
     return added
   }
 
-  /** Keeps the texts in files and prints the paths on stderr. Synchronous, because it runs however the process ends. */
+  /** Keeps the texts in files and prints the paths on stderr. Synchronous, so that it works for every kind of exit. */
   saveAll(): void {
     for (const text of this.#texts) {
       this.#texts.delete(text)

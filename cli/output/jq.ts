@@ -1,8 +1,8 @@
 import { Failure } from '../failures/failure.ts'
 
 /**
- * Makes a jq expression a function from one value to its results. It is the real jq, compiled to WebAssembly.
- * The function throws Failure: (usage) if the expression is invalid, (failure) if it does not apply to the value.
+ * Compiles a jq expression to a function from one value to its results. Uses the real jq, compiled to WebAssembly. The function throws
+ * Failure: (usage) if the expression is invalid, (failure) if it does not apply to the value.
  */
 export async function compileJq(expression: string): Promise<(input: unknown) => unknown[]> {
   const { JqError, loadJq } = await import('jq-wasm')

@@ -24,7 +24,7 @@ export interface OutOptions {
 /** The output of a command: data goes to stdout in the requested format, and messages go to stderr. */
 export class Out {
   readonly terminal: Terminal
-  /** The results are JSON or derived from it: `--json`, `--jq` or `--template` is set. */
+  /** Whether the results are JSON or derived from it: `--json`, `--jq` or `--template` is set. */
   readonly json: boolean
   readonly quiet: boolean
   readonly #options: OutOptions

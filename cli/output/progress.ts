@@ -42,7 +42,7 @@ export class Progress {
     this.#talk(`\r\u001b[K${this.#label}: ${text}`)
   }
 
-  /** Wipes the line. */
+  /** Clears the line. */
   done(): void {
     if (this.#drawnAtMs > 0) this.#talk('\r\u001b[K')
     this.#drawnAtMs = 0

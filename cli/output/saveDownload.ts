@@ -84,7 +84,7 @@ async function resolveTarget(output: string | undefined, name: string): Promise<
   return isFolder ? { path: join(output, name), mayReplace: false } : { path: output, mayReplace: true }
 }
 
-/** The server's name of a file without any folder, and visible. */
+/** Returns the server's file name without folders, control characters and leading periods. */
 function safeName(filename: string | undefined): string | undefined {
   const name = filename
     ?.split(/[/\\]/)

@@ -27,7 +27,7 @@ export async function writeStream(source: Readable, ...transforms: Transform[]):
 /** Returns whether stdout is closed, for example because its reader has exited. */
 export const isStdoutBroken = (): boolean => isBroken
 
-/** Writes talk to stderr. */
+/** Writes a message to stderr. */
 export function talk(text: string): void {
   stderr().write(text)
 }

@@ -18,9 +18,11 @@ export interface Column<Row> {
   style?: Style
   /** Whether only `--json` shows the field. */
   hidden?: boolean
-  /** A list leaves the column out if no row has a value. Only the last column of a list can be optional, so that scripts find the others. */
+  /**
+   * Whether a list omits the column if no row has a value. Only the last column of a list can be optional, so that scripts find the others.
+   */
   optional?: boolean
-  /** Omitted if the terminal is too narrow for all columns. */
+  /** Whether the column is omitted if the terminal is too narrow for all columns. */
   spare?: boolean
 }
 

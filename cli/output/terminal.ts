@@ -13,7 +13,7 @@ export interface Terminal {
 }
 
 /**
- * Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS.
+ * Determines the properties from the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS.
  * @param color `auto`: depends on the environment and the streams
  */
 export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process.env): Terminal {
@@ -50,6 +50,6 @@ const isOn = (value: string | undefined): boolean =>
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
 export type Colour = keyof typeof codes
 
-/** Puts a text in a colour, where colour is wanted. */
+/** Colours a text if `wanted` is true. */
 export const paint = (text: string, colour: Colour | undefined, wanted: boolean): string =>
   wanted && colour && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text

@@ -23,7 +23,7 @@ function visible(character: string): string {
   return code === 0x7f ? '\u2421' : '\ufffd'
 }
 
-/** JSON of which no character can steer a terminal. It still parses to the same value. */
+/** JSON without characters that can control a terminal. It still parses to the same value. */
 export function harmlessJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, null, indent) ?? 'null').replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

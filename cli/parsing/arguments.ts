@@ -62,9 +62,12 @@ function writtenTime(text: string): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
-/** Parses a time to come: a day or `today` and `tomorrow` as its end, `3d` and `2h` from now, or a date and time. ISO 8601. */
+/**
+ * Parses a future time to ISO 8601: a day, `today` or `tomorrow`, which mean the end of the day, a duration from now (`3d`, `2h`), or a
+ * date and time.
+ */
 export const dayEnd = (text: string): string => timeToCome(text, 1)
-/** Parses a time like the function above, but with the start of the day for a date. Also accepts `now`. */
+/** Parses a time like `dayEnd`, but a day means its start. Also accepts `now`. */
 export const dayStart = (text: string): string => (text === 'now' ? new Date().toISOString() : timeToCome(text, 0))
 
 function timeToCome(text: string, endsOfDay: 0 | 1): string {
@@ -80,7 +83,7 @@ function timeToCome(text: string, endsOfDay: 0 | 1): string {
 }
 const notToCome = 'must be a date like 2030-01-31, today, tomorrow, a length of time like 3d, or a time.'
 
-/** How much work something is. */
+/** Parses an estimate of the work on a card. */
 export function estimate(text: string): number {
   if (!/^\d{1,7}(\.\d{1,2})?$/.test(text)) throw new InvalidArgumentError('must be a number like 3 or 0.5.')
   return Number(text)
@@ -135,7 +138,7 @@ export const orWord =
   (text: string): T | W =>
     text === word ? word : parse(text)
 
-/** null in the place of the word. */
+/** Replaces the word with null. */
 export const wordAsNull = <T, W extends string>(word: W, value: T | W | undefined): Exclude<T, W> | null | undefined =>
   value === word ? null : (value as Exclude<T, W> | undefined)
 

@@ -130,8 +130,8 @@ function linesElsewhere(noun: Command, word: string): string[] {
 }
 
 /**
- * At the top: a noun that has this name in other programs, a verb without its noun (`board list`) or before it (`board
- * list projects`), a misspelt noun.
+ * Suggests commands for an unknown word at the top level: a noun that has this name in other programs, a verb without its noun (`board
+ * list`) or before it (`board list projects`), a misspelt noun.
  */
 async function nounsFor(
   program: Command,

@@ -18,7 +18,7 @@ export interface Globals {
   /** When to print color; false for `--no-color`. */
   color?: ColorUse | false
   debug?: boolean
-  /** Seconds. */
+  /** The timeout in seconds. */
   timeout?: number
 }
 

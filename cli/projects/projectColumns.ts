@@ -7,7 +7,7 @@ import { describeLimits } from './usageLimitOptions.ts'
 
 export type Project = Output<Contract['projects']['get']>
 
-/** A project in a list. */
+/** The fields of a project in lists. */
 export const projectColumns: Column<Project>[] = [
   { name: 'id', style: 'id', align: 'right', value: project => project.id },
   { name: 'name', style: 'title', value: project => project.name },
@@ -15,7 +15,7 @@ export const projectColumns: Column<Project>[] = [
   { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
   { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
 ]
-/** A project whole. */
+/** All fields of a project. */
 export const projectFields: Column<Project>[] = [
   ...projectColumns,
   {

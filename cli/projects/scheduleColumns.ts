@@ -21,7 +21,7 @@ export const scheduleColumns: Column<Schedule>[] = [
   { name: 'state', style: 'text', value: stateOf },
 ]
 
-/** The fields of a schedule on its own. Its next runs are shown by its clock, and in a pipe as times like all others. */
+/** The fields of a schedule on its own. Its next runs are shown in its time zone on a terminal, and as ISO times in a pipe. */
 export const scheduleFields = ({ terminal }: Out): Column<Schedule>[] => [
   { name: 'id', style: 'id', value: schedule => schedule.id },
   { name: 'name', style: 'title', value: schedule => schedule.name },
@@ -52,12 +52,12 @@ function makerOf({ createdBy }: Schedule): string | null {
   return (displayName ?? `user ${userId}`) + (keyId === null ? '' : `, key ${keyName ?? keyId}`)
 }
 
-/** Times to come, by the clock of a zone. */
+/** Future times in a time zone. */
 export const nextRunsOf = ({ terminal }: Out, timeZone: string): Column<{ at: string }>[] => [
   { name: 'at', style: 'text', value: ({ at }) => (terminal.stdout ? shownIn(at, timeZone) : at) },
 ]
 
-/** A time by the clock of a zone: `Mon 2026-11-23 09:00`. */
+/** A time in a time zone: `Mon 2026-11-23 09:00`. */
 function shownIn(at: string, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone,

@@ -5,7 +5,7 @@ import { askYesOrNo } from '../input/prompt.ts'
 import { talk } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 
-/** The request never reached a server. */
+/** Error codes that mean that the request never reached a server. */
 const unsent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -16,8 +16,8 @@ const unsent = new Set([
 ])
 
 /**
- * Sends a request whose answer holds a secret, so that it has no Idempotency-Key. Without an answer, the request
- * might have taken effect: a user at a terminal is asked before it is sent again, and a script gets an error.
+ * Sends a request that has no Idempotency-Key, because its answer contains a secret. Without an answer, the request might have taken
+ * effect: a user at a terminal is asked before it is sent again, and a script gets an error.
  * @param see the command that shows whether the request took effect
  */
 export async function makeOnce<T>(context: Context, see: string, make: () => Promise<T>): Promise<T> {

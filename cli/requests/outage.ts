@@ -8,16 +8,16 @@ const defaultLimitSecs = 15 * 60
 
 /** An outage of the server during a wait: reported once and then every minute, until it has lasted too long. */
 export interface Outage {
-  /** The server does not answer. */
+  /** Called when the server does not answer. */
   begin(): void
-  /** The server answers. */
+  /** Called when the server answers again. */
   end(): void
   /** Rejects with Failure (unreachable) once an outage reaches the limit. */
   readonly exceeded: Promise<never>
   stop(): void
 }
 
-/** The option of commands that wait for an end. */
+/** The option of commands that wait for a result. */
 export const reconnectOption = (): Option =>
   new Option('--reconnect <time>', 'maximum outage of the server; then the command exits with 7')
     .argParser(durationSecs)

@@ -11,11 +11,11 @@ import { between, span } from './spans.ts'
 export interface CardStyling {
   isCurrent: boolean
   isSelected: boolean
-  /** The drop target of a mouse drag is in front of this card. */
+  /** Whether a mouse drag would drop before this card. */
   isTarget: boolean
-  /** Draw the card in one line. */
+  /** Whether the card is drawn in one line. */
   isDense: boolean
-  /** Of its column. */
+  /** The type of the card's column. */
   columnType: string
   /** The inner width of the column, and the maximum width of the title, in cells. */
   inside: number
@@ -125,7 +125,7 @@ function markOf(
   return unread && isFirst ? span(glyphs.unread, palette.unread) : span(' ')
 }
 
-/** In minutes, so that it seldom changes. */
+/** The time since the last change, in minutes, so that it seldom changes. */
 const ageOf = ({ updatedAt }: Card, nowMs: number): string =>
   nowMs - Date.parse(updatedAt) < 60_000 ? 'now' : relativeTime(updatedAt, nowMs).replace(' ago', '')
 

@@ -79,7 +79,7 @@ export function aboutLine(
     card.children.total > 0 ? `${card.children.done} of ${card.children.total} parts done` : undefined,
     card.parentId === null ? undefined : `part of #${card.parentId}`,
     reviewWords(card),
-    // Otherwise the title line has it.
+    // Otherwise, the title line shows the merge.
     card.hasActiveAgent ? mergedWords(card) : undefined,
     card.pullRequest ? `pull request ${pullRequestWords(card.pullRequest)}` : undefined,
     card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,

@@ -21,7 +21,7 @@ export interface ColumnProps {
   /** The position where the dragged card would be dropped. */
   drop?: { columnId: string; at: number }
 }
-/** The cards that are seen: the first one and how many. */
+/** The visible cards: the first one, and their number. */
 interface Window {
   top: number
   count: number
@@ -39,7 +39,7 @@ export function columnPane(props: ColumnProps): Omit<Pane, 'x' | 'y'> {
   }
 }
 
-/** The lines of the cards that are seen, as wide as the column's inside. */
+/** The lines of the visible cards, as wide as the column's inside. */
 function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
   const { board, column, view, layout, at, theme } = props
   const inside = layout.widths[at]! - (layout.isNarrow ? 0 : 2)

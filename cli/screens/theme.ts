@@ -13,7 +13,7 @@ export interface Palette {
   warn: string
   busy: string
   unread: string
-  /** The frame of the column that the keys work in, and of the others. */
+  /** The frames of the focused column and of the other columns. */
   focus: string
   frame: string
   /** The background of the card under the cursor. */

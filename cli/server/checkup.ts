@@ -21,7 +21,7 @@ export interface Finding {
 export interface CheckupOptions {
   version: string
   connection?: Connection
-  /** The connection is that of the server of this machine, which might not run. */ isLocal: boolean
+  /** Whether the connection is that of this machine's server, which might not run. */ isLocal: boolean
   findDamage(path: string): Promise<string | undefined>
   /** Finds the repository that would add a folder's files. */
   findAddingRepository: ServerProgram['findAddingRepository']

@@ -20,7 +20,7 @@ export async function whyUnreachable({ probe }: Service): Promise<string | undef
   return code === 0 ? undefined : code === undefined ? `${probe[0]} is not there` : said
 }
 
-/** Whether the service, and not something else, is the process of this number. */
+/** Whether the process with this ID is the service. */
 export async function isServiceProcess({ mainPid }: Service, pid: number): Promise<boolean> {
   const { code, printed } = await ask(mainPid)
   return code === 0 && [...printed.matchAll(/\d+/g)].some(([number]) => Number(number) === pid)
@@ -79,7 +79,7 @@ interface Asked {
   /** Undefined if the program does not exist. */
   code: number | null | undefined
   printed: string
-  /** The last line that it complained with. */
+  /** The last line of its error output. */
   said: string
 }
 

@@ -53,7 +53,7 @@ class Ui {
   #drawTimer: NodeJS.Timeout | undefined
   #tickTimer: NodeJS.Timeout | undefined
   #drawnAtMs = 0
-  /** The subscribed project, and the one that was read since. */
+  /** The subscribed project, and the project that was read since the subscription. */
   #followed = ''
   #readAlong = ''
   #isClosed = false
@@ -126,7 +126,7 @@ class Ui {
     this.#terminal.release()
   }
 
-  /** Keeps typed text in files, and names them. Synchronous, because it runs however the process ends. */
+  /** Keeps typed text in files, and names them. Synchronous, so that it works for every kind of exit. */
   #keepUnsaved(): void {
     const typed = typedTextOfDialog(this.#model.dialog)
     if (typed) this.#unsaved.add(typed.filename, typed.text, true)

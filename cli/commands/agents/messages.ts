@@ -89,7 +89,7 @@ async function printMessages(
     out.warn(`there are more messages; these are the first ${limit}. --all shows every message`)
 }
 
-/** Prints messages as a talk on a terminal, else as a list. */
+/** Prints messages as a conversation on a terminal, otherwise as a list. */
 export async function printList(context: Context, messages: readonly Message[]): Promise<void> {
   const { out } = context
   if (!out.terminal.stdout || out.json || out.quiet || messages.length === 0)

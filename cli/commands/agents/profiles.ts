@@ -64,9 +64,8 @@ export function registerProfiles(agents: Command): void {
 }
 
 /**
- * Adds the options that define a profile. The values of variables are secrets, so they come by environment or file;
- * Node
- * takes an --env-file for its own, wherever it stands.
+ * Adds the options that define a profile. The values of variables are secrets, so they come from the environment or a file. No option is
+ * named --env-file, because Node interprets that option at any position.
  */
 const addOptions = (command: Command): Command =>
   command

@@ -100,7 +100,7 @@ function registerSend(agents: Command): void {
   )
 }
 
-/** A command that starts an agent, and waits for its end if that is wanted. */
+/** Registers a command that starts an agent and, if requested, waits for its end. */
 function registerStart(
   agents: Command,
   name: string,

@@ -21,7 +21,10 @@ export async function acceptInvitation(
   )
 }
 
-/** The token of a link, or the token alone. A link to another server is not sent to this one, nor this one's sign-in there. */
+/**
+ * Returns the token of an invitation link, or the text itself if it is a token. Rejects a link to another server, so that neither server
+ * receives a secret for the other.
+ */
 export function invitationToken({ connection }: Context, text: string): string {
   const given = text.trim()
   const token = /^(?:.*#invitation=)?(svc_in_[0-9A-Za-z]+)$/.exec(given)?.[1]

@@ -26,7 +26,7 @@ export async function listOrEndSignIns(command: Command, { end }: { end?: string
   context.out.done(`Ended sign-in ${end}.`)
 }
 
-/** Changes one's own password. */
+/** Changes the user's own password. */
 export async function changePassword(command: Command, { passwordStdin }: { passwordStdin?: boolean }): Promise<void> {
   const context = await openUserContext(command)
   const [currentPassword = '', newOne = ''] = passwordStdin

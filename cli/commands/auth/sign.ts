@@ -125,7 +125,10 @@ async function requireAccepted(connection: Connection, token: string): Promise<S
   return { token }
 }
 
-/** Puts the token into the profile, bound to the server's origin. The address of the local daemon is not kept: it finds itself. */
+/**
+ * Puts the token into the profile, bound to the server's origin. The address of the local daemon is not stored, because the daemon is found
+ * automatically.
+ */
 export async function saveSignIn(context: Context, { token, user }: SignedIn): Promise<void> {
   const { url } = context.connection
   const name = profileName(context)

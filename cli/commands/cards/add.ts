@@ -104,7 +104,7 @@ export function registerVerbs(cards: Command): void {
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
     .action(async (title: string | undefined, typed: AddOptions) => {
-      // The global option of that name takes the value of --template; see globalsOf.
+      // The global option of that name receives the value of --template (see `globalsOf`).
       const options = { ...typed, template: add.optsWithGlobals<AddOptions>().template }
       if (options.from === undefined) return addOne(await openContext(add), title, options)
       if (title !== undefined) throw usage('--from provides the titles', { hint: `omit "${title}"` })
@@ -249,7 +249,7 @@ async function add(
   return { made, isNew: true }
 }
 
-/** Attaches files to a new card, then starts its agent as `board cards run` does. Where that fails, the card stays. */
+/** Attaches files to a new card, then starts its agent as `board cards run` does. If that fails, the card stays. */
 async function withFiles(context: Context, made: Card, files: readonly string[], isRun = false): Promise<Card> {
   const place = { projectId: made.projectId, cardId: made.id }
   try {
@@ -276,7 +276,7 @@ function columnFinder(context: Context, projectId: string): FindColumn {
   }
 }
 
-/** The card of exactly this title in the column, by default the one that new cards go to. */
+/** Finds the card with exactly this title in the column, by default in the column for new cards. */
 async function findByTitle(
   context: Context,
   projectId: string,

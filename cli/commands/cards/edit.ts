@@ -49,7 +49,7 @@ interface ListChange {
   removeLabel: readonly string[]
   addAssignee: readonly string[]
   removeAssignee: readonly string[]
-  /** Names without an account. */
+  /** The names of assignees without an account. */
   removeName: readonly string[]
 }
 
@@ -181,7 +181,7 @@ async function editEach(
   )
 }
 
-/** Looks people of a project up once, however many cards are edited. */
+/** Looks up the people of a project once, regardless of the number of edited cards. */
 function peopleFinder(context: Context): (projectId: string, wanted?: readonly string[]) => Promise<string[]> {
   const found = new Map<string, Promise<string[] | undefined>>()
   return async (projectId, wanted) => {

@@ -49,7 +49,7 @@ export function registerVerbs(cards: Command): void {
   registerRestore(cards)
 }
 
-/** A command that does one thing to many cards. */
+/** Registers a command that runs one action on many cards. */
 function registerBulk(
   cards: Command,
   name: string,

@@ -113,7 +113,7 @@ async function mergeCard(context: Context, place: CardPlace, options: MergeOptio
   reportSteps(context, place.cardId, await send(wanted, into), wanted)
 }
 
-/** @throws Failure (conflict) if a step that the caller asked for was not possible */
+/** @throws Failure (conflict) if a step that the caller requested was not possible */
 function reportSteps({ out }: Context, id: string, { after }: Merged, { done, removeWorktree }: Steps): void {
   for (const step of stepsTaken(id, after)) out.done(step)
   if (after.problem === null) return

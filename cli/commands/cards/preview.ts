@@ -89,7 +89,7 @@ async function servePreview(context: Context, place: CardPlace, isOpened: boolea
   }
 }
 
-/** @returns how it ended; undefined after Ctrl-C */
+/** @returns how the preview ended; undefined after Ctrl-C */
 async function watchPreview(
   context: Context,
   place: CardPlace,

@@ -117,7 +117,7 @@ export function registerForge(projects: Command): void {
   )
 }
 
-/** Makes the secret of the forge's webhook and prints it once: alone with `--quiet`. */
+/** Creates the secret of the forge's webhook and prints it once. With `--quiet`, prints nothing else. */
 async function printSecret({ out, client }: Context, projectId: string): Promise<void> {
   const made = await client.forges.giveWebhookSecret({ projectId })
   if (out.quiet && !out.json) return out.line(made.secret)

@@ -121,7 +121,7 @@ function registerSet(member: Command): void {
   example(set, 'board projects member set ada@example.com viewer')
 }
 
-/** Prints an invitation's link once: alone with `--quiet`, so that it can go straight into a file. */
+/** Prints an invitation's link once. With `--quiet`, prints nothing else, so that the output can be redirected to a file. */
 async function printInvited({ out }: Context, invited: Invited): Promise<void> {
   if (out.quiet && !out.json) return out.line(invited.link)
   out.done(

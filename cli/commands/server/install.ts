@@ -91,7 +91,7 @@ async function requireManager(service: Service): Promise<void> {
     })
 }
 
-/** Two servers on one data folder would not go together: the service would fail again and again. */
+/** Requires that no other server uses the data folder, because the service would fail repeatedly. */
 async function requireNoOther(service: Service): Promise<void> {
   const { state, runtime } = await findLocalServer()
   if (state === 'running' && !(await isServiceProcess(service, runtime!.pid)))

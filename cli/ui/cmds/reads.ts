@@ -123,7 +123,7 @@ async function readCard({ client }: Context, { projectId }: Shown, cardId: strin
   return { card, sessions, messages }
 }
 
-/** A card by its ID, with its project if that is another than the shown one. */
+/** A card by its ID, with its project if it is not the shown one. */
 async function findCard({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
   const card = await client.cards.getFlat({ id: cardId })
   if (card.projectId === projectId) return { type: 'found', card }

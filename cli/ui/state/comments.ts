@@ -8,7 +8,7 @@ import type { TextLine } from './textLine.ts'
 /** How many of a card's comments are read. */
 export const commentsAtOnce = 100
 
-/** Reads the comments of an opened card while their tab is open, and again when something has happened to them. */
+/** Reads the comments of an opened card while their tab is open, and again after they have changed. */
 export function readComments(model: Model): Update {
   const { opened } = model
   if (!opened?.card || opened.tab !== 'comments' || !opened.areCommentsStale) return updated(model)

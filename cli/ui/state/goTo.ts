@@ -3,7 +3,7 @@ import { boardOf, withCursor } from './board.ts'
 import { emptyCache } from '../../../src/boardModel/cardCache.ts'
 import { withNotice, updated, type Model, type Update } from './model.ts'
 
-/** Opens a card. One that is not loaded, or hidden by the filter, is read first. */
+/** Opens a card. A card that is not loaded, or is hidden by the filter, is read first. */
 export function toCard(model: Model, cardId: string): Update {
   const closed = { ...model, opened: undefined }
   const column = boardOf(closed).columns.find(({ found }) => found.includes(cardId))
@@ -21,7 +21,7 @@ export const toBoard = (model: Model, { id, name }: Named): Update =>
 export const toProject = (model: Model, project: Named): Update =>
   project.id === model.project.id ? updated(model) : updated(withProject(model, project), { type: 'columns' })
 
-/** Switches to another board, not loaded yet. */
+/** Switches to another board, which is not loaded yet. */
 export const withBoard = (model: Model, boardId: string): Model => ({
   ...model,
   boardId,
@@ -34,7 +34,7 @@ export const withBoard = (model: Model, boardId: string): Model => ({
   view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
 })
 
-/** Switches to another project, not loaded yet. Clears the undo list. */
+/** Switches to another project, which is not loaded yet. Clears the undo list. */
 export const withProject = (model: Model, project: Named): Model => ({
   ...withBoard(model, ''),
   project,

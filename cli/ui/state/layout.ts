@@ -6,9 +6,9 @@ import { wrap } from './wrap.ts'
 /** The layout for a screen size. */
 export interface Layout {
   size: Size
-  /** A single visible column, with a tab bar. */
+  /** Whether only one column is visible, with a tab bar. */
   isNarrow: boolean
-  /** Cards use one line. */
+  /** Whether cards use one line. */
   isDense: boolean
   /** The first visible column, and the widths of the visible ones. */
   first: number

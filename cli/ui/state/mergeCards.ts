@@ -45,6 +45,6 @@ export const onlyToDone = ({ steps }: AfterMerge): AfterMerge => ({
   steps: steps.filter(({ moveToDone }) => moveToDone).map(each => ({ ...each, removeWorktree: false })),
 })
 
-/** Whether the answer can be to move the cards and keep their worktrees. */
+/** Whether the user can choose to move the cards and keep their worktrees. */
 export const hasBothSteps = ({ steps }: AfterMerge): boolean =>
   steps.some(({ moveToDone }) => moveToDone) && steps.some(({ removeWorktree }) => removeWorktree)

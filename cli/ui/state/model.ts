@@ -51,7 +51,7 @@ export interface Drag {
   /** The cell where the button was pressed. */
   x: number
   y: number
-  /** It was pressed on the card under the cursor, so a click without a drag opens that. */
+  /** Whether the button was pressed on the card under the cursor, so that a click without a drag opens the card. */
   wasCurrent: boolean
   over?: { columnId: string; at: number }
 }
@@ -136,12 +136,15 @@ export type Dialog =
       /** The question shown; undefined while it is loading, when no answer is accepted. */
       requestId?: string
       feedback?: TextField
-      /** Returns to the board. */ returns: boolean
+      /** Whether to return to the board. */ returns: boolean
     }
   /** Without `action`, the question is loading and accepts no answer. */
   | { kind: 'confirm'; question: string; action?: Action }
 
-/** Side effects: requests, the editor, quitting. `wasSelected`: its card was selected, and is again if it is refused. */
+/**
+ * Side effects: requests, the editor, quitting. `wasSelected`: the card was selected, and is selected again if the server refuses the
+ * command.
+ */
 export type Cmd = AnyCmd & { wasSelected?: true }
 
 type AnyCmd =

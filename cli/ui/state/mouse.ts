@@ -63,7 +63,7 @@ function wheel(model: Model, { x, y }: Mouse, step: number): Update {
 const columnAt = (model: Model, spot: Spot | undefined): ShownColumn | undefined =>
   spot && boardOf(model).columns.find(({ id }) => id === spot.columnId)
 
-/** A first click moves the cursor, one on the card under the cursor opens it; with ctrl it toggles the selection. */
+/** A click moves the cursor. A click on the card under the cursor opens the card. With Ctrl, a click toggles the selection. */
 function onPress(model: Model, { x, y, ctrl }: Mouse): Update {
   const idle = { ...model, drag: undefined }
   const spot = hitTest(model, x, y)

@@ -11,7 +11,7 @@ export interface Opened extends OpenedCard {
   tab: Tab
   /** The first visible line of each tab. */
   tops: Readonly<Record<Tab, number>>
-  /** The transcript scrolls along with new messages. */
+  /** Whether the transcript scrolls along with new messages. */
   follows: boolean
   /** The entries, newest first, or the error if they could not be read. */
   comments?: readonly Comment[] | string

@@ -9,16 +9,16 @@ import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
 import { diffFrames, type Frame } from './frame.ts'
 
 export interface TerminalOptions {
-  /** Uses the alternate screen, and restores the normal one afterwards. */
+  /** Whether to use the alternate screen. Afterwards, the normal one is restored. */
   alternate: boolean
-  /** Enables mouse events; without, the terminal's own text selection works. */
+  /** Whether to enable mouse events. Without them, the terminal's own text selection works. */
   mouse: boolean
   onKey: (key: Key) => void
   onMouse: (mouse: Mouse) => void
   onResize: (size: Size) => void
-  /** The terminal regained the focus. */
+  /** Called when the terminal has regained the focus. */
   onReturn: () => void
-  /** The terminal was closed. */
+  /** Called when the terminal was closed. */
   onGone: () => void
   /** Called with an error that nothing else handles. */
   onError: (error: unknown) => void
@@ -51,7 +51,7 @@ export interface Hold {
   release(): void
 }
 
-/** The terminal while it shows the board: raw keys in, frames out. Restores the terminal however the process ends. */
+/** The terminal while it shows the board: raw keys in, frames out. Restores the terminal for every kind of exit. */
 export class TerminalSession {
   readonly #options: TerminalOptions
   readonly #decoder = createDecoder()
@@ -187,7 +187,7 @@ export class TerminalSession {
     this.#input.resume()
   }
 
-  /** Synchronous, because it runs however the process ends. */
+  /** Synchronous, so that it works for every kind of exit. */
   #restore(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
