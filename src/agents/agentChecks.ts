@@ -48,7 +48,7 @@ export interface AgentChecks {
   /**
    * Starts a check in the background. Its result is stored with the agent.
    * @throws Problem AGENT_NOT_FOUND, VALIDATION_FAILED for a profile or credential that does not fit, CREDENTIAL_NOT_FOUND,
-   *   CONFLICT while one of the agent or four others run, or if no slot is free, BUDGET_EXHAUSTED of the credential,
+   *   CONFLICT while a check of the agent or four others run, or if no slot is free, BUDGET_EXHAUSTED of the credential,
    *   FORBIDDEN for a caller who cannot start agents in any project; InvalidConfig
    */
   start(caller: Caller, request: CheckRequest): Promise<AgentCheck>
@@ -230,7 +230,7 @@ async function endCheck(
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
   await sandbox.close()
   await removeTrial(worktrees, cwd).catch(() => {
-    // The check has its result. The next start of the server removes the folder.
+    // A failed removal does not affect the result. The next start of the server removes the folder.
   })
 }
 

@@ -9,7 +9,7 @@ import type { Database } from '../store/engine/database.ts'
 const [lowest, highest] = [20_000, 32_759]
 const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_, at) => lowest + at * maxPorts)
 
-/** The addresses on which programs listen that are configured with "localhost". */
+/** The addresses on which programs listen if they are configured with "localhost". */
 export const loopback = ['127.0.0.1', '::1'] as const
 
 /**

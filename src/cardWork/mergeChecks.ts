@@ -35,7 +35,7 @@ export interface MergeChecks {
   ofProject(projectId: number): Promise<void>
   /** Checks all branches of all projects of this machine. */
   ofAll(): Promise<void>
-  /** Checks a card, its branch included. */
+  /** Checks a card, including its branch. */
   ofCard(card: Pick<CardRow, 'id' | 'projectId' | 'mergedAt'>): Promise<void>
 }
 

@@ -7,8 +7,8 @@ import type { WorkDiff } from '../worktrees/comparison.ts'
 export type PlacedComment = Omit<NewComment, 'startLine'> & { startLine: number; text: string }
 
 /**
- * Finds the commented lines in the diffs of their repositories, changed or context lines. A renamed file has its new path, and for the side
- * `old` its old one as well.
+ * Finds the commented lines in the diffs of their repositories, changed or context lines. A renamed file is found by its new path and, for
+ * the side `old`, also by its old path.
  * @throws Problem VALIDATION_FAILED naming each comment whose lines the diff does not show
  */
 export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMap<string, WorkDiff>): PlacedComment[] {
@@ -58,6 +58,6 @@ function placeComment({ startLine, ...comment }: NewComment, files: ShownFiles):
 const notShown = (path: string, side: 'old' | 'new', first: number, line: number): string =>
   `names ${first === line ? `line ${line}` : `lines ${first} to ${line}`} of ${JSON.stringify(path)}, which the diff does not show${side === 'old' ? ' on the side old' : ''}`
 
-/** The store cuts text at NUL, and lone surrogates have no UTF-8. */
+/** The store cuts text at NUL, and lone surrogates have no UTF-8 encoding. */
 const storableText = (text: string): string =>
   text.slice(0, reviewLimits.maxTextLength).replaceAll('\0', '\uFFFD').toWellFormed()

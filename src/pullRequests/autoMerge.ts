@@ -10,7 +10,7 @@ import { beginRound, findMaker } from './feedbackRounds.ts'
 import { handToUsers } from './stopLoop.ts'
 
 /**
- * Merges a pull request that is green, at the commit that the board saw, if the forge allows it.
+ * Merges a pull request whose checks and reviews do not prevent the merge, at the commit that the board saw, if the forge allows it.
  * @returns whether it was merged
  */
 export async function mergePullRequestAutomatically(

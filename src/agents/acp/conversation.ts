@@ -11,7 +11,7 @@ const maxStates = 20
 /** A replay counts as finished after this pause. Updates within a replay follow each other faster. */
 const replayPauseMs = 100
 const maxReplayMs = 5000
-/** Kinds that an agent replays when it loads a session. The board has them already. */
+/** The kinds of updates that an agent replays when it loads a session. The board already has these updates. */
 const replayedKinds = new Set([
   'user_message_chunk',
   'agent_message_chunk',

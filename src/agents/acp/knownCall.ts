@@ -11,7 +11,7 @@ export interface KnownCall {
   isServerTool: boolean
   /** Whether the call might be of a board tool that runs a command outside the sandbox. */
   isUnsandboxed: boolean
-  /** The call has ended. Its data does not apply to a later question, because models can reuse call IDs. */
+  /** Whether the call has ended. Its data does not apply to a later question, because models can reuse call IDs. */
   isOver: boolean
   subject: CallSubject
 }

@@ -13,7 +13,7 @@ export type ParsedUpdate =
   | { kind: 'commands'; commands: Array<{ name: string; description: string }> }
   | { kind: 'nothing' }
 
-/** In UTF-16 units. A longer text continues in the next message; a longer tool input or output is cut. */
+/** The maximum length in UTF-16 units. A longer text continues in the next message; a longer tool input or output is cut. */
 export const maxMessageLength = 65_536
 const maxCommands = 200
 const maxLocations = 50

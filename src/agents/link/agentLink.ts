@@ -146,7 +146,7 @@ export interface AgentListener {
   update(update: RawUpdate): void | Promise<void>
   /** Called after an update with the tool call. Answer with `answerPermission`. */
   permission(request: PermissionRequest): void
-  /** The agent withdrew the request, or its turn ended. */
+  /** Called when the agent has withdrawn the request, or its turn has ended. */
   permissionWithdrawn(id: string): void
 }
 

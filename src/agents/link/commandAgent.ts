@@ -33,8 +33,7 @@ interface RunningTurn {
 }
 
 /**
- * An agent that is a plain command: each prompt is a process, its stdout is the answer, and its exit code reports
- * success. The prompt
+ * An agent that is a plain command: each prompt is a process, its stdout is the answer, and its exit code reports success. The prompt
  * replaces `{prompt}` in the arguments, or else is written to stdin.
  */
 export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent): AgentLink =>

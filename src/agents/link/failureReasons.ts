@@ -99,7 +99,7 @@ interface AgentError {
 
 export const isAuthRequired = (error: unknown): boolean => (error as AgentError)?.code === authRequired
 
-/** The failure that a JSON-RPC error of an agent means. `fallback` is the reason where no pattern matches. */
+/** The failure that a JSON-RPC error of an agent means. `fallback` is the reason if no pattern matches. */
 export function failureOf(error: AgentError, fallback: FailureReason): AgentFailure {
   const message = typeof error.message === 'string' ? error.message : ''
   const data = error.data === undefined ? '' : typeof error.data === 'string' ? error.data : JSON.stringify(error.data)

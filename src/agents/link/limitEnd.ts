@@ -8,7 +8,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 
 const unit = '(?:milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)'
 const duration = `(?:\\d+(?:\\.\\d+)?\\s*${unit}(?![a-z])[\\s,]*(?:and\\s+)?)+`
-// A run of letters without a limit would be searched again from each start within it.
+// The number of letters is limited, because a pattern without a limit would search a long run again from each of its positions.
 const month = `(${months.join('|')})[a-z]{0,6}\\.?`
 const dayOfMonth = '(\\d{1,2})(?:st|nd|rd|th)?'
 const time = '(?:noon|midnight|(\\d{1,2})(?::(\\d{2}))?(?::\\d{2})?\\s*(am|pm)?)'
@@ -83,7 +83,7 @@ function clockIn(text: string, now: Date, fallback: string): number | undefined 
   const named = { month: months.indexOf(name!.toLowerCase()) + 1, day: Number(day), hour, minute }
   if (year !== undefined) return instantOf(zone, { ...named, year: Number(year) })
   const at = instantOf(zone, { ...named, year: today.year })
-  // "Jan 2", written in December.
+  // For example, "Jan 2" in a text of December.
   return at < now.getTime() - 180 * 86_400_000 ? instantOf(zone, { ...named, year: today.year + 1 }) : at
 }
 

@@ -20,7 +20,7 @@ export const agentFolder = (dataDir: string, owner: string, projectId: number): 
 
 const trialsFolder = (dataDir: string): string => join(agentsFolder(dataDir), 'checks')
 
-/** Creates the folder that an agent on trial works in. `trialFolder` has its home as well, and is removed after the trial. */
+/** Creates the folder that an agent on trial works in. `trialFolder` also contains the agent's home, and is removed after the trial. */
 export async function makeTrialFolder(dataDir: string): Promise<string> {
   const trials = trialsFolder(dataDir)
   await mkdir(trials, { recursive: true, mode: 0o700 })
@@ -164,7 +164,7 @@ export async function removeUnusedHomes(
     if ((owners.has(owner.toLowerCase()) && projects.has(project)) || isUsed(path)) continue
     await removeFiles(worktrees, path).catch((error: unknown) => failures.push(error))
     await rmdir(dirname(path)).catch(() => {
-      /* Homes of other projects are in it. */
+      /* The folder contains homes of other projects. */
     })
   }
   if (failures.length > 0)

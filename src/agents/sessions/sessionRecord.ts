@@ -97,7 +97,7 @@ export class SessionRecord {
     return row
   }
 
-  /** The agent has opened its session. Returns the first prompt. @throws RunStopped */
+  /** Records that the agent has opened its session. Returns the first prompt. @throws RunStopped */
   open(session: SessionRow, opened: OpenedSession): Promise<SessionPrompt> {
     const { link, started, isFirst, remarks, about } = opened
     const { sessionId, model, mode, effort, resumed } = started
@@ -123,7 +123,7 @@ export class SessionRecord {
     })
   }
 
-  /** A turn has ended well: the messages in its prompt are answered. */
+  /** Records that a turn has succeeded, so that the messages in its prompt count as answered. */
   messagesAnswered(): void {
     this.#taken = []
   }
@@ -280,7 +280,7 @@ export class SessionRecord {
   }
 
   /**
-   * Counts the files that the card has changed. A slow count does not delay the end of the session: this returns the last known
+   * Counts the files that the card has changed. A slow count does not delay the end of the session: the method returns the last known
    * number, and the session gets the count later.
    */
   async #countFiles(): Promise<number> {

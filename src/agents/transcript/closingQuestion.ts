@@ -14,7 +14,7 @@ const code = /`[^`\n]*`/g
 const link = /https?:\/\/\S+/g
 
 /**
- * The question with which a message ends, as its paragraph; undefined if it ends with none. A message ends with a question if its last
+ * The question with which a message ends, as its paragraph; undefined if there is none. A message ends with a question if its last
  * paragraph contains one, or the paragraph before that ends with one. Code, addresses and lists of answers do not count.
  */
 export function closingQuestion(message: string): string | undefined {

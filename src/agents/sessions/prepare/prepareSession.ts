@@ -26,7 +26,7 @@ export interface PreparedSession extends WithCommands {
 }
 
 /**
- * Prepares a session by its steps, in order. If a step fails, or the session ends, it undoes the finished steps in reverse order.
+ * Prepares a session by its steps, in order. If a step fails, or the session ends, the finished steps are undone in reverse order.
  * @throws AgentFailure launch_failed, Problem of the store, RunStopped if the session was ended
  */
 export async function prepareSession(
@@ -44,7 +44,7 @@ export async function prepareSession(
       }
     }
   }
-  // Complete after the last step: the type of the list ensures that no step reads a field too early.
+  // The context is complete after the last step: the type of the list ensures that no step reads a field too early.
   let context = start as WithCommands
   try {
     for (const step of steps) {

@@ -88,7 +88,7 @@ export async function prepareSessionPolicy(
       : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project, isPlain: true } as Mount]),
     ...readableRepositories,
     ...around!.map(cover),
-    // Before the covers below, because the project's folder can contain hidden folders.
+    // Mounted before the covers below, because the project's folder can contain hidden folders.
     ...(worktreePath === null ? work : []),
     ...others!.map(cover),
     { kind: 'ro', target: settingsFolder(place.dataDir) },
