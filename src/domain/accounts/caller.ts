@@ -25,11 +25,7 @@ export interface Caller {
   }
   /** The account's grant in the request's project, read with the token. */
   grant?: { projectId: number; held: Grant | undefined }
-  /**
-   * The scope of an agent token: it has only the permissions of its card. It belongs to a session, or acts for the user
-   * who created
-   * it.
-   */
+  /** The scope of an agent token: it has only the permissions of its card. It belongs to a session, or acts for the user who created it. */
   agent?: { projectId: number; cardId: number; sessionId: number | null; userId: number | null }
 }
 

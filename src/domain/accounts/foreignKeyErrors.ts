@@ -30,8 +30,8 @@ const tables: Partial<Record<NotFoundCode, Named>> = {
 }
 
 /**
- * Explains a foreign key violation of a write: the outermost record of the request that was deleted in the meantime, otherwise
- * the caller's account.
+ * Returns the problem that explains a foreign key violation of a write. It names the outermost record of the request that was deleted in
+ * the meantime, otherwise the caller's account.
  * @param input the request's path parameters and fields after validation
  */
 export async function explainMissing(

@@ -12,8 +12,8 @@ export interface MonitorFields {
 const known = ['command', 'intervalSecs', 'description', 'cwd', 'allowUnsandboxed']
 
 /**
- * Validates a new monitor's fields; `cwd` only as text, since `requireCardFolder` checks it later. Then
- * `requireKnown`.
+ * Validates a new monitor's fields. Checks only that `cwd` is text, because `requireCardFolder` checks the folder later. Call
+ * `requireKnown` afterwards.
  * @throws Problem in this order: MONITOR_UNSANDBOXED_ACK_REQUIRED, MONITOR_COMMAND_INVALID, MONITOR_INTERVAL_INVALID,
  *   MONITOR_DESCRIPTION_INVALID, MONITOR_CWD_INVALID
  */
@@ -55,7 +55,7 @@ export function requireKnown(fields: Record<string, unknown>): void {
     )
 }
 
-/** The store cuts text at NUL, and lone surrogates have no UTF-8. */
+/** The store cuts text at NUL, and lone surrogates have no UTF-8 encoding. */
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 

@@ -157,9 +157,7 @@ export async function remove(tx: Transaction, ref: ScheduleRef): Promise<void> {
 }
 
 /**
- * Creates a schedule's next card now, with the caller's permissions, regardless of the state of the last card. This
- * replaces a waiting
- * run.
+ * Creates a schedule's next card now, with the caller's permissions, regardless of the state of the last card. This replaces a waiting run.
  * @throws Problem SCHEDULE_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS
  */
 export async function runNow(

@@ -8,8 +8,7 @@ import { notStarted, start, type Agents } from '../agents/sessions.ts'
 import { startRefusal, type Starter } from './startPermission.ts'
 
 /**
- * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's permissions, a
- * missing agent, or a
+ * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's permissions, a missing agent, or a
  * budget. Undefined if the card can start now.
  */
 export const findHold = async (

@@ -110,7 +110,7 @@ export interface BudgetFilter {
   organizationId?: number
   credentialId?: number
 }
-/** In order of creation. A card's own budgets are omitted while the card is in the trash. */
+/** Lists budgets in order of creation. A card's own budgets are omitted while the card is in the trash. */
 export const listBudgets = (
   db: Reader,
   { userId, seesAll, projectIds, projectId, cardId, organizationId, credentialId }: BudgetFilter,

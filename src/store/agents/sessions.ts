@@ -268,7 +268,7 @@ export interface AgentUsageOfDay {
   outputTokens: number
   costUsd: number | null
 }
-/** By agent and day, oldest first, without terminal cards. */
+/** The usage by agent and day, oldest first, without terminal cards. */
 export const listAgentUsage = (db: Reader, projectId: number, since: string): Promise<AgentUsageOfDay[]> =>
   db.all(
     `SELECT day, agent, sessions, input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd

@@ -60,7 +60,7 @@ export const readVisibleMonitor = (db: Reader, projectId: number, id: number): P
 /** A card's monitors in the order of their creation. */
 export const listCardMonitors = (db: Reader, cardId: number): Promise<MonitorRow[]> =>
   db.all(`SELECT ${fields} ${from} WHERE m.card_id = ? ORDER BY m.id`, [cardId])
-/** The monitors of a project's cards, those of deleted ones left out. */
+/** The monitors of a project's cards, except deleted cards. */
 export const listProjectMonitors = (db: Reader, projectId: number): Promise<MonitorRow[]> =>
   db.all(`SELECT ${fields} ${from} WHERE m.project_id = ? AND c.deleted_at IS NULL ORDER BY m.id`, [projectId])
 export const countMonitors = async (db: Reader, cardId: number): Promise<number> =>

@@ -77,7 +77,7 @@ export const listProjectColumns = (db: Reader, projectId: number): Promise<Count
     `SELECT ${counted} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`,
     [projectId],
   )
-/** The board's first column of a type, or its first at all. */
+/** The board's first column of a type, or its first column if no type is given. */
 export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> =>
   db.get(
     `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`,

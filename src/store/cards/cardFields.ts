@@ -106,7 +106,7 @@ export const cardFields = {
   mergedAt: text().orNull(),
   mergedCommit: text().orNull(),
   mergedInto: text().orNull(),
-  /** The card's merges, one per repository. If only some of its repositories are merged, the card is not. */
+  /** The card's merges, one per repository. A card with unmerged work in one of its repositories is not merged. */
   merges: json<RepositoryMerge[]>().initially('[]'),
   ...agentChoiceFields,
   command: text().orNull(),

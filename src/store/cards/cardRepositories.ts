@@ -15,7 +15,7 @@ const fields = {
 export type CardRepositoryRow = Row<typeof fields>
 const record = defineRecord('card_repositories', 'k', fields)
 
-/** Ordered by name, including repositories that the project no longer has. */
+/** Lists a card's worktrees in other repositories by name, including repositories that the project no longer has. */
 export const listCardRepositories = (db: Reader, cardId: number): Promise<CardRepositoryRow[]> =>
   db.all(`SELECT ${record.columns} FROM card_repositories k WHERE k.card_id = ? ORDER BY k.name`, [cardId])
 

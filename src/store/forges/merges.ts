@@ -3,7 +3,10 @@ import type { RepositoryMerge } from '../cards/cardFields.ts'
 import type { CardRow } from '../cards/cards.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 
-/** A branch that cards of a project were merged into, and its commit when all of these merges were last checked; empty if they were not. */
+/**
+ * A branch that cards of a project were merged into. `tip` is its commit when all of these merges were last checked. Empty if they were not
+ * checked.
+ */
 export interface MergeTarget {
   repository: string
   branch: string

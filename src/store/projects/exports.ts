@@ -53,14 +53,14 @@ export const exportedMembers = (db: Reader, projectId: number): Promise<ExportRo
     [projectId],
   )
 
-/** Reads pages of a project's boards, with the fields of the names. */
+/** Reads pages of a project's boards, with the named fields. */
 export const exportBoards = (names: ReadonlyArray<keyof typeof boardFields>): ReadPage =>
   page(
     `SELECT b.id, ${defineRecord('boards', 'b', boardFields).jsonOf(names, 'integer')} AS json FROM boards b WHERE b.project_id = ? AND b.id > ? ORDER BY b.id`,
     100,
   )
 
-/** Reads pages of a project's columns, with the fields of the names. */
+/** Reads pages of a project's columns, with the named fields. */
 export const exportColumns = (names: ReadonlyArray<keyof typeof columnFields>): ReadPage =>
   page(
     `SELECT c.id, ${defineRecord('columns', 'c', columnFields).jsonOf(names, 'integer')} AS json FROM columns c WHERE c.project_id = ? AND c.id > ? ORDER BY c.id`,
@@ -125,8 +125,8 @@ const dependencies = `SELECT id, json_object('cardId', id, 'blockedBy', json(blo
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
 /**
- * Reads pages of a project's sessions, with the fields of the names; `costUsd` separately, because the database cannot
- * write a fraction exactly.
+ * Reads pages of a project's sessions, with the named fields. Reads `costUsd` separately, because the database cannot write a fraction
+ * exactly.
  */
 export function exportSessions(
   names: ReadonlyArray<keyof typeof sessionFields>,
@@ -162,7 +162,7 @@ export interface ExportAttachment extends ExportRow {
   sha256: string
   storedAs: string
 }
-/** Reads the attachments of cards, with the fields of the names. */
+/** Reads the attachments of cards, with the named fields. */
 export function exportAttachments(
   names: ReadonlyArray<keyof typeof attachmentFields>,
 ): (db: Reader, cardIds: readonly number[]) => Promise<ExportAttachment[]> {
@@ -173,7 +173,7 @@ export function exportAttachments(
 }
 
 const reviewComment = defineRecord('review_comments', 'm', reviewCommentFields)
-/** Reads the reviews of cards, with the fields of the names, and their comments in order. */
+/** Reads the reviews of cards, with the named fields, and their comments in order. */
 export function exportReviews(
   names: ReadonlyArray<keyof typeof reviewFields | 'comments'>,
   commentNames: ReadonlyArray<keyof typeof reviewCommentFields>,
@@ -186,7 +186,7 @@ export function exportReviews(
   return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
 }
 
-/** Reads the comments on cards, with the fields of the names, oldest first. */
+/** Reads the comments on cards, with the named fields, oldest first. */
 export function exportComments(
   names: ReadonlyArray<keyof typeof commentFields | 'fromAgent'>,
 ): (db: Reader, cardIds: readonly number[]) => Promise<ExportRow[]> {
@@ -199,9 +199,7 @@ export function exportComments(
   return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
 }
 
-/**
- * Reads the activity of cards after the entry with this ID, at most 2,000, with the fields of the names, oldest first.
- */
+/** Reads the activity of cards after the entry with this ID, at most 2,000, with the named fields, oldest first. */
 export function exportActivity(
   names: ReadonlyArray<keyof typeof activityFields>,
 ): (db: Reader, cardIds: readonly number[], after: number) => Promise<ExportRow[]> {

@@ -265,7 +265,7 @@ export const noteProjectOpened = async (tx: Transaction, userId: number, project
   )
 }
 
-/** Records that an account accepts a project: from now on it is the account's project of that folder. */
+/** Records that an account accepts a project. From then on, the account's clients can select the project by its folder. */
 export const acceptProject = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run(
     `INSERT INTO project_visits (user_id, project_id, accepted_at) VALUES (?, ?, ?)

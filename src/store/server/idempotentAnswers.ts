@@ -31,7 +31,7 @@ export async function recordAnswer(tx: Transaction, answer: IdempotentAnswer): P
   }
 }
 
-/** Deletes answers given before the time. */
+/** Deletes answers that were given before a time. */
 export const forgetAnswers = async (tx: Transaction, before: string): Promise<void> => {
   await tx.run('DELETE FROM idempotent_answers WHERE created_at < ?', [before])
 }

@@ -90,7 +90,7 @@ function createVersions(reading: ReconnectingConnection<ReadingStreams>): () => 
     })
 }
 
-/** A connection to the server. One that times out is closed, and the next use opens another. */
+/** A connection to the server. A connection that times out is closed, and the next use opens another one. */
 interface ReconnectingConnection<C> {
   /** @throws Problem DATABASE_BUSY after the timeout, or when the server is unreachable */
   use<T>(work: (connection: C) => Promise<T>, timeoutMs?: number): Promise<T>
