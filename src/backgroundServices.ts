@@ -135,7 +135,7 @@ export async function createBackgroundServices(dependencies: BackgroundDependenc
   const stages = stagesOf(runners, machineDb, { worktrees: others.worktrees, dataDir: config.dataDir }, logs)
   if (!db.isShared) {
     await stages.endEarlier()
-    // Before the first request, so that no event is committed before its consumer has started.
+    // Runs before the first request, so that no event is committed before its consumer has started.
     stages.startNotifiers()
   }
   const onDuty = async (duty: Duty, reach: Reach) => {

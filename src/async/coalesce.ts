@@ -10,7 +10,7 @@ export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
       next = undefined
       const run = work()
       running = run.catch(() => {
-        /* The callers get it. */
+        /* The callers receive the error. */
       })
       return run
     }))

@@ -6,7 +6,7 @@ export interface RetryOptions {
    * @param failures how many attempts have failed, at least 1
    */
   delayMs(error: unknown, failures: number): number | undefined
-  /** Gives up when it is aborted, also while it waits. */
+  /** Stops the retries when aborted, including during a wait. */
   signal?: AbortSignal
   /** Whether waiting keeps the process alive. */
   ref?: boolean

@@ -2,7 +2,7 @@
 export interface SerialQueue {
   /** Resolves or rejects as `work` does. */
   <T>(work: () => Promise<T> | T): Promise<T>
-  /** Resolves when everything that was added by now has ended. Never rejects. */
+  /** Resolves when all work added before the call has ended. Never rejects. */
   idle(): Promise<void>
 }
 

@@ -26,7 +26,7 @@ import type { Verified } from './examineArchive.ts'
 export interface Backups {
   /** @throws Problem DISK_FULL, DATABASE_DAMAGED, SHUTTING_DOWN */
   create(origin: BackupOrigin, withKey: boolean): Promise<Backup>
-  /** Newest first. A file that was added manually is first verified once. */
+  /** Lists the backups, newest first. A file that was added manually is first verified once. */
   list(): Promise<Backup[]>
   /** A backup and its path. @throws Problem BACKUP_NOT_FOUND */
   find(filename: string): Promise<Backup & { path: string }>
@@ -35,7 +35,7 @@ export interface Backups {
   /** Writes an upload to a file, which `admit` or `discard` removes. @throws Problem DISK_FULL */
   receive(bytes: AsyncIterable<Buffer>): Promise<string>
   /**
-   * Turns an upload into a backup. @param sentName its name, if that is a backup's. @throws Problem INVALID_BACKUP,
+   * Turns an upload into a backup. @param sentName the file's name, if it is a valid backup name. @throws Problem INVALID_BACKUP,
    * BACKUP_EXISTS, DISK_FULL
    */
   admit(upload: string, sentName: string | undefined): Promise<Backup>
@@ -117,7 +117,7 @@ export async function openBackups({ dataDir, source, clock, log }: BackupDepende
   }
 }
 
-/** Stores an upload as a backup once it is verified, under its original name if that is a backup's. */
+/** Stores an upload as a backup once it is verified, under its original name if it is a valid backup name. */
 async function admitUpload(
   { folder, work, signal }: { folder: string; work: string; signal: AbortSignal },
   upload: string,

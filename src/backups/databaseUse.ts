@@ -54,7 +54,7 @@ export async function requireLatestEvents(dataDir: string): Promise<void> {
   )
 }
 
-/** Warns if a database that lacks its log is a copy from a server that had not stopped, of which this folder has no record. */
+/** Warns if a database without its log was copied from a running server and this folder has no record of the server's run. */
 export async function warnOfCopy(db: Reader, dataDir: string, log: Log): Promise<void> {
   const run = await readRun(db)
   if (run === undefined || (await readRecord(dataDir))?.run === run) return
@@ -80,7 +80,7 @@ export async function markUse(db: EmbeddedDatabase, dataDir: string, clock: () =
   const save = async () => writeRecord(dataDir, { run, seq: await readLastSeq(db), at: clock().toISOString() })
   await save()
   const stopped = new AbortController()
-  // An older record is true as well.
+  // An older record is still correct.
   const saveSoon = coalesce(async () => {
     await save().catch(() => {})
     await delay(saveMs, undefined, { ref: false, signal: stopped.signal }).catch(() => {})

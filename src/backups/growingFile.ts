@@ -17,7 +17,7 @@ export interface Grown {
 export function followGrowth(port: MessagePort): Growth & { close(): void } {
   let now: Grown = { bytes: 0, isWhole: false }
   let wake = () => {
-    /* Replaced while `untilMore` waits. */
+    /* `untilMore` replaces this function while it waits. */
   }
   port.on('message', (grown: Grown) => {
     now = grown

@@ -35,7 +35,7 @@ export async function beginState(dataDir: string): Promise<string> {
 }
 
 /**
- * The step: from now on, the new state is the current one, even after a crash. The database must not be open.
+ * Performs the step: from now on, the new state is the current one, even after a crash. The database must not be open.
  * @param keptAs a name `damaged-…` if the old state must stay
  * @throws Problem CONFLICT if the attachments cannot be moved; in this case, nothing has changed
  */

@@ -105,8 +105,7 @@ export async function keepPresent(
 }
 
 /**
- * The step from the old state to the new one, which keeps the old one's audit log. The database must no longer be open in this
- * process.
+ * Replaces the old state with the new one, and keeps the audit log of the old state. The database must no longer be open in this process.
  */
 export async function replaceDatabase(
   config: Pick<ServerConfig, 'dataDir' | 'clock'>,
@@ -126,7 +125,7 @@ export async function replaceDatabase(
 
 /**
  * Prepares a whole new state from an archive in a separate folder: verified, migrated, without sign-ins.
- * @throws Problem INVALID_BACKUP, DISK_FULL, CONFLICT if authentication is off in it and others can reach this server
+ * @throws Problem INVALID_BACKUP, DISK_FULL, CONFLICT if authentication is off in the backup and other machines can reach this server
  */
 export async function prepare(
   config: ServerConfig,

@@ -41,7 +41,7 @@ export function parseSchedule(text: string): Schedule {
 
 /**
  * Returns the function that creates a backup when one is due, and then deletes the oldest scheduled backups. A backup that was missed while
- * the server was down is created at its start. A failed backup is retried a quarter of an hour later.
+ * the server was down is created when the server starts. A failed backup is retried a quarter of an hour later.
  */
 export function scheduledBackups({
   backups,

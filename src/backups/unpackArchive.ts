@@ -12,7 +12,7 @@ const sync = promisify(fsync)
 
 /** The target of unpacked parts. */
 export interface Unpacking {
-  /** Writes a part to a new file there. */
+  /** Writes a part to a new file in the folder. */
   take(part: Part, bytes: Buffer | AsyncIterable<Buffer>): Promise<void>
   /** Resolves when all writes have ended. @throws the error of a write */
   done(): Promise<void>

@@ -205,7 +205,7 @@ export function withUndone<T extends Changing>(
   const at = state.undos.findLastIndex(({ moves }) => moves === last.moves)
   const after = { ...state, undos: state.undos.slice(0, at), redos: [...state.redos, last] }
   if (last.change.type === 'move') return { ...withMoving(after, last.before), text }
-  // This ends their removal, even if the server has not announced it yet.
+  // The cards' pending removals are dropped, even if the server has not announced them yet.
   const moves = after.moves.filter(({ cardId }) => !last.before.some(place => place.cardId === cardId))
   const type = last.change.type === 'archive' ? 'unarchive' : 'restore'
   return { state: { ...after, moves }, moves: [], text, back: { type, places: last.before } }

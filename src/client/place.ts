@@ -13,8 +13,8 @@ export interface Place {
 /** A place that can change during a connection. */
 export interface RenewablePlace extends Place {
   /**
-   * Finds the server again if each start brings a new token, and possibly a new port. Receives the failed place, and returns the
-   * one to use from now on, or undefined if there is no other.
+   * Finds the server again if each start of the server creates a new token, and possibly uses a new port. Receives the failed place, and
+   * returns the one to use from now on, or undefined if there is no other.
    */
   renew?: (failed: Place & { wasRefused: boolean }) => Promise<Place | undefined>
 }

@@ -1,6 +1,6 @@
 import { CredentialProvider } from '../contract/accounts/credentials.ts'
 
-/** An OAuth client that the server's operator has registered with a provider. Some providers want a secret even of public clients. */
+/** An OAuth client that the server's operator has registered with a provider. Some providers require a secret even from public clients. */
 export interface OauthClient {
   clientId: string
   clientSecret?: string
@@ -8,7 +8,7 @@ export interface OauthClient {
 }
 export type OauthClients = Partial<Record<CredentialProvider, OauthClient>>
 
-/** The clients that the environment names: BOARD_OAUTH_GITHUB_CLIENT_ID, and where needed ..._CLIENT_SECRET and ..._SCOPE. */
+/** The clients that the environment names: BOARD_OAUTH_GITHUB_CLIENT_ID, and if required ..._CLIENT_SECRET and ..._SCOPE. */
 export const oauthClients = (env: NodeJS.ProcessEnv): OauthClients =>
   Object.fromEntries(
     CredentialProvider.options.flatMap(provider => {

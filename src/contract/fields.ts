@@ -4,7 +4,7 @@ import type { NotFoundCode } from './errors.ts'
 /** The length of a text in UTF-8. Does not use Node's Buffer, because browsers also use the contract. */
 const byteLength = (value: string): number => new TextEncoder().encode(value).length
 
-/** Text without NUL, where the store would cut it, and without lone surrogates, which have no UTF-8. */
+/** Text without NUL, where the store would cut it, and without lone surrogates, which have no UTF-8 encoding. */
 export const text = (min: number, max: number) =>
   v.pipe(
     v.string(),

@@ -11,7 +11,7 @@ import type { Database } from '../store/engine/database.ts'
 
 const renewMs = 750
 const retryMs = 50
-/** The deadline of a heartbeat: shorter than the lease, so that one delayed by a stalled daemon renews nothing. */
+/** The deadline of a heartbeat. It is shorter than the lease, so that a late heartbeat of a stalled daemon renews nothing. */
 const lateMs = 2500
 const duties = ['machine', 'board'] as const
 

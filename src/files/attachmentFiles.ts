@@ -90,7 +90,7 @@ export function createAttachmentFiles(folder: string): AttachmentFiles {
 /** Deletes a file. Ignores errors. */
 export const removeFile = (folder: string, storedAs: string): Promise<void> =>
   unlink(join(folder, storedAs)).catch(() => {
-    /* left to the sweep */
+    /* The sweep removes the file. */
   })
 
 async function sweepFolder(folder: string, db: Reader, isHeld: () => boolean): Promise<number> {

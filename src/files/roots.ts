@@ -21,7 +21,7 @@ export interface Place {
   real: string
   stats: Stats
 }
-/** Never shown under any path: the server's data folder, and those of worktrees. */
+/** Folders that are never shown under any path: the server's data folder, and the folders of worktrees. */
 export type Hidden = ReadonlyArray<Pick<Stats, 'dev' | 'ino'>>
 
 const maxLinks = 40

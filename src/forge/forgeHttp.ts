@@ -27,9 +27,8 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>
 export type Schema<T> = v.GenericSchema<unknown, T>
 
 /**
- * Requests to a forge's API, at paths below its address, or at whole addresses of its origin. All throw ForgeFailed. Reads are
- * retried without a response, or after 5xx. Writes are never retried, because they might have taken effect: the caller reads the
- * state again.
+ * Requests to a forge's API, at paths below its address, or at whole addresses of its origin. All throw ForgeFailed. Reads are retried if
+ * there is no response, or after 5xx. Writes are never retried, because they might have taken effect: the caller reads the state again.
  */
 export interface ForgeHttp {
   get<T>(path: string, schema: Schema<T>, query?: Query): Promise<T>

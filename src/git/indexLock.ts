@@ -61,7 +61,7 @@ async function takeLock(lock: string): Promise<void> {
 
 const takingOver = createKeyedQueue()
 
-/** A process, with the mark that distinguishes it from others with its number, if the system provides one. */
+/** A process, with the mark that distinguishes it from other processes with the same ID, if the system provides such a mark. */
 const ownerOf = (pid: number): string => `board ${pid} ${processMark(pid) ?? ''}\n`
 
 function isPresent(pid: number, owner: string): boolean {

@@ -67,7 +67,7 @@ export async function listSubmoduleCommits(
 const fillCommand = 'submodule update --init --recursive'
 
 /**
- * Returns the command that fills the submodules of a new worktree. Where a remote is a local folder or needs a key, the sandbox does not
+ * Returns the command that fills the submodules of a new worktree. If a remote is a local folder or requires a key, the sandbox cannot
  * reach it, so the command takes the commits from the Git folder of the submodule in the project's folder.
  */
 export async function submoduleFillCommand({ commonDir, gitDir }: WorkingTree): Promise<string> {

@@ -33,7 +33,7 @@ export async function renewTokens(dependencies: DeviceGrantDependencies, id: num
         dependencies.db
           .transaction(tx => lease.release(tx))
           .catch(() => {
-            /* Its own timeout ends it. */
+            /* The lease ends when it expires. */
           }),
       )
     if (performance.now() > giveUpAt)

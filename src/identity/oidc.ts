@@ -32,9 +32,7 @@ export interface Listener {
   challenge: string
   isPage?: boolean
 }
-/**
- * The signed-in account, or why the sign-in was refused. For a waiting program, the URL through which the browser delivers it.
- */
+/** The signed-in account, or why the sign-in was refused. For a waiting program, the URL through which the browser delivers the outcome. */
 export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { goTo: string; problem: Problem }
 
 /**

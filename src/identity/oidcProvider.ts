@@ -75,7 +75,7 @@ export async function discoverProvider(
     })
   const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = configuration.serverMetadata()
   if (issuer !== issuerUrl) throw otherIssuer(issuer, issuerUrl)
-  // Request the groups only where needed: some providers refuse unknown scopes.
+  // Request the groups only if they are needed: some providers refuse unknown scopes.
   const wanted = allowedGroups.length > 0 ? groupsClaim : undefined
   if (!authorization_endpoint || !token_endpoint || !jwks_uri)
     throw new Problem('OIDC_REFUSED', 'The identity provider does not publish sign-in endpoints.')

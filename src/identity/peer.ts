@@ -16,10 +16,9 @@ export interface Peer {
 }
 
 /**
- * Identifies the peer of a request. With `trustProxy`, the last entry of `X-Forwarded-For` counts, which the nearest proxy wrote.
- * Such a peer is never the server's own account, so that a proxy cannot pass its own permissions on to its clients.
- * Neither is a peer
- * behind an untrusted proxy that adds forwarding headers, or one in a sandbox.
+ * Identifies the peer of a request. With `trustProxy`, the last entry of `X-Forwarded-For` counts, which the nearest proxy wrote. Such a
+ * peer is never the server's own account, so that a proxy cannot pass its own permissions on to its clients. Neither is a peer behind an
+ * untrusted proxy that adds forwarding headers, or one in a sandbox.
  */
 export function peerReader(
   config: Pick<ServerConfig, 'trustProxy' | 'socketTables'>,

@@ -12,8 +12,8 @@ const keyFile = 'secret.key'
 const wanted = '32 bytes in base64 or hexadecimal, for example from: openssl rand -base64 32'
 
 /**
- * Encrypts secrets for the database. `place` names where the sealed text is stored, for example
- * `credentials/12/secret`, and is authenticated with it: it cannot be opened anywhere else.
+ * Encrypts secrets for the database. `place` names where the sealed text is stored, for example `credentials/12/secret`, and is
+ * authenticated with the text, so that the text cannot be opened anywhere else.
  */
 export interface Seal {
   /** @returns text of the base64url alphabet and dots */

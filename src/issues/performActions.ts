@@ -17,8 +17,8 @@ import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 export type Action = CommentAction | { kind: 'explain'; body: string } | { kind: 'close' } | { kind: 'reopen' }
 
 /**
- * Sends updates to the forge, one after another, and records each. If the forge refuses an update, such as a comment on a locked
- * issue, the others are still sent. A temporary failure of the whole forge ends this.
+ * Sends updates to the forge, one after another, and records each. If the forge refuses an update, such as a comment on a locked issue, the
+ * others are still sent. A temporary failure of the whole forge ends the sequence.
  * @throws ForgeFailed the first failure
  */
 export async function performActions(

@@ -153,7 +153,7 @@ export class History {
       try {
         return setAsideLog(this.#path)
       } catch {
-        /* It is retried later. */
+        /* A later attempt sets the database aside. */
       }
     }
     if (!this.#hasFailed) this.#tell(`Entries of the log cannot be kept: ${message}`)

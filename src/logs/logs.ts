@@ -30,7 +30,7 @@ export interface Logs {
   routine: Log
   /** Like `log`, but not on stderr: for events that are printed there in another form. */
   aside: Log
-  /** The newest entries first. If `after` is an ID, newer entries, the oldest first. */
+  /** Lists the newest entries first. If `after` is an ID, lists newer entries, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
   /** Deletes entries older than `before` and beyond the limit. */

@@ -135,13 +135,13 @@ const endProcesses = (dependencies: RunDependencies, run: OpenRun, child: Child,
     return false
   })
 
-/** Stores the process ID at once, and the output periodically. @returns a function that stops */
+/** Stores the process ID at once, and the output periodically. @returns the function that ends this */
 function keepOutput({ db }: RunDependencies, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
   let savedOffset = 0
   let saving: Promise<unknown> = db
     .transaction(tx => setRunPid(tx, scriptId, pid))
     .catch(() => {
-      /* The output is served from memory while it runs. */
+      /* The output is served from memory while the script runs. */
     })
   const timer = setInterval(() => {
     const now = tail.read()

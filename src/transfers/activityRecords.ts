@@ -4,7 +4,7 @@ import { CommentBody } from '../contract/cards/comments.ts'
 import { IntegerId, text } from '../contract/fields.ts'
 import { orNull, Time } from './records.ts'
 
-/** A comment on a card, oldest first. Its author is a name only: an account is a server's own. */
+/** A comment on a card. Comments are ordered oldest first. The author is only a name, because accounts are specific to a server. */
 export const Comment = v.strictObject({
   cardId: IntegerId,
   authorName: v.optional(text(0, 500), ''),
@@ -21,7 +21,7 @@ const ChangedValue = orNull(
     v.pipe(v.array(text(0, 500)), v.maxLength(500)),
   ]),
 )
-/** Something that happened on a card, oldest first. */
+/** An entry of a card's activity. Entries are ordered oldest first. */
 export const Activity = v.strictObject({
   cardId: IntegerId,
   at: Time,

@@ -13,7 +13,7 @@ export interface Scope {
   projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }>
 }
 
-/** The progress of an import: the rows by the IDs of the file. */
+/** The progress of an import. Maps the file's IDs to the created rows. */
 export interface Made {
   ownerId: number
   /** The daemon that imports. */

@@ -27,7 +27,7 @@ export async function saveContents(
       .finally(() => saving.delete(task))
     saving.add(task)
     task.catch(() => {
-      /* awaited below */
+      /* The promise is awaited below. */
     })
     return task
   }

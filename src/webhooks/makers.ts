@@ -9,9 +9,8 @@ import { readWebhook } from '../store/automation/webhooks.ts'
 const whatNext = 'Enable the webhook again to take it over.'
 
 /**
- * The reason why a project's webhook, which has the current permissions of its owner, can no longer send these types.
- * Undefined if it still can, and
- * if it belongs to the project or sends an account its notifications.
+ * The reason why a project's webhook, which has the current permissions of its owner, can no longer send these types. Undefined if it still
+ * can, and if it belongs to the project or sends an account its notifications.
  * @param now ISO 8601
  */
 export async function whyNotSent(

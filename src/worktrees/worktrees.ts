@@ -61,7 +61,7 @@ export interface Worktrees {
   close(): Promise<void>
 }
 
-/** Idle processes are kept, because a start takes 60 ms. */
+/** Idle processes are kept, because starting a process takes time. */
 const keptIdleMs = 60_000
 const maxProcesses = 6
 /** The folder for temporary files in the sandbox. It is on the disk, because `/tmp` there is in memory. */

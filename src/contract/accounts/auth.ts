@@ -10,8 +10,7 @@ export const Me = v.object({
   role: UserRole,
 })
 /**
- * The kind and the permissions of a token. `permissions` is null if the token has all permissions of its account;
- * `none` means no token,
+ * The kind and the permissions of a token. `permissions` is null if the token has all permissions of its account; `none` means no token,
  * with authentication off.
  */
 export const TokenInfo = v.object({

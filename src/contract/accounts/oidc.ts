@@ -40,7 +40,7 @@ const SetOidc = v.strictObject({
   groupsClaim: v.optional(text(1, 200)),
   emailVerification: v.optional(EmailVerification),
 })
-/** Nothing but a program's listener on the machine of the browser. */
+/** Accepts only the address of a program that listens on the browser's machine. */
 const Loopback = v.pipe(
   text(1, 200),
   v.url('must be a URL'),

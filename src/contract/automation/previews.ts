@@ -8,7 +8,7 @@ export const PreviewStatus = v.picklist(['off', 'starting', 'running', 'failed']
 export type PreviewStatus = v.InferOutput<typeof PreviewStatus>
 /**
  * The server of a card's worktree. It runs until `endsAt`, which each start postpones; `url`, on the server's machine, is set while the
- * program accepts connections; a ticket opens it. `reason` explains why it failed, After a signal, `exitCode` is 128 plus the number of the
+ * program accepts connections; a ticket opens it. `reason` explains why it failed. After a signal, `exitCode` is 128 plus the number of the
  * signal, as in a shell.
  */
 export const PreviewState = v.object({

@@ -16,7 +16,7 @@ import { del, get, manager, member, patch, post, user, userOr, viewer } from '..
 export const Project = v.object({
   id: Id,
   name: Name,
-  /** The folder of its home repository, or one that is in none. */
+  /** The folder of its home repository, or a folder outside of any repository. */
   path: v.string(),
   /** Its other repositories: a card's agent gets a worktree of each. */
   repositories: Repositories,

@@ -9,8 +9,7 @@ const Actor = v.object({
   name: v.nullable(v.string()),
 })
 /**
- * The permissions that were used: a sign-in, an API key, an agent's session, the local token of the machine's account,
- * or the server
+ * The permissions that were used: a sign-in, an API key, an agent's session, the local token of the machine's account, or the server
  * itself.
  */
 const Via = v.object({

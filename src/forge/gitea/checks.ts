@@ -32,7 +32,7 @@ const states: Readonly<Record<string, CheckState>> = {
   warning: 'neutral',
 }
 
-/** The newest status of each name of a commit; those of Gitea's Actions are among them. */
+/** The newest status of each name of a commit, including the statuses of Gitea's Actions. */
 export async function listStatuses(
   http: ForgeHttp,
   repo: string,

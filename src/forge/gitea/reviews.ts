@@ -27,7 +27,7 @@ const LineComment = v.object({
 })
 type LineComment = v.InferOutput<typeof LineComment>
 
-/** PENDING ones are not submitted yet, REQUEST_REVIEW asks for one. */
+/** PENDING reviews are not submitted yet. REQUEST_REVIEW requests a review. */
 const verdicts: Readonly<Record<string, ReviewVerdict>> = {
   APPROVED: 'approved',
   REQUEST_CHANGES: 'changes_requested',

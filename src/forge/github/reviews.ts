@@ -53,7 +53,7 @@ const Threads = v.object({
 
 /** Authors whose verdicts count. In a public repository, every user can request changes. */
 const trusted: ReadonlySet<string> = new Set(['OWNER', 'MEMBER', 'COLLABORATOR'])
-/** PENDING ones are not submitted yet. */
+/** PENDING reviews are not submitted yet. */
 const verdicts: Readonly<Record<string, ReviewVerdict>> = {
   APPROVED: 'approved',
   CHANGES_REQUESTED: 'changes_requested',

@@ -118,7 +118,7 @@ async function mergeRequest(
   try {
     return await http.send('PUT', `${project}/merge_requests/${number}/merge`, body, Mergeable)
   } catch (error) {
-    // Before GitLab 15.11 a branch that cannot be merged was 406, since then it is 422.
+    // For a branch that cannot be merged, GitLab before 15.11 responds with 406, and later versions with 422.
     if (error instanceof ForgeFailed && error.reason === 'invalid')
       throw new ForgeFailed('conflict', error.message, { cause: error })
     throw error

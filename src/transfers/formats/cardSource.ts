@@ -26,7 +26,7 @@ export function issueSource(
   )
 }
 
-/** Tasks have no ID: a task is the same if the name of its file and its title are. Equal titles are counted. */
+/** Tasks have no ID: two tasks are the same if their titles and the names of their files are equal. Equal titles are counted. */
 export function taskSources(filename: string): (title: string) => CardSource {
   const counts = new Map<string, number>()
   return title => {
