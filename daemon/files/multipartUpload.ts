@@ -67,7 +67,7 @@ async function receive<T>(
     return await saving
   } catch (error) {
     await saving?.then(options.discard, () => {
-      /* it has cleaned up */
+      /* `save` cleans up after its own failure. */
     })
     throw error
   }

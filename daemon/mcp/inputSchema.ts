@@ -48,8 +48,8 @@ export function objectOf(schema: GenericSchema): { properties: Record<string, Sc
 const idPattern = '^[1-9]\\d{0,15}$'
 
 /**
- * Describes IDs as text only and numbers as numbers, although a query accepts both. A constant becomes a choice with one typed
- * value, because some model services don't support `const` and reject values without a type.
+ * Describes IDs as text only and numbers as numbers, although a query accepts both. A constant becomes a choice with one typed value,
+ * because some model services do not support `const` and reject values without a type.
  */
 function simplifySchema(field: Schema): Schema {
   const { anyOf, const: only, ...rest } = field

@@ -31,7 +31,7 @@ interface Spec<Entries extends v.ObjectEntries> {
    * project.
    */
   card?: 'own' | 'any'
-  /** The row whose permission people and keys need for the tool. Agents don't need it. */
+  /** The row whose permission people and keys need for the tool. Agents do not need it. */
   forPeople?: { row: Route; group: ToolGroup }
   entries: Entries
   run(

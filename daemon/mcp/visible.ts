@@ -21,7 +21,7 @@ export const visibleJson = (value: unknown): string =>
       .join(''),
   )
 
-/** Returns the value with invisible characters escaped as text, for readers that don't parse JSON. */
+/** Returns the value with invisible characters escaped as text, for readers that do not parse JSON. */
 export const escapeInvisible = <T>(value: T): T =>
   JSON.parse(
     JSON.stringify(value).replace(hidden, character => `\\\\u{${character.codePointAt(0)!.toString(16)}}`),

@@ -135,7 +135,7 @@ export class BoardHost implements Host {
     this.#logs.log('warn', 'Another daemon has taken over the duties of this one. This daemon reopens the board.')
     this.#replacing = this.#reopen()
       .catch(() => {
-        /* It is in the log. */
+        /* The failure is already logged. */
       })
       .finally(() => {
         this.#replacing = undefined

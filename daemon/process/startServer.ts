@@ -151,10 +151,10 @@ async function openPort(
     // Without files, the listener would generate a certificate.
     https: config.tls ?? false,
     public: !isLoopbackHost(config.host),
-    // Its banner goes to stdout and lists every address of the machine. The board answers only to configured addresses.
+    // The listener's banner goes to stdout and lists every address of the machine. The board answers only to configured addresses.
     showURL: false,
     qr: false,
-    // It would run the program /tmp/xdg-open, which any account can create. cli/browser opens pages instead.
+    // The listener would run the program /tmp/xdg-open, which any account can create. cli/browser opens pages instead.
     open: false,
     autoClose: false,
     isProd: true,

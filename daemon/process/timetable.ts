@@ -7,7 +7,7 @@ import type { Log } from './stderrLog.ts'
 
 /** Longer jobs are logged. */
 const slowMs = 1000
-/** How often a daemon checks whether it holds a job's lease by now. */
+/** How often a daemon checks whether it holds a job's lease. */
 const dutySecs = 1
 
 /**

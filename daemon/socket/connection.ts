@@ -116,13 +116,13 @@ export class Connection {
     this.#closeTimer = closePeer(this.#peer, code, reason)
   }
 
-  /** To be called when everything was sent. */
+  /** Call this when everything was sent. */
   onDrain(): void {
     this.#congestedSince = undefined
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** To be called when the socket is closed. */
+  /** Call this when the socket is closed. */
   onClose(): void {
     this.#ended = true
     this.onDrain()

@@ -23,7 +23,7 @@ export const columnsRoutes = (app: Pick<App, 'db' | 'reads' | 'supervisor'>): Ha
     const actor = actorOf(caller)
     const clearSome = (tx: Transaction) => cardRemoval.removeSome(tx, app.supervisor, { projectId, caller }, columnId)
     while (await app.db.transaction(clearSome, actor)) {
-      /* the next batch */
+      /* Clears the next batch. */
     }
   },
 })

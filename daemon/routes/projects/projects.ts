@@ -69,7 +69,7 @@ export const projectsRoutes = (
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id)),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) {
-      /* the next batch */
+      /* Marks the next batch. */
     }
   },
   stats: async ({ id }) =>

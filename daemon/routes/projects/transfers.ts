@@ -26,7 +26,7 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   const exports = createConcurrencyLimit('exports', limits)
   const imports = createConcurrencyLimit('imports', limits)
   loadMarkdownReader().catch(() => {
-    /* An import that needs it fails with the reason. */
+    /* An import that needs the reader fails with the reason. */
   })
   return {
     exportProject: async ({ id }, call) =>
