@@ -25,7 +25,7 @@ export async function untilAnswered(
 ): Promise<PreSession> {
   const outage = watchOutage(context.out, reconnectSecs)
   let onAnswer: (session: PreSession) => void = () => {
-    /* set at once */
+    /* The promise below replaces this function. */
   }
   const answered = new Promise<PreSession>(resolve => {
     onAnswer = resolve

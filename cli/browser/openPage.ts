@@ -93,7 +93,7 @@ export async function openPage(client: Client, place: Place, path: string): Prom
 const withTicket = ({ url }: Place, path: string, ticket: string | undefined): string =>
   addressOf(url, ticket === undefined ? path : `/ticket/${ticket}${path}`)
 
-/** Returns undefined for an API key, which cannot create tickets, and without a token. The page then shows the sign-in. */
+/** Returns undefined if there is no token, or if the token is an API key, which cannot create tickets. The page then shows the sign-in. */
 async function issueTicket(client: Client, { token }: Place): Promise<string | undefined> {
   try {
     return (await client.auth.createTicket()).ticket

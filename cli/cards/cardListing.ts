@@ -81,7 +81,7 @@ async function partsOf(context: Context, projectId: string, filter: CardFilter):
   return columns.filter(({ cardCount }) => cardCount > 0).map(({ id }) => ({ ...others, columnId: id }))
 }
 
-/** External lists don't support boards, search or sorting. A key that can read cards can use the internal list for those. */
+/** External lists do not support boards, search or sorting. A key that can read cards can use the internal list for those. */
 const isExternalFilter = (
   { external }: Context,
   { boardId, search, archived, ready, blocked, sort }: CardFilter,

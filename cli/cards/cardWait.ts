@@ -116,7 +116,7 @@ class Pending {
   readonly #outcomes = new Map<string, Outcome>()
   #isStopped = false
   #finish: () => void = () => {
-    /* set at once */
+    /* The constructor replaces this function. */
   }
 
   constructor(

@@ -29,7 +29,7 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
   if (context.connection.token?.startsWith('svc_at_'))
     return byAgent(context.client, agentsPlace(context, cardIdOf(cardId)))
   return inItsProject(context, cardId, async place => {
-    // An API key reads monitors and mints no tokens.
+    // An API key can read monitors, but cannot create agent tokens.
     if (context.external) return byPerson(context, place)
     try {
       const { token } = await context.client.agents.token({ ...place, ttlSecs: tokenSecs })

@@ -16,7 +16,7 @@ import { dayEnd, dayStart, estimate, orWord } from '../parsing/arguments.ts'
 export type PlanOptions = { [Name in ChoiceName]?: ChoiceValue<Name> | 'none' } & {
   due?: string
   estimate?: number | 'none'
-  /** false: any person can start the card at any time. */
+  /** `false` removes the start time. */
   startAt?: string | false
 }
 /** The fields of a plan in a request. null clears a value. */
@@ -26,7 +26,7 @@ export type PlanRequest = Plan & { startAt?: string | null }
 export interface FileField {
   described: string
   isValid(value: unknown): boolean
-  /** Parses a value of front matter. Without it, the value is the text. */
+  /** Parses a value of front matter. If undefined, the value is the text. */
   parse?: (text: string) => unknown
 }
 /** How people type and pick a field of a plan. */
@@ -34,13 +34,13 @@ interface PlanInput {
   field: PlanFieldName
   flags: string
   text: string
-  /** The allowed values, the highest first. Without them, `parse` decides. */
+  /** The allowed values, the highest first. If undefined, `parse` checks the value. */
   choices?: readonly string[]
   /** @throws InvalidArgumentError */
   parse?: (text: string) => string | number
   /** Omitted if files do not set the field. */
   inFile?: FileField
-  /** The offer of the terminal board. Omitted if the board does not set the field. */
+  /** The choices that the terminal board offers. Omitted if the board does not set the field. */
   picked?: {
     values: readonly string[]
     /** Matches typed text that is a valid value. */

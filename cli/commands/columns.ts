@@ -45,7 +45,7 @@ interface LimitOptions {
   limit?: number | false
   pull?: boolean
 }
-/** The column of cards after their pull requests end: a column, or `false` for none. */
+/** The target column of cards whose pull requests have ended: a column, or `false` for none. */
 interface AfterOptions {
   merged?: string | false
   closed?: string | false
@@ -191,7 +191,7 @@ async function afterOf(context: Context, projectId: string, boardId: string, { m
   return { mergedColumnId: await idOf(merged), closedColumnId: await idOf(closed) }
 }
 
-/** The column that is named, in the current project. */
+/** The named column in the current project. */
 async function columnOf(context: Context, wanted: string) {
   const { id: projectId } = await context.project()
   return { projectId, column: await resolveColumn(context, projectId, wanted) }

@@ -71,7 +71,7 @@ export function register(projects: Command): void {
   })
 }
 
-/** The project that is named, else the current one. */
+/** The named project, otherwise the current one. */
 const projectOf = (context: Context, wanted: string | undefined): Promise<Named> =>
   wanted === undefined ? context.project() : resolveProject(context, wanted)
 

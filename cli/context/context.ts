@@ -86,7 +86,7 @@ function warnIfElsewhere({ out, discovery }: Context, project: CurrentProject): 
 }
 
 /**
- * Stops a command that an API key can't do.
+ * Stops a command that an API key cannot do.
  * @throws Failure (denied)
  */
 export function requireUser(context: Context, what: string): void {
@@ -110,7 +110,7 @@ export function requireScreen({ out }: Context): void {
 }
 
 /**
- * The context of a command that an API key can't do.
+ * The context of a command that an API key cannot do.
  * @throws Failure (denied)
  */
 export async function openUserContext(command: Command): Promise<Context> {

@@ -104,8 +104,8 @@ async function onDefaultBoard<T extends { boardId: string }>(
 }
 
 /**
- * An organization of the caller's by name or ID. The ID of another one is left to the server, which lets administrators
- * manage it.
+ * Finds an organization of the caller by name or ID. The ID of another organization is sent to the server, which lets administrators manage
+ * all organizations.
  */
 export async function resolveOrganization(context: LookupContext, wanted: string): Promise<Named> {
   const own = await context.client.organizations.list()

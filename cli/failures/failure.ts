@@ -61,7 +61,7 @@ const fileReasons: Record<string, string> = {
   ELOOP: 'its links lead round in a circle',
 }
 
-/** Why a file can't be read or written, in words. */
+/** Why a file cannot be read or written, in words. */
 export function fileReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code === undefined ? message : (fileReasons[code] ?? code)

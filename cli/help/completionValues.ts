@@ -173,7 +173,7 @@ async function labelCandidates(context: Context): Promise<Candidate[]> {
   return [...new Set((await firstCards(context)).flatMap(({ labels }) => labels))].sort().map(value => ({ value }))
 }
 
-/** The sessions of the card that is named, or the project's pre-sessions. */
+/** The sessions of the named card, otherwise the project's pre-sessions. */
 async function sessionCandidates(
   { client, project }: Context,
   { command, given: [cardId] }: Place,
@@ -192,7 +192,7 @@ async function sessionCandidates(
       }))
 }
 
-/** The people of the current project, or of the organization that is named, by the IDs of their accounts. */
+/** The people of the current project, or of the named organization, by the IDs of their accounts. */
 async function memberCandidates(context: Context, { given: [organization] }: Place): Promise<Candidate[]> {
   const { client } = context
   const people =

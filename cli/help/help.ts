@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 
 const examples = new WeakMap<Command, readonly string[]>()
 
-/** Adds an example or several to a command's help. The help of its noun shows the first one. */
+/** Adds one or more examples to a command's help. The help of its noun shows the first one. */
 export function example(command: Command, ...lines: string[]): Command {
   examples.set(command, lines)
   return command.addHelpText('after', `\n${drawExamples(lines)}`)

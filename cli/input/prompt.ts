@@ -88,7 +88,7 @@ export async function readStdin(flag: string): Promise<string> {
 
 /**
  * The text of a file, or of stdin for `-`.
- * @throws Failure (usage) when it can't be read.
+ * @throws Failure (usage) if it cannot be read
  */
 export async function readText(path: string, flag: string): Promise<string> {
   if (path === '-') return readStdin(`${flag} -`)

@@ -13,7 +13,7 @@ const signals = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 const resetModes =
   '\u001b[?1006l\u001b[?1003l\u001b[?1002l\u001b[?1000l\u001b[?1004l\u001b[?2004l\u001b7\u001b[?1049l\u001b[m\u001b[?7h\u001b[?25h'
 
-/** How a program ended: its exit code or signal, and the signal that this process received in that time. */
+/** How a program ended: its exit code or signal, and the signal that this process received in the meantime. */
 export interface ProgramEnd {
   end: number | string
   received?: NodeJS.Signals
@@ -101,7 +101,7 @@ function signalTree(pid: number | undefined, signal: NodeJS.Signals): void {
     }
 }
 
-/** The exit code, or the signal that ended the program. @throws Failure if it could not be started */
+/** The exit code, or the signal that ended the program. @throws Failure if the program could not be started */
 export function endOf({
   exitCode,
   signal,

@@ -63,7 +63,7 @@ export class UnsavedText {
     return result
   }
 
-  /** A failure whose message names the file with the text; unchanged text is discarded. */
+  /** Returns a failure whose message names the file with the text. Discards unchanged text. */
   failure(error: unknown): Failure {
     const { exit, message, hint, see } = describeError(error)
     if (this.isNeeded) return new Failure(exit, `${message} (your text is saved in ${this.path})`, { hint, see })

@@ -9,7 +9,7 @@ export async function compileJq(expression: string): Promise<(input: unknown) =>
   const jq = await loadJq()
   return input => {
     try {
-      // The space keeps an expression that starts with a minus from being taken for an option.
+      // The space prevents an expression that starts with a minus from being parsed as an option.
       return jq.json(input as object | null, ` ${expression}`)
     } catch (error) {
       if (!(error instanceof JqError)) throw error

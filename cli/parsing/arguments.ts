@@ -55,7 +55,7 @@ function timeOf(text: string): string | undefined {
   return /^\d{1,9}[smhd]$/.test(text) ? ago(text) : writtenTime(text)
 }
 
-/** A written date or time in ISO 8601, local without a zone. `T00:00` is appended since JavaScript reads a bare date as UTC. */
+/** A written date or time in ISO 8601, local without a zone. `T00:00` is appended, because JavaScript reads a bare date as UTC. */
 function writtenTime(text: string): string | undefined {
   if (!startsWithDay(text)) return undefined
   const time = new Date(text.length === 10 ? `${text}T00:00` : text)

@@ -45,7 +45,7 @@ export const scheduleFields = ({ terminal }: Out): Column<Schedule>[] => [
   { name: 'createdBy', header: 'With the rights of', style: 'text', value: makerOf },
 ]
 
-/** The person or key whose permissions the runs have. Deleted ones appear by ID. */
+/** The person or key whose permissions the runs have. A deleted person or key is shown by its ID. */
 function makerOf({ createdBy }: Schedule): string | null {
   if (createdBy === null) return null
   const { userId, displayName, keyId, keyName } = createdBy

@@ -43,7 +43,7 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
   }
   const report = () => {
     const now = performance.now()
-    // A connection that breaks again and again is one outage.
+    // A connection that breaks repeatedly counts as one outage.
     if (now - lastReportAt < reminderMs - 1000) return
     const minutes = Math.round((now - startedAt!) / 60_000)
     out.done(

@@ -58,7 +58,7 @@ class Ui {
   #readAlong = ''
   #isClosed = false
   #end: (error?: unknown) => void = () => {
-    /* set at once */
+    /* The constructor replaces this function. */
   }
 
   constructor(context: Context, start: Start, { isAscii, alternate, mouse, preferences }: UiOptions) {

@@ -145,7 +145,7 @@ async function fetchBranch(top: string, id: string, branch: string): Promise<voi
 const switchTo = (top: string, ...args: string[]): Promise<void> =>
   requireGit(top, 'switch', '--quiet', '--no-overwrite-ignore', ...args)
 
-/** Warns of uncommitted work, because an agent might not commit its work and no branch contains it then. */
+/** Warns of uncommitted work, because an agent might not commit its work, and no branch contains uncommitted work. */
 async function tellOfMore({ client, out }: Context, place: CardPlace, top: string): Promise<void> {
   const more = await Promise.all([client.agents.get(place), client.agents.diff(place)]).catch((error: unknown) => {
     if (error instanceof ApiFailure) return undefined

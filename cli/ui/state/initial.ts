@@ -15,7 +15,7 @@ export interface Preferences {
 }
 const noPreferences: Preferences = { hasPreview: false, commands: [] }
 
-/** The initial model: the board, or without a current project the choice of one. */
+/** The initial model: the board, or the choice of a project if there is no current one. */
 export function initialModel(
   { project, projects, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
   size: Size,

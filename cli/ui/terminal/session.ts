@@ -257,8 +257,8 @@ export class TerminalSession {
   }
 
   /**
-   * Another program might have used the terminal, so everything is set again. In the background, the process stops
-   * again: the terminal is the foreground's.
+   * Another program might have used the terminal, so everything is set again. In the background, the process stops again, because the
+   * terminal belongs to the foreground.
    */
   readonly #resume = (): void => {
     if (this.#program || this.#isClosed) return
