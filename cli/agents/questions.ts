@@ -74,8 +74,8 @@ export interface AnswerOptions {
 }
 
 /**
- * Returns the answer that the options select. The question can be undefined. @throws Failure (usage) if the option is
- * not offered
+ * Returns the answer that the options select. The question can be undefined.
+ * @throws Failure (usage) if the option is not offered
  */
 export function answerTo(
   question: Question | undefined,

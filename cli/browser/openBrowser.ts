@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /**
- * Opens a URL in the user's browser: with the command in BROWSER (`%s` stands for the URL), else with the platform's.
- * The URL is an argument that others on the machine can see.
+ * Opens a URL in the user's browser: with the command in BROWSER (`%s` stands for the URL), otherwise with the platform's command. The URL
+ * is an argument that others on the machine can see.
  * @returns whether a program could be started
  */
 export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {

@@ -172,8 +172,8 @@ class Pending {
   }
 
   /**
-   * Handles an event. @returns whether a card must be read. Cards at rest are read, because an agent that continues
-   * automatically ends only briefly.
+   * Handles an event.
+   * @returns whether a card must be read. Cards at rest are read, because an agent that continues automatically ends only briefly.
    */
   applyEvent({ type, data }: LiveMessage): boolean {
     if (type === 'resync') this.markAll()

@@ -7,8 +7,9 @@ type Change = Omit<Parameters<Client['cards']['update']>[0], keyof CardPlace>
 const maxAttempts = 5
 
 /**
- * Changes a card based on its current state, for example adds labels to its labels. If another client changes the card at
- * the same time, reads it again. @returns the new card, or the current one if nothing changes
+ * Changes a card based on its current state, for example adds labels to its labels. If another client changes the card at the same time,
+ * reads it again.
+ * @returns the new card, or the current one if nothing changes
  */
 export async function changeFromPresent(
   { cards }: Pick<Client, 'cards'>,

@@ -86,8 +86,8 @@ function ofHead(head: string): CardText {
 }
 
 /**
- * Parses cards from NDJSON, one object per line. All lines are parsed before the first card is created. @throws
- * Failure (usage) with the line number
+ * Parses cards from NDJSON, one object per line. All lines are parsed before the first card is created.
+ * @throws Failure (usage) with the line number
  */
 export function cardsOfLines(text: string): CardText[] {
   return text.split('\n').flatMap((line, at) => {

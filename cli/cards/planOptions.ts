@@ -91,8 +91,8 @@ export const parseNames = (text: string, before: readonly string[] | undefined):
 ]
 
 /**
- * Returns the ID of an assignable person: `me`, a name, an email or an ID. @throws Failure (not found) with
- * suggestions, or (usage) if several people have that name
+ * Returns the ID of an assignable person: `me`, a name, an email or an ID.
+ * @throws Failure (not found) with suggestions, or (usage) if several people have that name
  */
 async function resolvePerson(context: Context, projectId: string, wanted: string): Promise<string> {
   const { client, external } = context

@@ -19,9 +19,9 @@ export function readLines(text: string): Pick<CommentInput, 'startLine' | 'line'
 }
 
 /**
- * Parses review comments from a file: one per line, `path:line: text` as compilers and linters print them, or JSON with the
- * fields of a comment. Skips the problem count at the end of a linter's output. @throws Failure (usage) with the line of the file
- * that cannot be parsed
+ * Parses review comments from a file: one per line, `path:line: text` as compilers and linters print them, or JSON with the fields of a
+ * comment. Skips the problem count at the end of a linter's output.
+ * @throws Failure (usage) with the line of the file that cannot be parsed
  */
 export function readComments(text: string, name: string): CommentInput[] {
   return text.split('\n').flatMap((raw, at) => {

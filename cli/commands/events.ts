@@ -75,7 +75,7 @@ async function followEvents(command: Command, options: Options): Promise<void> {
   await jobs.end()
 }
 
-/** Notifications of all projects arrive. */
+/** Excludes notifications of other projects, because the server sends the notifications of all projects. */
 const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
   type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 

@@ -141,8 +141,8 @@ function registerTalk(presession: Command): void {
 }
 
 /**
- * Waits for the planning agent and prints its answer to the message. @throws Failure (failure) if the agent failed or the
- * pre-session has ended
+ * Waits for the planning agent and prints its answer to the message.
+ * @throws Failure (failure) if the agent failed or the pre-session has ended
  */
 async function printAnswer(
   context: Context,

@@ -56,7 +56,8 @@ function projectsOfFolder(all: readonly Project[]): Candidates {
 }
 
 /**
- * Returns the only candidate, or asks the person to select one. @throws Failure (usage) if there is none, or without a terminal
+ * Returns the only candidate, or asks the person to select one.
+ * @throws Failure (usage) if there is none, or without a terminal
  */
 export async function chooseProject(
   context: LookupContext,

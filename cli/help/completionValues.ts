@@ -86,8 +86,8 @@ const known: Record<string, () => Candidate[] | Promise<Candidate[]>> = {
 }
 
 /**
- * Returns the current values of a placeholder. Empty for free text. @throws any error that prevents the server from
- * answering
+ * Returns the current values of a placeholder. Empty for free text.
+ * @throws any error that prevents the server from answering
  */
 export async function liveValues(
   program: Command,

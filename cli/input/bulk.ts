@@ -29,9 +29,9 @@ const columns: Column<Done>[] = [
 ]
 
 /**
- * Returns the IDs of a command with `<ids...>`, without duplicates: as typed, 12 or #12. For `-`, reads stdin up to the first
- * tab of each line, because lists print a description after the tab. @throws Failure (usage) if stdin is a terminal, or
- * contains an invalid ID
+ * Returns the IDs of a command with `<ids...>`, without duplicates: as typed, 12 or #12. For `-`, reads stdin up to the first tab of each
+ * line, because lists print a description after the tab.
+ * @throws Failure (usage) if stdin is a terminal, or contains an invalid ID
  */
 export async function readIds(ids: readonly string[]): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids.map(idOf))]

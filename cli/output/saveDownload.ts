@@ -28,8 +28,9 @@ export async function requireOutput(asker: Asker, output: string | undefined): P
 
 /**
  * Saves a file that comes from the server, whole or not at all, and prints its path.
- * @param output a file, which can exist; a folder; `-` for stdout; or undefined for the server's file name in the
- * working folder @param fallback the file name if the server sends none @param mode the file permissions
+ * @param output a file, which can exist; a folder; `-` for stdout; or undefined for the server's file name in the working folder
+ * @param fallback the file name if the server sends none
+ * @param mode the file permissions
  * @throws Failure (conflict) when a file of the server's name exists.
  */
 export async function saveDownload(

@@ -5,14 +5,14 @@ const see = 'board help formatting'
 
 /** A template of `--template`: it prints one row. */
 export interface Template {
-  /** The fields that it names at its top. */
+  /** The fields that the template names at the top level. */
   fields: string[]
   render(row: unknown): string
 }
 
 /**
- * Parses a Mustache template, which has values and sections but runs no code. `\n` and `\t` are escapes. @throws Failure
- * (usage) if the template is invalid
+ * Parses a Mustache template, which has values and sections but runs no code. `\n` and `\t` are escapes.
+ * @throws Failure (usage) if the template is invalid
  */
 export async function compileTemplate(source: string): Promise<Template> {
   const { default: mustache } = await import('mustache')

@@ -109,7 +109,8 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
 export const collect = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
 
 /**
- * Returns the values of a repeatable option. `none` alone is an empty list. @throws Failure (usage) for `none` with other values
+ * Returns the values of a repeatable option. `none` alone is an empty list.
+ * @throws Failure (usage) for `none` with other values
  */
 export function noneAsEmpty<T extends readonly string[] | undefined>(
   given: T,

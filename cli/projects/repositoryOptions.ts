@@ -34,8 +34,8 @@ function readRepository(text: string, before: Repository[] = []): Repository[] {
 }
 
 /**
- * Returns the repositories after the changes of the options. Undefined if there are none. @throws Failure (usage) for an unknown
- * repository
+ * Returns the repositories after the changes of the options. Undefined if there are none.
+ * @throws Failure (usage) for an unknown repository
  */
 export async function changedRepositories(
   { client }: Context,

@@ -254,7 +254,7 @@ const previewReach = {
   shared: 'other accounts of this machine can reach their programs, because there is no bubblewrap',
 }
 
-/** Reports advice instead of a warning without control groups, because counting every second is sufficient for many servers. */
+/** Without control groups, reports advice instead of a warning, because counting every second is sufficient for many servers. */
 function boundsOf({ kind, reason, advice, defaults: { memoryMiB, processes } }: BoundsStatus): Finding {
   const limits = `${memoryMiB} MB of memory and ${processes} processes`
   return kind === 'cgroup'

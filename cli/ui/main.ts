@@ -21,7 +21,7 @@ export interface UiOptions {
   preferences: Preferences
 }
 
-/** The minimum time between frames; messages in between share one. */
+/** The minimum time between frames. Messages within this time share a frame. */
 const frameMs = 33
 /** The time that the exit waits for text that is being sent to the server. After that, the text is saved in a file. */
 const savingMs = 3000

@@ -28,7 +28,7 @@ export interface Exchange {
   audit: AuditTrail | undefined
 }
 
-/** @param route undefined where the contract has no such row */
+/** @param route undefined if the contract has no such row */
 export function beginExchange(
   req: IncomingMessage,
   res: ServerResponse,

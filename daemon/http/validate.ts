@@ -20,8 +20,8 @@ export function fieldsOnce(text: string, message: string): Record<string, string
 }
 
 /**
- * Validates a value against a schema and returns the parsed value. @throws Problem VALIDATION_FAILED with each field
- * and its rule, but never its value
+ * Validates a value against a schema and returns the parsed value.
+ * @throws Problem VALIDATION_FAILED with each field and its rule, but never its value
  */
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
   const isList = Array.isArray(value)

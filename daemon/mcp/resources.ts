@@ -88,8 +88,8 @@ export async function listResources(session: Session, message: unknown): Promise
 
 /**
  * Reads the resource of a URI with its tool: with the same permissions, limits and escapes.
- * @param tools the tools that the caller can use @throws McpError if the URI is unknown, or if the caller cannot read
- * it
+ * @param tools the tools that the caller can use
+ * @throws McpError if the URI is unknown, or if the caller cannot read it
  */
 export async function readResource(
   { app, call, rows }: Session,

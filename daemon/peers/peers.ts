@@ -75,8 +75,8 @@ export async function machineOf(app: App, projectId: number): Promise<Machine | 
 }
 
 /**
- * Fetches the file of an attachment from the daemon that has it. @returns false if that daemon's file is missing or
- * differs
+ * Fetches the file of an attachment from the daemon that has it.
+ * @returns false if that daemon's file is missing or differs
  * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or the disk's error
  */
 async function fetchFile(

@@ -49,9 +49,10 @@ export interface RunningServer {
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
- * @param terminal the log output in addition to the data folder @param onReplaced called with each board after a
- * restore
- * @throws Problem SERVER_ALREADY_RUNNING, VALIDATION_FAILED for the folder of worktrees, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
+ * @param terminal the log output in addition to the data folder
+ * @param onReplaced called with each board after a restore
+ * @throws Problem SERVER_ALREADY_RUNNING, VALIDATION_FAILED for the folder of worktrees, CONFLICT when authentication is off but others
+ * could reach it, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(
   given: ServerConfig,

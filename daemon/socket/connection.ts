@@ -39,9 +39,7 @@ export class Connection {
   #messages = { since: 0, count: 0 }
   #closeTimer: NodeJS.Timeout | undefined
 
-  /**
-   * @param socket the peer's TCP socket: shared frames are written to it directly, which takes two thirds of the time
-   */
+  /** @param socket the peer's TCP socket: shared frames are written directly to it, in two thirds of the time */
   constructor(peer: Peer, socket: Duplex, { caller, renew }: Admitted, log: Log) {
     this.#peer = peer
     this.#socket = socket
@@ -55,8 +53,8 @@ export class Connection {
   }
 
   /**
-   * Changes whenever the caller's permissions might have been reduced. Checks before the change are no longer valid: no
-   * event of a project is sent until its access is checked again.
+   * Changes whenever the caller's permissions might have been reduced. Checks before the change are no longer valid: no event of a project
+   * is sent until the access to the project is checked again.
    */
   get rightsVersion(): number {
     return this.#rightsVersion

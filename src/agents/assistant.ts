@@ -21,8 +21,8 @@ const introduction =
   "Use the board's tools to read and change the board. Do not change files of the project unless you are asked to."
 
 /**
- * The project's assistant card, which is not in any list. Created on first use. @throws Problem COLUMN_NOT_FOUND if the project
- * has no column
+ * The project's assistant card, which is not in any list. Created on first use.
+ * @throws Problem COLUMN_NOT_FOUND if the project has no column
  */
 async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
   const found = await readAssistantCard(tx, projectId)
@@ -51,8 +51,8 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
 }
 
 /**
- * Sends a message to a project's assistant, and starts the assistant if it is not running. @throws Problem COLUMN_NOT_FOUND,
- * ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, BUDGET_EXHAUSTED
+ * Sends a message to a project's assistant, and starts the assistant if it is not running.
+ * @throws Problem COLUMN_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, BUDGET_EXHAUSTED
  */
 export async function send(
   tx: Transaction,

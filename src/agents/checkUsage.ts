@@ -19,7 +19,8 @@ export interface CheckUsage {
 const ofNoCard = { cardId: 0, projectId: 0 }
 
 /**
- * Counts a check as a run of its credential. The account's own sign-in has no budget. @throws Problem BUDGET_EXHAUSTED
+ * Counts a check as a run of its credential. The account's own sign-in has no budget.
+ * @throws Problem BUDGET_EXHAUSTED
  */
 export async function beginCheckUsage(
   { db, prices, agents }: Pick<RunDependencies, 'db' | 'prices'> & { agents: Agents },

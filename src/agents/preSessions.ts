@@ -28,8 +28,9 @@ const planningPrompt = ({ title, prompt }: CardRow): string =>
   `The task is: ${title}\n\n${prompt}`
 
 /**
- * Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING,
- * AGENT_UNAVAILABLE, CONFLICT for cards without a prompt to refine
+ * Starts to refine a card's prompt.
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT for cards without a prompt
+ * to refine
  */
 export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<SessionRow> {
   const card = await cards.find(tx, ref)
@@ -49,8 +50,9 @@ export async function find(db: Reader, { projectId, sessionId }: PreSessionRef):
 }
 
 /**
- * Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS,
- * BUDGET_EXHAUSTED, CONFLICT if the pre-session has ended
+ * Answers the planning agent.
+ * @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, BUDGET_EXHAUSTED, CONFLICT if the pre-session has
+ * ended
  */
 export async function send(
   tx: Transaction,
@@ -66,8 +68,9 @@ export async function send(
 }
 
 /**
- * Replaces the card's prompt with the refined prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn,
- * CONFLICT if there is no refined prompt, or the pre-session has ended
+ * Replaces the card's prompt with the refined prompt.
+ * @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT if there is no refined prompt, or the pre-session
+ * has ended
  */
 export async function accept(
   tx: Transaction,

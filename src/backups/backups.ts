@@ -35,8 +35,9 @@ export interface Backups {
   /** Writes an upload to a file, which `admit` or `discard` removes. @throws Problem DISK_FULL */
   receive(bytes: AsyncIterable<Buffer>): Promise<string>
   /**
-   * Turns an upload into a backup. @param sentName the file's name, if it is a valid backup name. @throws Problem INVALID_BACKUP,
-   * BACKUP_EXISTS, DISK_FULL
+   * Turns an upload into a backup.
+   * @param sentName the file's name, if it is a valid backup name.
+   * @throws Problem INVALID_BACKUP, BACKUP_EXISTS, DISK_FULL
    */
   admit(upload: string, sentName: string | undefined): Promise<Backup>
   discard(upload: string): Promise<void>

@@ -12,7 +12,10 @@ import { createUnpacking, drainBytes } from './unpackArchive.ts'
 
 const spareBytes = 16 * 1024 * 1024
 
-/** The location of the archive's database: an existing file with its content, so that it is not unpacked, or a folder to unpack it to. */
+/**
+ * The location of the archive's database: a file that already has its content, so that the database is not unpacked, or a folder to which
+ * it is unpacked.
+ */
 export type Place =
   | { database: string }
   | {

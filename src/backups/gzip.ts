@@ -5,8 +5,7 @@ const memberHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 const maxBlockBytes = 0xffff
 
 /**
- * A gzip member with verbatim bytes in stored blocks (RFC 1951), like zlib's level 0 but without a copy, which takes a third of
- * the time.
+ * A gzip member with verbatim bytes in stored blocks (RFC 1951), like zlib's level 0, but without a copy and in a third of the time.
  * @returns its pieces, in order; some of them are the bytes themselves
  */
 export function storedMember(bytes: Buffer): Buffer[] {

@@ -87,7 +87,7 @@ export interface UpdateConflict {
 /**
  * Merges the newest commit of a card's base into its branch in a repository. `workIn` returns the card and the project for the repository.
  * Uncommitted changes are committed first. From then on, the card's changes are compared with that commit. A conflict changes nothing.
- * @param known its base's newest commit and name, if already fetched
+ * @param known the newest commit and the name of the card's base, if already fetched
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY, CONFLICT
  */
 export async function update(

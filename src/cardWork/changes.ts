@@ -35,8 +35,8 @@ export async function compareWork(
 }
 
 /**
- * A file changed by a card, before or after the change; for a card that never ran, as committed. @throws Problem
- * FILE_NOT_FOUND, and as `compareWork` does
+ * A file changed by a card, before or after the change; for a card that never ran, as committed.
+ * @throws Problem FILE_NOT_FOUND, and as `compareWork` does
  */
 export async function changedFileOf(
   worktrees: Worktrees,

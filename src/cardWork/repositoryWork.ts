@@ -73,8 +73,8 @@ export async function listWork(db: Reader, card: CardRow, project: ProjectPlaces
 }
 
 /**
- * The project with the folder of one of its repositories. The names in the forge's settings refer to the home. @throws Problem
- * VALIDATION_FAILED
+ * The project with the folder of one of its repositories. The names in the forge's settings refer to the home.
+ * @throws Problem VALIDATION_FAILED
  */
 export const projectIn = <P extends ProjectPlaces>(project: P, repository: string): P =>
   repository === home
@@ -138,8 +138,8 @@ export async function countChangedFiles(
 }
 
 /**
- * The trees of a card's current files in all of its project's repositories. Undefined if a repository has no files to compare. @throws
- * Problem as `compareWork` does
+ * The trees of a card's current files in all of its project's repositories. Undefined if a repository has no files to compare.
+ * @throws Problem as `compareWork` does
  */
 export async function readTrees(
   worktrees: Worktrees,
@@ -157,7 +157,8 @@ export async function readTrees(
 }
 
 /**
- * A card's work in each of its project's repositories, the home first. @throws Problem CONFLICT if Git fails or takes too long
+ * A card's work in each of its project's repositories, the home first.
+ * @throws Problem CONFLICT if Git fails or takes too long
  */
 export async function list(
   worktrees: Worktrees,

@@ -206,8 +206,8 @@ export async function keepReviewed(
 }
 
 /**
- * The snapshot of a review in a repository, which is the base for a diff since then. Undefined if there were no changes. @throws
- * Problem REVIEW_NOT_FOUND, CARD_NOT_FOUND
+ * The snapshot of a review in a repository, which is the base for a diff since then. Undefined if there were no changes.
+ * @throws Problem REVIEW_NOT_FOUND, CARD_NOT_FOUND
  */
 export async function startOf(
   db: Reader,
@@ -223,8 +223,8 @@ export async function startOf(
 }
 
 /**
- * Sets the answer to a review comment of the card, replacing an earlier one. @throws Problem CARD_NOT_FOUND,
- * REVIEW_COMMENT_NOT_FOUND
+ * Sets the answer to a review comment of the card, replacing an earlier one.
+ * @throws Problem CARD_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND
  */
 export async function answer(
   tx: Transaction,

@@ -4,8 +4,8 @@ import { Agent, request, type RequestOptions } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 
 /**
- * Accepts one server certificate (PEM) and no other, regardless of its issuer and names. The server stores it in a file that
- * belongs to the account, so it is more trustworthy than an authority.
+ * Accepts one server certificate (PEM) and no other, regardless of its issuer and names. The server stores it in a file that belongs to the
+ * account, so the certificate is more trustworthy than an authority.
  */
 export const pinnedTo = (certificate: string): ConnectionOptions => ({
   ca: certificate,

@@ -54,7 +54,7 @@ export async function openExchange(
     })
     if (typeof body === 'function')
       pipeline(body(), outgoing).catch(() => {
-        /* The request's own error reports it, or the server has responded before it read everything. */
+        /* The request itself reports the error, or the server has responded before it read the whole body. */
       })
     else outgoing.end(body)
   })

@@ -131,7 +131,7 @@ function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
   }
 }
 
-/** Takes free leases and renews this daemon's, unless the message is delayed by a stall. */
+/** Takes free leases and renews this daemon's leases, unless the message is delayed by a stall. */
 function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[Duty, number | undefined]>> {
   let heard: { databaseMs: number; atMs: number } | undefined
   return async self => {

@@ -13,8 +13,9 @@ export interface Target {
   port: number
 }
 /**
- * Connects to a host of the public Internet, or with `mayBePrivate` to any. Each address of a name is checked, once, and only
- * checked addresses are used. @throws EgressRefused, or the error of the connection
+ * Connects to a host of the public Internet, or with `mayBePrivate` to any. Each address of a name is checked, once, and only checked
+ * addresses are used.
+ * @throws EgressRefused, or the error of the connection
  */
 export type GuardedConnect = (target: Target, mayBePrivate?: boolean) => Promise<Socket>
 

@@ -93,7 +93,7 @@ async function openExactly(roots: readonly Root[], { real, stats }: Place, flags
   throw new Problem('FILE_NOT_FOUND')
 }
 
-/** The path of an open file, from the kernel where possible. */
+/** The path of an open file, from the kernel if possible. */
 const pathOf = (handle: FileHandle, path: string): Promise<string> =>
   process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path)
 

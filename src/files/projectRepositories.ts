@@ -32,8 +32,8 @@ export async function requireRepositories(
 }
 
 /**
- * Checks that a project's home and its other repositories are separate, if only the home changes. @throws Problem
- * VALIDATION_FAILED
+ * Checks that a project's home and its other repositories are separate, if only the home changes.
+ * @throws Problem VALIDATION_FAILED
  */
 export async function requireApart(
   config: ServerConfig,

@@ -90,8 +90,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Converts a conflict to `invalid`: there already is a pull request, so a retry does not help. @throws the converted error, or the original
- * one
+ * Converts a conflict to `invalid`: there already is a pull request, so a retry does not help.
+ * @throws the converted error, or the original one
  */
 export function asInvalid(error: unknown): never {
   if (error instanceof ForgeFailed && error.reason === 'conflict')

@@ -139,7 +139,7 @@ function urlOf({ apiUrl }: ForgeAccess, path: string, query: Query = {}): string
   return url.href
 }
 
-/** The query of the next page. The rest of its address is ignored, because it can be a proxy's or untrusted. */
+/** The query of the next page. The rest of its address is ignored, because the address can be that of a proxy, or untrusted. */
 function nextPage({ apiUrl }: ForgeAccess, { headers: { link = '' } }: OutboundAnswer): Query | undefined {
   const next = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/.exec(link)?.[1]
   if (next === undefined || !URL.canParse(next, apiUrl)) return undefined

@@ -12,8 +12,8 @@ export interface AddingRepository {
 }
 
 /**
- * Finds the repository to which `git add` would add the files of a folder: a repository around the folder that does not ignore it. @throws
- * GitFailed, GitMissing
+ * Finds the repository to which `git add` would add the files of a folder: a repository around the folder that does not ignore it.
+ * @throws GitFailed, GitMissing
  */
 export async function findAddingRepository(folder: string): Promise<AddingRepository | undefined> {
   const real = await realpath(folder).catch(() => undefined)

@@ -7,8 +7,8 @@ import { nulSeparated, nulTerminated } from './fileNames.ts'
 export type GitRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * The filters of the account's configuration. They run in each repository, because no repository can change them. All of them are
- * required: if one fails, for example because a sandbox hides its program, its files must not change without it.
+ * The filters of the account's configuration. They run in each repository, because no repository can change them. All of them are required:
+ * if one fails, for example because a sandbox hides its program, its files must not be changed without the filter.
  */
 export function accountFilters(configuration: readonly ConfigurationEntry[]): Settings {
   const settings = ofAccount(configuration).filter(isFilter).map(settingOf)

@@ -8,8 +8,8 @@ export interface GitCredential {
 const helper = `!f() { test "$1" = get || return 0; echo "username=$BOARD_GIT_USERNAME"; echo "password=$BOARD_GIT_PASSWORD"; }; f`
 
 /**
- * Passes a credential to one run of Git: in its environment, and by a helper that responds only for this server, also after a
- * redirect. The account's helpers are disabled for it, because they would store a working credential in plain text.
+ * Passes a credential to one run of Git: in its environment, and by a helper that responds only for this server, also after a redirect. The
+ * account's helpers are disabled for this run, because they would store a working credential in plain text.
  */
 export const withCredential = (
   credential: GitCredential | undefined,

@@ -7,7 +7,7 @@ import type { Repository } from './workingTrees.ts'
 
 /**
  * pushed: the branch is now on the remote. current: the remote branch already had the commit. rejected: the remote has commits that were
- * not fetched. failed: the remote was unreachable, or refused; `reason` is Git's.
+ * not fetched. failed: the remote was unreachable, or refused; `reason` is Git's message.
  */
 export type Pushed = { state: 'pushed' | 'current' | 'rejected' } | { state: 'failed'; reason: string }
 

@@ -7,8 +7,8 @@ const maxRefBytes = 1024
 const maxPackedRefsBytes = 256 * 1024 * 1024
 
 /**
- * The private Git folder of an agent in a working tree, which replaces the repository's. Only the server can access `folder`; the
- * agent controls everything in `common`. `admin` is the worktree's own part, below `common`.
+ * The private Git folder of an agent in a working tree, which replaces the repository's Git folder. Only the server can access `folder`;
+ * the agent controls everything in `common`. `admin` is the worktree's own part, below `common`.
  */
 export interface Shadow extends WorkingTree {
   folder: string

@@ -36,8 +36,8 @@ async function find(db: Reader, id: number): Promise<ProfileRow> {
 }
 
 /**
- * Creates a profile. @throws Problem CONFLICT when the name is taken, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND for a credential of another
- * user
+ * Creates a profile.
+ * @throws Problem CONFLICT when the name is taken, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND for a credential of another user
  */
 export async function create(
   seal: Seal,

@@ -163,7 +163,8 @@ export async function approveRequest(
 }
 
 /**
- * Refuses an app's request. @returns the address at which the browser notifies the app
+ * Refuses an app's request.
+ * @returns the address at which the browser notifies the app
  * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN
  */
 export async function refuseRequest(

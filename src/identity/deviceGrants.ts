@@ -51,8 +51,8 @@ export interface DeviceGrants {
    */
   status(caller: Caller, id: number): Promise<DeviceStatus>
   /**
-   * The secret for a credential's provider. Expiring tokens are refreshed first. @throws Problem CONFLICT if there is no secret
-   * yet, SEALED_WITH_OTHER_KEY
+   * The secret for a credential's provider. Expiring tokens are refreshed first.
+   * @throws Problem CONFLICT if there is no secret yet, SEALED_WITH_OTHER_KEY
    */
   secretOf(credential: CredentialRow): Promise<Secret>
   close(): Promise<void>
@@ -209,8 +209,9 @@ async function readPending(
 }
 
 /**
- * Stores an outcome, or the provider's polling interval, unless there already is an outcome. @returns the authorization's state.
- * A daemon whose lease has expired stores only tokens, because its failure can mean that another daemon has used the code.
+ * Stores an outcome, or the provider's polling interval, unless there already is an outcome.
+ * @returns the authorization's state. A daemon whose lease has expired stores only tokens, because its failure can mean that another daemon
+ * has used the code.
  */
 const storeOutcome = (
   { db, seal }: DeviceGrantDependencies,

@@ -68,7 +68,8 @@ export const createOidc = (place: AuthContext & Runners & Pick<Oidc, 'seal' | 'l
 })
 
 /**
- * Starts a sign-in. @returns the provider's URL, and the encrypted state that the browser keeps until it returns
+ * Starts a sign-in.
+ * @returns the provider's URL, and the encrypted state that the browser keeps until it returns
  * @throws Problem OIDC_NOT_CONFIGURED, OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY
  */
 export async function begin(

@@ -6,9 +6,8 @@ import type { Database } from '../store/engine/database.ts'
 import { localOperator, readAccount } from '../store/accounts/users.ts'
 
 /**
- * The undici dispatcher for requests with an account's credentials; undefined where any address is allowed. On a
- * server that others can reach, a plain user's requests reach the public Internet only: otherwise the user could probe
- * the server's own network.
+ * The undici dispatcher for requests with an account's credentials; undefined if any address is allowed. On a server that others can reach,
+ * a plain user's requests reach the public Internet only: otherwise the user could probe the server's own network.
  */
 export type OutboundDispatcher = (userId: number) => Promise<Dispatcher | undefined>
 

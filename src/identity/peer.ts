@@ -64,7 +64,7 @@ class StrangePeer implements Peer {
   }
 }
 
-/** Its addresses belong to a separate network, and its headers are ignored. */
+/** The addresses of a sandbox belong to a separate network, and its headers are ignored. */
 const sandboxPeer: Peer = new StrangePeer('sandbox')
 
 /** The headers with which proxies and tunnels state that they forward a request, and for whom. */

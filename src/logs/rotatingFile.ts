@@ -119,7 +119,7 @@ export class RotatingFile {
     }
   }
 
-  /** The older file's pending writes go to it under its new name. */
+  /** Renames the files by one number. Pending writes still go to the older file, under its new name. */
   #rotate(): void {
     this.flush()
     this.#destination?.end()

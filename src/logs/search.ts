@@ -7,8 +7,8 @@ import type { LogLevel } from '../contract/server/logs.ts'
 export const levelWords: Record<LogLevel, string> = { info: '', warn: 'atleastwarn', error: 'atleastwarn atleasterror' }
 
 /**
- * A user's search text in the language of FTS5: every word must be a prefix of a word in the entry, and quoted text must occur
- * verbatim. It cannot contain operators. Undefined if it has no searchable letter or digit.
+ * A user's search text in the language of FTS5: every word must be a prefix of a word in the entry, and quoted text must occur verbatim.
+ * The text cannot contain operators. Undefined if it has no searchable letter or digit.
  */
 export function toMatch(text: string, level: LogLevel): string | undefined {
   const parts = [...text.matchAll(/"([^"]*)"|([^\s"]+)/g)].map(([, phrase, word]) =>

@@ -18,7 +18,7 @@ const termMs = 1000
 const lastWordsMs = 500
 const retryStopMs = 1000
 
-/** The parts of the board that a run uses. `url` is this server's, `timeoutMs` the time limit of a command. */
+/** The parts of the board that a run uses. `url` is the address of this server, and `timeoutMs` is the time limit of a command. */
 export interface RunDependencies {
   db: Database
   processTrees: ProcessTrees

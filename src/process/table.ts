@@ -116,7 +116,7 @@ export async function runOf(pid: number): Promise<string | undefined | typeof un
   if (!isLinux) return undefined
   let environ = await readProcessFile(pid, 'environ')
   let isStarting = false
-  // An environment that is opened before exec and read after it is also empty. If it stays empty, the process has none.
+  // An environment is also empty if it is opened before an exec and read after it. If it stays empty, the process has no environment.
   for (let attempt = 1; environ === '' && attempt <= maxAttempts; attempt++) {
     if (attempt > 1) await delay(attemptPauseMs)
     isStarting ||= (await readProcessFile(pid, 'cmdline')) === ''

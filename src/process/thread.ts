@@ -54,7 +54,7 @@ export function createThreadProgram(file: URL, moduleUrl: string): ThreadProgram
       })
       return new Promise<Result>((resolve, reject) => {
         worker.once('error', reject)
-        // All its files are closed only after its exit.
+        // The files of the thread are closed only after its exit.
         worker.once('exit', code => {
           signal?.removeEventListener('abort', abort)
           if (ended && 'result' in ended) resolve(ended.result as Result)

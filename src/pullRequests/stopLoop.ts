@@ -39,7 +39,8 @@ export async function handToUsers(
 
 /**
  * Resumes agent work on a pull request that was handed to a person, with the permissions of the caller. The agent receives all open
- * feedback again, and gets the full number of rounds. @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS, FORBIDDEN
+ * feedback again, and gets the full number of rounds.
+ * @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS, FORBIDDEN
  */
 export async function resumeLoop(tx: Transaction, row: PullRequestRow, caller: Caller): Promise<PullRequestRow> {
   requireMayStart(caller, 'kanban')

@@ -12,7 +12,7 @@ import { withLimits } from './resourceLimits.ts'
 import { seatbeltCommand } from './seatbelt.ts'
 import { systemParts } from './systemMounts.ts'
 
-/** The server's setting: `auto` uses the sandbox where it works, `require` starts no agent without it. */
+/** The server's setting: `auto` uses the sandbox if it works, `require` starts no agent without it. */
 export type SandboxMode = SandboxStatus['mode']
 type Kind = SandboxStatus['kind']
 

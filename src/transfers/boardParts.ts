@@ -51,7 +51,7 @@ export const projects = part({
       approvalPolicy: JSON.stringify(withoutPermissions(approvalPolicy)),
     })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
-    // The ID of a row that is rolled back can become another project's.
+    // The ID of a row that is rolled back can become the ID of another project.
     tx.afterCommit(() => made.hidden.push(projectId))
   },
 })

@@ -192,7 +192,7 @@ async function keepFiles(
   return { kept, away }
 }
 
-/** An attachment that is being deleted also lacks its content, but needs no report. */
+/** Returns the files whose attachments still exist. An attachment that is being deleted also lacks its file, but is not reported. */
 async function stillThere(db: Reader, missing: readonly MissingFile[]): Promise<MissingFile[]> {
   const there: MissingFile[] = []
   for (let from = 0; from < missing.length; from += 500) {

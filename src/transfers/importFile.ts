@@ -41,8 +41,8 @@ export const maxBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerCo
   Math.min(maxImportBytes, maxBytesOf[format])
 
 /**
- * Checks, before a file is received, that the caller can import to the target. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN,
- * ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
+ * Checks, before a file is received, that the caller can import to the target.
+ * @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
  */
 export async function requireTarget(
   db: Reader,

@@ -16,8 +16,8 @@ export interface RemoteAttachment {
 export interface Machine {
   name: string
   /**
-   * Writes an attachment's file to a path. Returns false if it does not exist. @throws Problem MACHINE_UNAVAILABLE, or the
-   * signal's reason
+   * Writes an attachment's file to a path. Returns false if it does not exist.
+   * @throws Problem MACHINE_UNAVAILABLE, or the signal's reason
    */
   fetch: ((file: RemoteAttachment, path: string, signal: AbortSignal) => Promise<boolean>) | undefined
 }

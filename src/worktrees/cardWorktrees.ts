@@ -53,8 +53,8 @@ export async function planWorktree(
 }
 
 /**
- * Plans a worktree with the branch name that the card has in another repository, if this repository does not use that name. @throws Problem
- * like `planWorktree`
+ * Plans a worktree with the branch name that the card has in another repository, if this repository does not use that name.
+ * @throws Problem like `planWorktree`
  */
 export async function planWorktreeOn(
   branch: string,

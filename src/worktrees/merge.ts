@@ -128,7 +128,7 @@ const isMergedAlready = async (
   { into, target, work }: { into: string; target: string; work: string },
 ): Promise<boolean> => earlier?.into === into && earlier.head === work && (await isBefore(run, earlier.commit, target))
 
-/** Merges the work into the target. Returns the target itself if it is up to date. */
+/** Merges the work into the target. Returns the target itself if it already contains the work. */
 async function combine(
   run: ObjectsRun,
   target: string,

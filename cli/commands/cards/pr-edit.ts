@@ -117,8 +117,8 @@ async function changePullRequest({ client, out }: Context, id: string, wanted: C
 }
 
 /**
- * Opens title and body of a card's open or future pull request in the person's editor, and saves the changes. @throws Failure
- * (usage) without a terminal
+ * Opens title and body of a card's open or future pull request in the person's editor, and saves the changes.
+ * @throws Failure (usage) without a terminal
  */
 export async function editTexts(
   context: Context,

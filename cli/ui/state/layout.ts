@@ -64,7 +64,7 @@ export function layoutOf({ size, columns, focus, first, statusLine, isDense, has
   }
 }
 
-/** The width of a preview; 0 where the terminal is too narrow. */
+/** The width of a preview; 0 if the terminal is too narrow. */
 export const previewWidthOf = ({ width }: Size): number =>
   width < previewFrom ? 0 : Math.min(maxPreviewWidth, Math.floor(width * 0.36))
 

@@ -233,7 +233,7 @@ export type Msg =
   /** `into`: the branch that the project's folder is on. */
   | { type: 'branches'; branches: readonly { cardId: string; branch: string | null }[]; into: string | null }
   | { type: 'created'; cardId: string }
-  /** `project`: the card's, if it is another one. */
+  /** `project`: the card's project, if it is not the current one. */
   | { type: 'found'; card: CardDetail; project?: Named }
   | {
       type: 'question'

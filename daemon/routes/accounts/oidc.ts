@@ -52,7 +52,7 @@ async function sendToProvider(
   if (loopback !== undefined) refuseForeignLink(call.request)
   const callback = redirectUri(app, call)
   if (call.request.headers.host !== new URL(callback).host && !moved) {
-    // The page keeps the verifier in storage that belongs to its address, so it must begin again there.
+    // The page keeps the verifier in storage that belongs to its address, so the sign-in must begin again at the configured address.
     if (page) return redirect(`${loopback}#/sign-on`)
     return redirect(
       `${serverUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge: challenge! }), moved: '1' })}`,

@@ -64,8 +64,8 @@ async function insertSaved(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRe
 }
 
 /**
- * Sends an attachment; a client that reads nothing for a minute is disconnected. @throws Problem ATTACHMENT_NOT_FOUND
- * also when the file is missing on disk
+ * Sends an attachment; a client that reads nothing for a minute is disconnected.
+ * @throws Problem ATTACHMENT_NOT_FOUND also when the file is missing on disk
  */
 async function sendAttachment(
   app: Pick<App, 'attachmentFiles' | 'logs'>,

@@ -48,8 +48,8 @@ export interface AgentCommand {
   env: Readonly<Record<string, string>>
 }
 /**
- * Starts the process tree of an agent. The caller that passes this function must also stop the tree, even if the agent fails to
- * open. @throws LaunchFailed
+ * Starts the process tree of an agent. The caller that passes this function must also stop the tree, even if the agent fails to open.
+ * @throws LaunchFailed
  */
 export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 

@@ -42,8 +42,8 @@ const report =
   /^Error: (Failed to get response from the AI model|Authentication failed with provider|Model '.*' not found on provider|\d{3} |.*\(HTTP \d{3}\))/
 
 /**
- * Copilot ends a failed turn normally, with the error as the last text. That text arrives in one chunk, without the usage that
- * follows a model's answer. If earlier calls succeeded, there is usage as well, so the text decides.
+ * Copilot ends a failed turn normally, with the error as the last text. That text arrives in one chunk, without the usage that follows a
+ * model's answer. If earlier calls succeeded, usage is also reported, so the text decides.
  */
 const failedTurn: FailedTurnRule = ({ lastChunk, responseHasUsage }) => {
   if (!lastChunk.startsWith('Error: ') || (responseHasUsage && !report.test(lastChunk))) return null

@@ -54,9 +54,10 @@ export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards
 }
 
 /**
- * Reopens a card's latest session, or starts a new one if the agent cannot resume. A session that waits for the end of a usage
- * limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE,
- * CARD_BLOCKED without `force`, CONFLICT
+ * Reopens a card's latest session, or starts a new one if the agent cannot resume. A session that waits for the end of a usage limit starts
+ * now.
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`,
+ * CONFLICT
  */
 export async function retry(
   tx: Transaction,
@@ -75,8 +76,9 @@ export async function retry(
 }
 
 /**
- * Starts a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE,
- * CARD_BLOCKED without `force`, CONFLICT
+ * Starts a new session.
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`,
+ * CONFLICT
  */
 export async function relaunch(
   tx: Transaction,
@@ -99,8 +101,8 @@ export async function requestHandoff(db: Database, supervisor: Supervisor, ref: 
 }
 
 /**
- * A summary of the work on a card: written by its agent while it runs, otherwise the agent's last message. Empty if there is
- * none. @throws Problem CARD_NOT_FOUND
+ * A summary of the work on a card: written by its agent while it runs, otherwise the agent's last message. Empty if there is none.
+ * @throws Problem CARD_NOT_FOUND
  */
 export async function summarizeWork(db: Database, supervisor: Supervisor, ref: cards.CardRef): Promise<string> {
   const run = await findRun(db, supervisor, ref)

@@ -36,7 +36,7 @@ import { UsageMeter } from './watch/usageMeter.ts'
 
 const countFilesTimeoutMs = 3000
 
-/** A session after its agent has opened it. `remarks` are messages for the transcript of a new one. */
+/** A session after its agent has opened it. `remarks` are messages for the transcript of a new session. */
 interface OpenedSession {
   link: Pick<AgentLink, 'capabilities' | 'info'>
   started: StartedSession

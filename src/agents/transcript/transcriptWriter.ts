@@ -19,7 +19,7 @@ import {
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
 import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 
-/** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's. */
+/** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's messages. */
 export interface TranscriptSession {
   id: number
   projectId: number

@@ -44,8 +44,8 @@ export const StatusReason = v.picklist([
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /**
- * Tokens and cost as the agent reports them. Null if it does not. Without `exact`, the agent reports only a part of its tokens: a
- * lower bound.
+ * Tokens and cost as the agent reports them. Null if the agent does not report them. Without `exact`, the agent reports only a part of its
+ * tokens, so the values are lower bounds.
  */
 export const Usage = v.object({
   inputTokens: Count,

@@ -27,7 +27,7 @@ export interface Tool {
   note?: string
   /** The fields of an item in a short response. By default, all fields. */
   brief?: readonly string[]
-  /** Whether the tool starts a card's agent where it can, and must report if it did not. */
+  /** Whether the tool starts a card's agent if possible, and must report if the agent did not start. */
   starts?: true
   /** The default inputs of a call. */
   usual?: Readonly<Record<string, unknown>>

@@ -54,7 +54,9 @@ export const Monitor = v.object({
 const requestPrefix = 'monitor-'
 /** The ID of the question that asks whether a monitor can run. */
 export const monitorRequestId = (id: number): string => `${requestPrefix}${id}`
-/** Whether a question is about a monitor. Its agent does not wait for the answer, and it stays open after the end of the session. */
+/**
+ * Whether a question is about a monitor. The agent does not wait for the answer, and the question stays open after the end of the session.
+ */
 export const isMonitorRequest = (requestId: string): boolean => requestId.startsWith(requestPrefix)
 
 /**

@@ -23,7 +23,7 @@ export const Notification = v.object({
   userId: v.union([Id, v.literal('0')]),
   kind: NotificationKind,
   projectId: Id,
-  /** Null if it is not about a card: for a schedule, `cardTitle` is its name. */
+  /** Null if the notification is not about a card. For a schedule, `cardTitle` is the schedule's name. */
   cardId: v.nullable(Id),
   cardTitle: v.string(),
   message: v.string(),

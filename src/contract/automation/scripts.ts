@@ -6,8 +6,8 @@ import { del, get, member, post, put, viewer } from '../route.ts'
 export const Script = v.object({ id: Id, name: v.string(), command: v.string(), position: Count })
 /**
  * `output` is the last 64 KiB of the latest run's output, in events the last 4 KiB, `outputStart` the number of UTF-16 units before it.
- * `error` explains why it could not start, or who ends it: a cancelled run ends when all its processes have exited. After a signal,
- * `exitCode` is 128 plus the number of the signal, as in a shell.
+ * `error` explains why the run could not start, or who cancelled it. A cancelled run ends when all its processes have exited. After a
+ * signal, `exitCode` is 128 plus the number of the signal, as in a shell.
  */
 export const ScriptStatus = v.object({
   scriptId: Id,

@@ -27,8 +27,8 @@ export const Webhook = v.object({
   description: v.nullable(v.string()),
   disabledReason: v.nullable(v.string()),
   /**
-   * The account or key that created the webhook, last enabled it, or last changed its URL or events. A delivery that it cannot
-   * read disables the webhook.
+   * The account or key that created the webhook, last enabled it, or last changed its URL or events. An event that this owner cannot read
+   * disables the webhook.
    */
   createdBy: v.nullable(Maker),
   createdAt: Time,

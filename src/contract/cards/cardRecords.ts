@@ -80,7 +80,7 @@ export const CardItem = v.object({
   agent: AgentChoice.entries.agent,
   /** The account that created the card. Null if there is none, or if it is unknown. */
   creatorId: v.nullable(AccountId),
-  /** The creator's name at that time. */
+  /** The creator's name when the card was created. */
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
   commentCount: Count,

@@ -34,7 +34,7 @@ export type ChoiceName = {
   [Name in PlanFieldName]: PlanFields[Name]['kind'] extends 'choice' ? Name : never
 }[PlanFieldName]
 export type ChoiceValue<Name extends ChoiceName> = PlanFields[Name]['values'][number]
-/** Only cards with these values. */
+/** Selects only cards with these values. */
 export type ChoiceFilter = { [Name in ChoiceName]?: ChoiceValue<Name> }
 
 export const planFieldNames = Object.keys(planFields) as readonly PlanFieldName[]

@@ -83,9 +83,9 @@ const agentEvent = <Entries extends v.ObjectEntries>({ entries }: { entries: Ent
   })
 
 /**
- * Maps each event type to the schema of its `data` and the permissions of its recipients. Users who can see the project always
- * receive it. A key requires the permission of the routes that read the record. As on external routes, `cards.read` includes
- * boards, and columns in outline.
+ * Maps each event type to the schema of its `data` and the permissions of its recipients. Users who can see the project always receive the
+ * event. A key requires the permission of the routes that read the record. As on external routes, `cards.read` includes boards, and columns
+ * in outline.
  */
 export const events = {
   'project.created': event(ProjectSummary, ['projects.read']),

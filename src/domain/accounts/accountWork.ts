@@ -18,8 +18,9 @@ export interface Runners {
 }
 
 /**
- * Ends the work in an account's own projects (sessions, scripts, monitors, webhooks, invitations), and in all projects the agents
- * that use its credentials. Cards and members stay. @returns the projects
+ * Ends the work in an account's own projects (sessions, scripts, monitors, webhooks, invitations), and in all projects the agents that use
+ * its credentials. Cards and members stay.
+ * @returns the projects
  */
 export async function endWorkOf(tx: Transaction, runners: Runners, userId: number): Promise<number[]> {
   for (const sessionId of await openSessionsOf(tx, userId)) await end(tx, runners.agents, sessionId, cancelled)

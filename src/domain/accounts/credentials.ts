@@ -49,8 +49,8 @@ export async function usage(db: Reader, caller: Caller, id: number): Promise<Usa
 }
 
 /**
- * Sets one of the caller's credentials, or none, for a project's agents. @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND,
- * VALIDATION_FAILED if the project's agent does not support it
+ * Sets one of the caller's credentials, or none, for a project's agents.
+ * @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND, VALIDATION_FAILED if the project's agent does not support it
  */
 export async function choose(
   tx: Transaction,
@@ -66,8 +66,8 @@ export async function choose(
 }
 
 /**
- * Sets one of the caller's credentials, or none, for a card's agent. @throws Problem CARD_NOT_FOUND, CREDENTIAL_NOT_FOUND,
- * VALIDATION_FAILED if the card's agent does not support it
+ * Sets one of the caller's credentials, or none, for a card's agent.
+ * @throws Problem CARD_NOT_FOUND, CREDENTIAL_NOT_FOUND, VALIDATION_FAILED if the card's agent does not support it
  */
 export async function chooseForCard(
   tx: Transaction,

@@ -6,7 +6,7 @@ import { firstMissing, type Named } from '../../store/engine/firstMissing.ts'
 import { localOperator } from '../../store/accounts/users.ts'
 import type { Caller } from './caller.ts'
 
-/** The table of a referenced record. Records without their own table share their parent's. */
+/** The table of a referenced record. Records without their own table share the table of their parent. */
 const tables: Partial<Record<NotFoundCode, Named>> = {
   ORGANIZATION_NOT_FOUND: 'organization',
   PROJECT_NOT_FOUND: 'project',

@@ -35,8 +35,8 @@ export type SlotHolder = Pick<SlotSession, 'projectId' | 'agent' | 'credentialId
 /** The occupied slots of everything that has a limit. */
 export interface SlotCount {
   /**
-   * Takes a slot of each limit that applies to the session. @returns undefined if the slots were taken, otherwise the limit without a free
-   * slot
+   * Takes a slot of each limit that applies to the session.
+   * @returns undefined if the slots were taken, otherwise the limit without a free slot
    */
   take(holder: SlotHolder): string | undefined
 }

@@ -134,8 +134,8 @@ export async function remove(tx: Transaction, agents: Agents, caller: Caller, id
 }
 
 /**
- * The usage of agents in the projects that the caller can see. Administrators also see the usage of deleted projects. @throws
- * Problem as `list`
+ * The usage of agents in the projects that the caller can see. Administrators also see the usage of deleted projects.
+ * @throws Problem as `list`
  */
 export async function usage(
   db: Reader,

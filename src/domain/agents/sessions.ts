@@ -160,8 +160,8 @@ export const notStarted = (tx: Transaction, { message }: Pick<Problem, 'message'
   action(tx, { type: 'not_started', detail: message })
 
 /**
- * Starts a card's agent with the prompts of its step and of the card, or a terminal card's shell command. @throws Problem
- * INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
+ * Starts a card's agent with the prompts of its step and of the card, or a terminal card's shell command.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
  */
 export const start = async (
   tx: Transaction,
@@ -173,8 +173,8 @@ export const start = async (
   begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work', options)
 
 /**
- * Queues an ended session, or one that waits without a run, again, so that its agent resumes it. @throws Problem
- * INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED
+ * Queues an ended session, or one that waits without a run, again, so that its agent resumes it.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED
  */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')

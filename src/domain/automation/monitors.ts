@@ -40,8 +40,8 @@ export const list = async (db: Reader, ref: CardRef): Promise<MonitorRow[]> =>
   listCardMonitors(db, (await cards.find(db, ref)).id)
 
 /**
- * Deletes a monitor of a project, or of one of its cards, with its question. Its run is ended soon. @throws Problem CARD_NOT_FOUND,
- * MONITOR_NOT_FOUND
+ * Deletes a monitor of a project, or of one of its cards, with its question. Its run is ended soon.
+ * @throws Problem CARD_NOT_FOUND, MONITOR_NOT_FOUND
  */
 export async function remove(
   tx: Transaction,

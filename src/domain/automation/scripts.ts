@@ -99,8 +99,8 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
 }
 
 /**
- * Requests the end of a run, which stays open until all its processes have exited. The first requester is recorded. @throws
- * Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING
+ * Requests the end of a run, which stays open until all its processes have exited. The first requester is recorded.
+ * @throws Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING
  */
 export async function cancel(
   tx: Transaction,

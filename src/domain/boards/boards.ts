@@ -27,8 +27,8 @@ export async function find(db: Reader, projectId: number, boardId: number): Prom
 }
 
 /**
- * Creates a board with the columns of a template, by default of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND,
- * INSUFFICIENT_PERMISSIONS for a template that starts agents automatically
+ * Creates a board with the columns of a template, by default of the built-in "Kanban".
+ * @throws Problem TEMPLATE_NOT_FOUND, INSUFFICIENT_PERMISSIONS for a template that starts agents automatically
  */
 export async function create(
   tx: Transaction,

@@ -70,9 +70,9 @@ async function requireReachable(
 }
 
 /**
- * Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND, VALIDATION_FAILED for a column that pulls
- * without a limit, INSUFFICIENT_PERMISSIONS for a column that pulls, or an active one with a prompt or a choice of agent, if the
- * caller cannot start agents
+ * Creates a column at the end of a board.
+ * @throws Problem BOARD_NOT_FOUND, VALIDATION_FAILED for a column that pulls without a limit, INSUFFICIENT_PERMISSIONS for a column that
+ * pulls, or an active one with a prompt or a choice of agent, if the caller cannot start agents
  */
 export async function create(
   tx: Transaction,
@@ -168,8 +168,8 @@ const changedInProject = (
 
 /**
  * Deletes a column without cards. Its archived cards move to another column of the project. If the next column pulls, it then pulls from
- * another one, which requires the permission to start agents. @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY,
- * INSUFFICIENT_PERMISSIONS
+ * another one, which requires the permission to start agents.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY, INSUFFICIENT_PERMISSIONS
  */
 export async function remove(tx: Transaction, caller: Caller, projectId: number, columnId: number): Promise<void> {
   const column = await find(tx, projectId, columnId)

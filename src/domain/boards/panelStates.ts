@@ -14,8 +14,8 @@ export interface PanelOwner {
 }
 
 /**
- * Replaces the layouts of the named cards and returns all of the project's. @throws Problem VALIDATION_FAILED, naming the key
- * that is not a card of the project
+ * Replaces the layouts of the named cards and returns all layouts of the project.
+ * @throws Problem VALIDATION_FAILED, naming the key that is not a card of the project
  */
 export async function set(
   tx: Transaction,

@@ -33,8 +33,8 @@ export async function templateForBoard(
 }
 
 /**
- * Creates a template that belongs to the caller. Administrators can share theirs with all users. @throws Problem FORBIDDEN,
- * VALIDATION_FAILED
+ * Creates a template that belongs to the caller. Administrators can share theirs with all users.
+ * @throws Problem FORBIDDEN, VALIDATION_FAILED
  */
 export async function create(
   tx: Transaction,

@@ -32,9 +32,9 @@ export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
 }
 
 /**
- * Requires that a caller can attach files to a card. The card's agent receives them, so a card that can start automatically
- * requires the permission to start it, except from an agent. @throws Problem CARD_NOT_FOUND, CONFLICT if the card has 1,000
- * attachments, INSUFFICIENT_PERMISSIONS
+ * Requires that a caller can attach files to a card. The card's agent receives them, so a card that can start automatically requires the
+ * permission to start it, except from an agent.
+ * @throws Problem CARD_NOT_FOUND, CONFLICT if the card has 1,000 attachments, INSUFFICIENT_PERMISSIONS
  */
 export async function requireRoom(db: Reader, ref: StartRef): Promise<void> {
   const card = await cards.find(db, ref)
@@ -60,7 +60,8 @@ export async function announce(tx: Transaction, id: number): Promise<AttachmentR
 }
 
 /**
- * Deletes an attachment, and its file, by `removeFile`, after the commit. @throws Problem ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `requireRoom`
+ * Deletes an attachment, and its file, by `removeFile`, after the commit.
+ * @throws Problem ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `requireRoom`
  */
 export async function remove(
   tx: Transaction,

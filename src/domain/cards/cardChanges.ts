@@ -19,8 +19,8 @@ type CardEvent =
   | 'card.restored'
 
 /**
- * Changes a card, appends its event, and records its earlier values. Every change of a card goes through this file. @throws
- * Problem CARD_NOT_FOUND
+ * Changes a card, appends its event, and records its earlier values. Every change of a card goes through this file.
+ * @throws Problem CARD_NOT_FOUND
  */
 export async function changeCard(
   tx: Transaction,

@@ -151,8 +151,8 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef, f
 }
 
 /**
- * Archives a card: removes it from its column's order, lists and counts, and ends its agent. No effect on an archived
- * card. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS as for a move
+ * Archives a card: removes it from its column's order, lists and counts, and ends its agent. No effect on an archived card.
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS as for a move
  */
 export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
@@ -165,8 +165,8 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
 }
 
 /**
- * Unarchives a card to the end of its column, or of the board's first column that is not an archive. @throws Problem
- * CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS if the restored card's agent would start
+ * Unarchives a card to the end of its column, or of the board's first column that is not an archive.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS if the restored card's agent would start
  */
 export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)

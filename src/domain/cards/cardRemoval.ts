@@ -50,8 +50,8 @@ export const listRestorable = async (
   }))
 
 /**
- * Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`,
- * INSUFFICIENT_PERMISSIONS if the restored card's agent would start
+ * Restores a deleted card to the end of its column.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS if the restored card's agent would start
  */
 export async function restore(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId)
@@ -67,7 +67,8 @@ export async function restore(tx: Transaction, agents: Agents, ref: StartRef, fo
 
 /**
  * Deletes up to 200 cards of a column, then those archived from it, as many as fit in a short transaction.
- * @returns whether there can be more. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `remove`
+ * @returns whether there can be more.
+ * @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `remove`
  */
 export async function removeSome(
   tx: Transaction,
@@ -89,7 +90,8 @@ export async function removeSome(
 }
 
 /**
- * Purges some of the cards that were deleted over 30 days ago. Cards no longer wait for them. @returns the number of purged cards
+ * Purges some of the cards that were deleted over 30 days ago. Cards no longer wait for them.
+ * @returns the number of purged cards
  */
 export async function purge(tx: Transaction, agents: Agents): Promise<number> {
   const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), maxPurgedAtOnce)

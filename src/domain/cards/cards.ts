@@ -72,8 +72,8 @@ export async function find(db: Reader, { projectId, cardId, kind }: CardRef): Pr
 }
 
 /**
- * A card in the external view, as JSON text that the database generates. @throws Problem CARD_NOT_FOUND, also for a card of a
- * kind other than kanban
+ * A card in the external view, as JSON text that the database generates.
+ * @throws Problem CARD_NOT_FOUND, also for a card of a kind other than kanban
  */
 export async function findExternalJson(
   db: Reader,

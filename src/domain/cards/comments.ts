@@ -35,8 +35,8 @@ export async function list(
 }
 
 /**
- * Adds a comment of the caller, a user or an agent. @throws Problem CARD_NOT_FOUND, CONFLICT if the card has the maximum number
- * of comments
+ * Adds a comment of the caller, a user or an agent.
+ * @throws Problem CARD_NOT_FOUND, CONFLICT if the card has the maximum number of comments
  */
 export async function add(tx: Transaction, ref: OwnRef, body: string): Promise<CommentRow> {
   const card = await cards.find(tx, ref)

@@ -8,7 +8,7 @@ import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 import { requireMayChangeStart } from './startPermission.ts'
 
-/** A card's steps whose columns are still on its board. A step without a prompt uses its column's. */
+/** A card's steps whose columns are still on its board. A step without a prompt uses the prompt of its column. */
 export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
   const columns = new Map((await listColumns(db, card.boardId)).map(column => [column.id, column]))
   return (JSON.parse(card.pipeline) as StoredStep[]).flatMap(step => {

@@ -57,7 +57,8 @@ const isPulled = async (db: Reader, { kind, pullable, archivedAt, columnId }: Au
 
 /**
  * Requires the permission to start a card's agent if the agent can start automatically. Call it before a change of the task, or one that
- * removes an obstacle. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
+ * removes an obstacle.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
  */
 export async function requireMayChangeStart(
   db: Reader,
@@ -76,7 +77,8 @@ export async function requireMayApprove(db: Reader, starter: Starter | undefined
 
 /**
  * Requires that a caller can check agents: people who can start them in a project, and the server's admins. A key uses a credential of its
- * owner only if the key is for the whole server. @throws Problem FORBIDDEN
+ * owner only if the key is for the whole server.
+ * @throws Problem FORBIDDEN
  */
 export async function requireMayCheckAgents(
   db: Reader,
@@ -97,7 +99,8 @@ export async function requireMayCheckAgents(
 
 /**
  * Makes a change. If the caller cannot start agents, fails if the change gives a waiting card a place in the next column, because the board
- * would start that card's agent. @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
+ * would start that card's agent.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, FORBIDDEN for an agent
  */
 export async function requireNoNewTurn<T>(
   db: Reader,

@@ -49,9 +49,9 @@ export async function withdraw(tx: Transaction, projectId: number, email: string
 }
 
 /**
- * Makes an account a member by an invitation's token, once. @returns the project
- * @throws Problem INVITATION_NOT_FOUND, INVITATION_EXPIRED, CONFLICT for an existing member; the invitation then stays
- *   open
+ * Makes an account a member by an invitation's token, once.
+ * @returns the project
+ * @throws Problem INVITATION_NOT_FOUND, INVITATION_EXPIRED, CONFLICT for an existing member; the invitation then stays open
  */
 export async function accept(tx: Transaction, userId: number, token: string): Promise<number> {
   const { projectId, email, role } = await requireOpen(tx, token, new Date(tx.now))

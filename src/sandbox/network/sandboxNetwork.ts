@@ -24,7 +24,7 @@ export interface SandboxNetworkOptions {
   boardUrl: string
   /** Accepts a connection to the board from the sandbox. */
   acceptForBoard(socket: Socket): void
-  /** The project's list, in the syntax of `contract/networkHosts.ts`, and hosts of an agent, such as its model's. */
+  /** The project's list, in the syntax of `contract/networkHosts.ts`, and hosts of an agent, such as those of its model. */
   allowed: readonly string[]
   /** URLs of model endpoints that the operator chose. They can be in a private network. */
   trusted: readonly string[]

@@ -56,7 +56,7 @@ export const insertSignInToken = async (
     )
   ).changes === 1
 
-/** Stores a token if the account exists and the sign-in that asked for it has not ended. @returns whether it was stored */
+/** Stores a token if the account exists and the sign-in that requested the token has not ended. @returns whether it was stored */
 export const insertSignInOf = async (
   tx: Transaction,
   token: { hash: string; userId: number; asker: string | null; expiresAt: string; origin: Origin },

@@ -20,7 +20,7 @@ import {
 export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM agent_sessions WHERE ended_at IS NULL GROUP BY status')
 
-/** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
+/** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's assistant. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
 /** The fields of a session that lists show. */
 export const listedSessionFields = {
@@ -77,7 +77,7 @@ export const listedSessionFields = {
    * not wait for them.
    */
   waitsForBlockers: flag().initially(false),
-  /** The credential that must be used instead of the card's. */
+  /** The credential that must be used instead of the card's credential. */
   askedCredentialId: id().orNull(),
   /** The time since which the agent has sent nothing in a turn, with no running tool and no open question. */
   silentSince: text().orNull(),

@@ -7,7 +7,7 @@ export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeo
 /** asked: a user must allow the monitor before it runs. */
 export type MonitorPermission = 'allowed' | 'asked' | 'rejected'
 /**
- * `outcome` is the latest run's, null before the first run and after a pause. `byAgent`: an agent created the monitor.
+ * `outcome` is that of the latest run, and null before the first run and after a pause. `byAgent`: an agent created the monitor.
  * `isActive`: its card is in active execution; a monitor that an agent created also rests while that agent is cancelled.
  */
 export const monitorFields = {

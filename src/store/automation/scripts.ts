@@ -50,7 +50,7 @@ export const listScripts = (db: Reader, projectId: number): Promise<ScriptRow[]>
 export const readScript = (db: Reader, id: number): Promise<ScriptRow | undefined> =>
   db.get(`SELECT ${fields} FROM scripts s WHERE id = ?`, [id])
 
-/** Adds a script at the end of its project's. */
+/** Adds a script at the end of its project's scripts. */
 export const insertScript = async (
   tx: Transaction,
   script: Pick<ScriptRow, 'projectId' | 'name' | 'command'>,

@@ -12,7 +12,7 @@ import { flag, id, json, number, text } from '../engine/record.ts'
 /** The statuses of a card while an agent works on it. */
 export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
 
-/** A pipeline step as stored on a card. A step without a prompt uses its column's. */
+/** A pipeline step as stored on a card. A step without a prompt uses the prompt of its column. */
 export interface StoredStep {
   columnId: number
   prompt: string
@@ -26,7 +26,7 @@ export interface RepositoryMerge {
   commit: string
   /** The card's commit that was merged. Later commits are new work. */
   head: string
-  /** Whether a forge merged it: the board does not check its branch there. */
+  /** Whether a forge merged the work. In this case, the board does not check the target branch. */
   byForge: boolean
 }
 interface LastAction {
@@ -113,7 +113,7 @@ export const cardFields = {
   credentialId: id().orNull(),
   /** The account that created the card. Null for an agent, an import, and cards created before this was recorded. */
   creatorId: id().orNull(),
-  /** The creator's name at that time. */
+  /** The creator's name when the card was created. */
   creatorName: text().orNull(),
   /** Maintained by triggers, because counting while listing cards takes a fifth of a list's time. */
   attachmentCount: number().computed('c.attachment_count'),

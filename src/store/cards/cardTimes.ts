@@ -17,7 +17,7 @@ export interface CardToRemind {
   isOpen: number
 }
 
-/** The condition that only the start time of a card delays it: the card is not blocked, archived or in the trash. */
+/** The condition for cards that only their start time delays: not blocked, archived or in the trash. */
 const waitsForTime = `c.start_held = 1 AND c.archived_at IS NULL AND c.deleted_at IS NULL AND NOT ${blockedSql}`
 const held = `FROM cards c INDEXED BY cards_to_start JOIN projects p ON p.id = c.project_id AND p.host IS ? WHERE ${waitsForTime}`
 

@@ -86,8 +86,8 @@ async function examineContents(query: Query): Promise<DatabaseContents> {
 }
 
 /**
- * Checks the pages of a database file, and with `withIndexes`, which takes longer, its indexes. @returns the damage,
- * or undefined
+ * Checks the pages of a database file, and with `withIndexes`, which takes longer, its indexes.
+ * @returns the damage, or undefined
  */
 export async function findDamage(path: string, withIndexes = false, signal?: AbortSignal): Promise<string | undefined> {
   const check = withIndexes ? 'integrity_check' : 'quick_check'

@@ -21,7 +21,7 @@ export function holdDataFolder(dataDir: string, heldByOther: () => string): () =
   return unlock
 }
 
-/** The engine reports a file that it cannot use without its name and without the reason. */
+/** If the engine cannot use a file, its error contains neither the file's name nor the reason. */
 function requireUsableFiles(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     if (!/^board\.(db|lock)(-\w+)?$/.test(name)) continue

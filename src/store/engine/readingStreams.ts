@@ -43,9 +43,9 @@ export interface ReadingStreams {
 }
 
 /**
- * Uses persistent streams where possible: the server opens the database for each new stream, which costs more than most
- * statements (8 readers: 2,500 statements a second with separate streams, 10,300 with these). Concurrent statements, and
- * statements that arrive while every stream is busy, are batched, because a message costs more than a statement.
+ * Uses persistent streams if possible: the server opens the database for each new stream, which costs more than most statements (8 readers:
+ * 2,500 statements a second with separate streams, 10,300 with these). Concurrent statements, and statements that arrive while every stream
+ * is busy, are batched, because a message costs more than a statement.
  */
 export function openReadingStreams(url: string, token?: string): ReadingStreams {
   const client = openHrana(url, token)

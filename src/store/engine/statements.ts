@@ -18,8 +18,8 @@ export interface Statements {
 }
 
 /**
- * Each method prepares its own statements: a `get` after an `all` or `run` of the same prepared statement would use its
- * parameters.
+ * Each method prepares its own statements: a `get` after an `all` or `run` of the same prepared statement would use the parameters of that
+ * call.
  */
 export function createStatements(database: LibsqlDatabase.Database): Statements {
   const get = prepareOnce(database, ({ engine, toObject }, args) => {

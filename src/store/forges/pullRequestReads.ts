@@ -76,8 +76,8 @@ export const bringReadsForward = (tx: Transaction, beyond: string, to: string): 
 }
 
 /**
- * Makes the reads of a project's updated pull requests due now, unless the forge's rate limit is exhausted. @returns the number
- * of pull requests
+ * Makes the reads of a project's updated pull requests due now, unless the forge's rate limit is exhausted.
+ * @returns the number of pull requests
  */
 export async function wakePullRequests(
   tx: Transaction,

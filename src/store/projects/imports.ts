@@ -47,7 +47,7 @@ export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Pr
   ).changes
 }
 
-/** Raises a project's token totals to the imported ones, where those exceed the sum of its sessions. */
+/** Raises a project's token totals to the imported totals, if those exceed the sum of its sessions. */
 export const raiseProjectTokens = async (
   tx: Transaction,
   projectId: number,

@@ -104,7 +104,8 @@ const searched = [
   .join(` || ' ' || `)
 
 /**
- * Deletes some entries older than `before`, and failures beyond the newest `maxFailures`. @returns the number of deleted entries
+ * Deletes some entries older than `before`, and failures beyond the newest `maxFailures`.
+ * @returns the number of deleted entries
  */
 export async function pruneAudit(
   tx: Transaction,
@@ -124,8 +125,8 @@ export async function pruneAudit(
 const pageRows = 500
 
 /**
- * Merges the audit entries of one board into another's. An entry keeps its ID unless a different entry has it;
- * duplicates are inserted once.
+ * Merges the audit entries of one board into those of another board. An entry keeps its ID unless a different entry has it; duplicates are
+ * inserted once.
  */
 export async function mergeAudit(from: Reader, to: Database): Promise<void> {
   if (!(await from.get(`SELECT 1 FROM sqlite_master WHERE name = 'audit_entries'`))) return

@@ -24,14 +24,14 @@ export interface LogFilter {
   limit: number
 }
 
-/** The log's own database: one connection, separate from the board's. Close it if a method throws. */
+/** The log's own database: one connection, separate from the connections of the board. Close it if a method throws. */
 export interface LogDatabase {
   /** Adds entries in one transaction, with increasing ids. */
   insert(rows: readonly NewLogRow[]): void
   list(filter: LogFilter): LogRow[]
   /**
-   * Deletes up to `maxPruned` of the oldest entries: those before a time, and those beyond `maxRows`. @returns the number of
-   * deleted entries
+   * Deletes up to `maxPruned` of the oldest entries: those before a time, and those beyond `maxRows`.
+   * @returns the number of deleted entries
    */
   prune(limits: { before: string; maxRows: number; maxPruned: number }): number
   /** The number of bytes in use in the file. */

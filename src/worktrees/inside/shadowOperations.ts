@@ -72,7 +72,7 @@ export interface ShadowUpdate {
   tip: string | undefined
   /** The HEAD for the shadow; undefined leaves the HEAD unchanged. */
   head: string | undefined
-  /** Folders of the repository's Git folder that are mounted over the shadow's. */
+  /** Folders of the repository's Git folder that are mounted over the folders of the shadow. */
   mountPoints: readonly string[]
   /** Settings of the server's account that also apply to the agent. */
   account: AccountSettings
@@ -121,7 +121,7 @@ function ownFiles({ commonDir }: Shadow, account: AccountSettings): Record<strin
  */
 const ownPart = /^([A-Z_]+|index|sharedindex\..*|rebase-merge|rebase-apply|sequencer)$/
 
-/** Creates a Git folder without refs, with the worktree's own part of the repository's. */
+/** Creates a Git folder without refs, with the worktree's own part of the repository's Git folder. */
 async function fill(shadow: Shadow): Promise<void> {
   const { gitDir, common, admin } = shadow
   const parts = ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'logs', 'worktrees']
@@ -195,6 +195,6 @@ export async function dropTaken({ common, commonDir }: Shadow): Promise<void> {
   })
   for (const [, id] of answers.toString().matchAll(/^([0-9a-f]+) (?!missing)/gm))
     await unlink(join(common, 'objects', id!.slice(0, 2), id!.slice(2))).catch(() => {
-      /* Git has packed it in the meantime. */
+      /* Git has packed the object in the meantime. */
     })
 }

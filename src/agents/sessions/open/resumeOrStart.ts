@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { AgentFailure, type AgentLink, type StartedSession } from '../../link/agentLink.ts'
 
 /**
- * Starts an agent with its earlier conversation, if there is one. If the agent exits instead of loading the conversation, it is
- * opened once more with a new one, because the conversation might be lost and the agent would exit at each attempt.
+ * Starts an agent with its earlier conversation, if there is one. If the agent exits instead of loading the conversation, it is started
+ * once more with a new conversation, because the conversation might be lost and the agent would exit at each attempt.
  * @throws AgentFailure
  */
 export async function resumeOrStart(

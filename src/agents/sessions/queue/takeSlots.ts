@@ -55,7 +55,9 @@ interface Machine {
 }
 
 /**
- * Takes a free slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free
+ * Takes a free slot for an agent check.
+ * @returns a function that releases the slot.
+ * @throws Problem CONFLICT if no slot is free
  */
 export async function holdSlot(
   db: Database,

@@ -70,7 +70,7 @@ export const noSandbox: RunSandbox = {
 const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
 
 /**
- * Opens the sandbox for a session. Returns `noSandbox` if it has none.
+ * Opens the sandbox for a session. Returns `noSandbox` if the session has none.
  * @throws AgentFailure launch_failed if a sandbox is required, or if the folders conflict with it
  */
 export async function openRunSandbox(

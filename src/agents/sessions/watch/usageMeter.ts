@@ -43,9 +43,9 @@ interface Reports {
 }
 
 /**
- * Books the usage of an agent's run on each report, and its running time by the monotonic clock: on the run's account, its
- * session, its credential and the budgets that limit it. Reports that arrive during a write are booked together. Reports after
- * the session was ended from outside count as well.
+ * Books the usage of an agent's run on each report, and its running time by the monotonic clock: on the run's account, its session, its
+ * credential and the budgets that limit it. Reports that arrive during a write are booked together. Reports after the session was ended
+ * from outside also count.
  */
 export class UsageMeter {
   readonly #dependencies: RunDependencies

@@ -145,7 +145,8 @@ function openStatementQueue(stream: Stream): StatementQueue {
 }
 
 /**
- * Runs a transaction in one message. @throws Problem, or a statement's error. In this case, the board does not know of any committed change
+ * Runs a transaction in one message.
+ * @throws Problem, or a statement's error. In this case, the board does not know of any committed change
  */
 export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
