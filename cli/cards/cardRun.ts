@@ -22,9 +22,10 @@ export async function runCard(context: Context, place: CardPlace, force = false)
 }
 
 /**
- * Starts a card's agent. A first start moves the card to the first active column of its board if it is not in an active column.
- * Later starts resume the session where it stopped, or start a new one.
- * @throws Failure (conflict) if the board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE | CARD_BLOCKED
+ * Starts a card's agent. A first start moves the card to the first active column of its board if it is not in an active column. Later
+ * starts resume the session where it stopped, or start a new one.
+ * @throws Failure (conflict) if the board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING |
+ * AGENT_UNAVAILABLE | CARD_BLOCKED
  */
 export async function startCard(context: Context, place: CardPlace, force = false): Promise<'starts' | 'goes on'> {
   const { client } = context

@@ -18,7 +18,8 @@ const maxPauseMs = 500
  * Prints a run's output until the run ends. With `--json`, only waits. Also waits for a server that is offline for a while.
  * @param begun the run at its start
  * @returns the finished run
- * @throws Failure (timed out) after `--timeout`, (unreachable) after a long outage, (interrupted) after Ctrl-C: the run continues in all cases
+ * @throws Failure (timed out) after `--timeout`, (unreachable) after a long outage, (interrupted) after Ctrl-C: the run continues in all
+ * cases
  */
 export async function followRun(
   context: Context,

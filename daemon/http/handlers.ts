@@ -29,8 +29,8 @@ export interface Call {
   /** The database for a change without `write`. It also writes the call's entry in the audit log. */
   db: Database
   /**
-   * Runs a write and presents its result; without `present`, the answer has no body. An `Idempotency-Key` is recorded with the answer in the same
-   * transaction, so that the same request never happens twice.
+   * Runs a write and presents its result; without `present`, the answer has no body. An `Idempotency-Key` is recorded with the answer in
+   * the same transaction, so that the same request never happens twice.
    */
   write<T, O = undefined>(work: (tx: Transaction) => Promise<T>, present?: (result: T) => O): Promise<O>
 }

@@ -7,8 +7,8 @@ const invalidRequest = -32600
 const calls = new Set(['tools/call', 'resources/read', 'prompts/get'])
 
 /**
- * Answers a batch of messages in their order, as protocol version 2025-03-26 defines it. A batch can contain one call only, because the limit
- * of requests counts it as one.
+ * Answers a batch of messages in their order, as protocol version 2025-03-26 defines it. A batch can contain one call only, because the
+ * limit of requests counts it as one.
  */
 export async function answerBatch(
   messages: readonly Message[],

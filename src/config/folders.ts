@@ -17,7 +17,9 @@ export function makePrivateFolder(path: string): void {
   chmodSync(path, 0o700)
 }
 
-/** Why a folder, or a file in it, cannot be created or used: in words, by the code of the file system's error. Undefined for other codes. */
+/**
+ * Why a folder, or a file in it, cannot be created or used: in words, by the code of the file system's error. Undefined for other codes.
+ */
 export const folderReason = (code: string | undefined): string | undefined =>
   code === undefined ? undefined : folderReasons[code]
 

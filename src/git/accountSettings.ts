@@ -69,7 +69,10 @@ export async function isFiltered(place: WorkingTree, commit: string, filter?: st
   )
 }
 
-/** The account's files of ignored names, of attributes, and of the template for messages: the setting and the path. Git has default paths for the first two. */
+/**
+ * The account's files of ignored names, of attributes, and of the template for messages: the setting and the path. Git has default paths
+ * for the first two.
+ */
 export function accountFiles(configuration: readonly ConfigurationEntry[]): Settings {
   const home = process.env.HOME ?? homedir()
   const own = ofAccount(configuration)

@@ -62,8 +62,8 @@ function withoutFolder(error: unknown): undefined {
 }
 
 /**
- * Git refuses the repository of a folder. An agent must not work in such a folder as if it had no repository: its changes would mix with those
- * of people, and could not be undone.
+ * Git refuses the repository of a folder. An agent must not work in such a folder as if it had no repository: its changes would mix with
+ * those of people, and could not be undone.
  */
 export class RepositoryRefused extends Problem {
   constructor({ path }: Marker, words: string) {

@@ -5,7 +5,10 @@ import type { Repository } from './workingTrees.ts'
 /** A ref that is not a branch, so that it is not pushed. Two boards on one repository share a ref only for identical files. */
 const refOf = (cardId: number, snapshot: string) => `refs/board/reviews/${cardId}/${snapshot}`
 
-/** Keeps a snapshot's objects in the repository, independent of the card's worktree and branch. @throws GitFailed; Problem NOT_A_GIT_REPOSITORY, CONFLICT */
+/**
+ * Keeps a snapshot's objects in the repository, independent of the card's worktree and branch.
+ * @throws GitFailed; Problem NOT_A_GIT_REPOSITORY, CONFLICT
+ */
 export async function keepSnapshot(projectPath: string, cardId: number, snapshot: string): Promise<void> {
   await updateRef(await requireGitRepository(projectPath), [refOf(cardId, snapshot), snapshot])
 }

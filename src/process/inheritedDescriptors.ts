@@ -22,8 +22,8 @@ export async function coverInherited(): Promise<Covered> {
 }
 
 /**
- * Descriptors that Node and its libraries open are not inherited, and at its start, Node closes those that it finds up to the first gap
- * after 15.
+ * Returns the inherited descriptors. Descriptors that Node and its libraries open are not inherited. When Node starts, it closes the
+ * descriptors that it finds up to the first gap after 15.
  */
 async function inheritedDescriptors(): Promise<number[]> {
   const files = await readdir('/proc/self/fdinfo').catch(() => [])

@@ -49,7 +49,9 @@ export interface Line {
   isCut: boolean
 }
 
-/** The lines of a stream, read as fast as the caller takes them. Longer lines are cut to `maxLineBytes`. The last line needs no line ending. */
+/**
+ * The lines of a stream, read as fast as the caller takes them. Longer lines are cut to `maxLineBytes`. The last line needs no line ending.
+ */
 export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGenerator<Line> {
   let kept: Buffer[] = []
   let size = 0

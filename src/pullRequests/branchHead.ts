@@ -99,7 +99,7 @@ async function findRelation(
   return row.pushedCommit === null || (await contains(head, row.pushedCommit)) ? 'ahead' : 'replaced'
 }
 
-/** Merges commits that others have pushed into the card's branch. @returns why it was impossible */
+/** Merges into the card's branch the commits that others have pushed. @returns why the merge was impossible */
 async function mergeHead(
   { worktrees }: LoopDependencies,
   work: Pick<BranchUpdate, 'repository' | 'place' | 'isManaged' | 'branch'>,

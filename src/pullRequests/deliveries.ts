@@ -22,7 +22,7 @@ export async function giveForgeSecret(seal: Seal, tx: Transaction, projectId: nu
 /**
  * Receives a delivery of a project's forge, which only triggers reads of the forge. A repeated delivery has no effect.
  * @returns the delivery, if it is new
- * @throws Problem UNAUTHENTICATED if it is not signed with the project's secret, without the reason
+ * @throws Problem UNAUTHENTICATED if it is not signed with the project's secret. The message does not state the reason
  */
 export async function takeDelivery(
   { db, seal }: { db: Database; seal: Seal },

@@ -10,8 +10,8 @@ import type { Worktrees } from './worktrees.ts'
 export type Copied = Pick<CopyRules, 'patterns' | 'hidden'>
 
 /**
- * Copies the ignored files of a project's folder that `.worktreeinclude` of the base commit and `copied` name to a new worktree, and records
- * their paths.
+ * Copies the ignored files of a project's folder that `.worktreeinclude` of the base commit and `copied` name to a new worktree, and
+ * records their paths.
  * @throws Problem CONFLICT if the file cannot be used, or the files are too many or too large
  */
 export async function copyIgnoredFiles(

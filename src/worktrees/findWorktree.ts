@@ -11,8 +11,8 @@ import { isWorkingTree } from './worktreeMounts.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /**
- * Returns the worktree of a repository at a path, by the repository's own list. Returns undefined if the folder is missing, or was replaced by
- * one without a `.git` file.
+ * Returns the worktree of a repository at a path, by the repository's own list. Returns undefined if the folder is missing, or was replaced
+ * by one without a `.git` file.
  */
 export async function worktreeOf(repository: WorkingTree, path: string): Promise<Repository | undefined> {
   const found = await findUsable(repository, path)

@@ -71,8 +71,8 @@ async function gitMounts({
 }
 
 /**
- * The Git folders of submodules in which other agents in a sandbox can write. An agent can create a repository in its worktree that names one
- * of them: the process would read it, and its content would be in the diff.
+ * The Git folders of submodules in which other agents in a sandbox can write. An agent can create a repository in its worktree that names
+ * one of them: the process would read it, and its content would be in the diff.
  */
 async function listOtherModules(commonDir: string, own: string): Promise<string[]> {
   const names = (await readdir(shadowsOf(commonDir)).catch(() => [])).filter(name => name !== basename(own))

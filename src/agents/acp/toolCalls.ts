@@ -50,7 +50,10 @@ export function requestTitle(
   )
 }
 
-/** The name that all options of the kind `allow_always` share: "Always allow for user: deploy" and "Always allow in project: deploy" give deploy. */
+/**
+ * The name that all options of the kind `allow_always` share: "Always allow for user: deploy" and "Always allow in project: deploy" give
+ * deploy.
+ */
 function sharedName(options: readonly { name: string; kind: string }[]): string | undefined {
   const [first, ...others] = options
     .filter(({ kind }) => kind === 'allow_always')

@@ -30,7 +30,10 @@ const Domain = v.pipe(
   v.toLowerCase(),
   v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the part of an address behind its @'),
 )
-/** The provider and its restrictions. An omitted field is unchanged, and an empty list does not restrict. A new issuer must verify addresses again. */
+/**
+ * The provider and its restrictions. An omitted field is unchanged, and an empty list does not restrict. A new issuer must verify addresses
+ * again.
+ */
 const SetOidc = v.strictObject({
   issuerUrl: HttpUrl,
   clientId: text(1, 500),

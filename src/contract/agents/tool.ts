@@ -23,7 +23,7 @@ export interface Tool {
   does: 'reads' | 'changes' | 'destroys'
   /** Whether the tool runs commands, or reaches outside of the board. */
   openWorld?: true
-  /** Information for a model that the summary omits. */
+  /** Information that the summary omits, for a model. */
   note?: string
   /** The fields of an item in a short response. By default, all fields. */
   brief?: readonly string[]

@@ -23,7 +23,10 @@ import { announceQuestion } from './monitorQuestions.ts'
 /** A new monitor, and the session that requested it. */
 export type CheckedMonitor = NewMonitor & { sessionId: number | null }
 
-/** Creates a monitor that has been checked; it is due at once if it is allowed. @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED */
+/**
+ * Creates a monitor that has been checked; it is due at once if it is allowed.
+ * @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED
+ */
 export async function create(tx: Transaction, { sessionId, ...monitor }: CheckedMonitor): Promise<MonitorRow> {
   const { id: cardId } = await requireActive(tx, monitor)
   if ((await countMonitors(tx, cardId)) >= monitorLimits.maxPerCard) throw new Problem('MONITOR_LIMIT_REACHED')

@@ -35,7 +35,10 @@ export async function changeCard(
   return changed
 }
 
-/** Changes a card that was merged and appends the event. The caller records the activity, one entry per repository. @throws Problem CARD_NOT_FOUND */
+/**
+ * Changes a card that was merged and appends the event. The caller records the activity, one entry per repository.
+ * @throws Problem CARD_NOT_FOUND
+ */
 export async function changeMerged(tx: Transaction, card: CardRow, change: CardChange): Promise<CardRow> {
   await updateCard(tx, card.id, change)
   return announceCard(tx, 'card.merged', card)

@@ -14,7 +14,9 @@ export const activeColumnsOf = (columns: ReadonlyArray<Pick<ColumnRow, 'id' | 'c
 export const stepOf = (card: Pick<CardRow, 'pipeline' | 'columnId'>): StoredStep | undefined =>
   (JSON.parse(card.pipeline) as StoredStep[]).find(({ columnId }) => columnId === card.columnId)
 
-/** The first prompt of a card's agent: the prompt of its step or column, then the card's own or its title. For a terminal card, its command. */
+/**
+ * The first prompt of a card's agent: the prompt of its step or column, then the card's own or its title. For a terminal card, its command.
+ */
 export async function firstPrompt(db: Reader, card: CardRow): Promise<string> {
   if (card.kind === 'terminal') return card.command ?? ''
   const before =

@@ -95,7 +95,10 @@ export const list = async (db: Reader, caller: Caller, organizationId?: number):
 export const strongestRole = async (db: Reader, caller: Caller): Promise<ProjectRole | undefined> =>
   highestRole((await list(db, caller)).map(project => roleBy(caller, project)))
 
-/** Creates a project with its default board. The caller has checked the path and the repositories. @throws Problem ORGANIZATION_NOT_FOUND */
+/**
+ * Creates a project with its default board. The caller has checked the path and the repositories.
+ * @throws Problem ORGANIZATION_NOT_FOUND
+ */
 export async function create(
   tx: Transaction,
   caller: Caller,
@@ -125,7 +128,10 @@ function changedSandbox(before: SandboxSettings, change: InferOutput<typeof Chan
   return { ...changed, hosts }
 }
 
-/** Changes a project. The caller has checked a new path and new repositories. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
+/**
+ * Changes a project. The caller has checked a new path and new repositories.
+ * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
+ */
 export async function update(
   tx: Transaction,
   agents: KnownAgents,

@@ -32,7 +32,10 @@ const maxShallowBytes = 64 * 1024 * 1024
 const maxLooseObjects = 500
 const staleLockMs = 60_000
 
-/** Returns the commit of a shadow's branch. Sends a pack of the commits that the repository lacks, and their large files, unless it is `known`. */
+/**
+ * Returns the commit of a shadow's branch. Sends a pack of the commits that the repository lacks, and their large files, unless it is
+ * `known`.
+ */
 export async function exportTip(shadow: Shadow, known: readonly string[], send: Send): Promise<{ tip: string | null }> {
   const tip = await tipInside(shadow)
   if (tip === undefined || known.includes(tip)) return { tip: tip ?? null }
