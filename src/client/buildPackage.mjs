@@ -61,7 +61,7 @@ const useBrowserVariants = ({ onResolve }) =>
     return other && { path: other }
   })
 
-/** The generator's remarks about which types refer to each type. */
+/** Matches the generator's remarks about which types refer to each type, which are removed. */
 const unsaid =
   /export interface Unused \{\n\}\n|\/\*\*\n( \* This (interface|type) was referenced by .*\n \* via the .*\n)+ \*\/\n/g
 

@@ -178,7 +178,7 @@ export function message(row: MessageRow): MessageView {
 
 const terminalBlock = /^\[terminal [^\]]*\]$/
 
-/** Merges the pieces of a tool call. Terminal output is its output unless the agent reported one. */
+/** Merges the pieces of a tool call. If the agent reported no output, the terminal output becomes the output of the call. */
 function toolCall({ callId }: MessageRow, pieces: readonly ToolPiece[]): Pick<MessageView, 'content' | 'tool'> {
   const nothing = { name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [] }
   const { content, program, terminal, ...tool } = Object.assign({ ...nothing, content: '', program: '' }, ...pieces, {

@@ -64,7 +64,7 @@ export async function organizationRole(
   return organization && isAdmin(caller) ? 'admin' : (organization?.role ?? undefined)
 }
 
-/** Whether a project is within the scope of the caller's key, if it has one. */
+/** Whether a project is within the scope of the caller's key. True if the caller has no key. */
 export function isInScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {
   if (!key || key.scope === 'server') return true
   return key.scope === 'project'

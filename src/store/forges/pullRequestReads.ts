@@ -102,6 +102,6 @@ export const hasOtherOpen = async (
     [cardId, id],
   )) !== undefined
 
-/** The newest pull requests of a card that have not ended. */
+/** The pull requests of a card that have not ended, oldest first. */
 export const listOpenOfCard = (db: Reader, cardId: number): Promise<Array<{ id: number }>> =>
   db.all(`SELECT id FROM pull_requests WHERE card_id = ? AND state IN ('open', 'creating') ORDER BY id`, [cardId])

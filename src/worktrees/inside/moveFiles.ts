@@ -40,7 +40,7 @@ export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: File
 
 /** Ensures that the tracked files of a worktree have no local changes. @throws Problem WORKTREE_DIRTY; GitFailed */
 export async function requireMovable(topLevel: string): Promise<void> {
-  // Uses the repository's index, because the files are moved by it. A commit of the board has just changed it.
+  // Uses the repository's index, because the files are moved according to that index. A commit of the board has just changed it.
   const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
     const paths = await listLocalChanges(quarantine)
