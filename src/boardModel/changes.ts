@@ -186,7 +186,7 @@ function withEarlierPlaces<T extends Changing>(
   return { ...state, undos: [...state.undos, done].slice(-maxUndos) }
 }
 
-/** Returns the last change of which the server has not refused every move, with the earlier places of its other moves. */
+/** Returns the last change that the server has not refused completely, with the earlier places of the moves that it has not refused. */
 export function lastDone({ undos }: Pick<Changing, 'undos'>): Done | undefined {
   const happened = undos.map(done => ({
     ...done,

@@ -127,7 +127,7 @@ async function answerUpgrade(proxy: PortProxy, request: IncomingMessage, socket:
   forwardUpgrade(request, socket, head, forwardingTo(proxy, upstream))
 }
 
-/** Connects to the program. The client's connection closes when the session ends. Undefined if the program does not accept. */
+/** Connects to the program. The client's connection closes when the session ends. Undefined if the program does not accept connections. */
 async function connectForSession(
   { connect, index }: PortProxy,
   { open }: PreviewSession,

@@ -91,7 +91,7 @@ export function createWatchdog(program: string, log: Log): Watchdog {
   }
 }
 
-/** Starts the watchdog in a separate session, which signals to the server's group and a closed terminal do not reach. */
+/** Starts the watchdog in a separate session. Signals to the server's group, and a closed terminal, do not reach it. */
 function launch(program: string): ChildProcess {
   const child = spawn('/bin/sh', ['-c', waitForEnd, 'board-watchdog', process.execPath, program], {
     cwd: '/',

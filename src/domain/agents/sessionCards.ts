@@ -4,7 +4,7 @@ import { addCreatedCard, readMaxSessionCards } from '../../store/agents/sessionC
 import type { Caller } from '../accounts/caller.ts'
 
 /**
- * Counts a card that an agent creates on its session. People and API keys have no such limit.
+ * Counts a card that an agent creates, on the agent's session. People and API keys have no such limit.
  * @throws Problem CARD_LIMIT_REACHED if the session has created as many as the project allows
  */
 export async function countSessionCard(tx: Transaction, projectId: number, caller: Caller): Promise<void> {
