@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await shop.getByRole('button', { name: 'Add', exact: true }).click()
     await shop.getByRole('combobox', { name: 'Role of bob@example.org' }).waitFor()
     await shop.getByLabel('Credential of the projects').selectOption('mine')
-    await page.getByText('The organization’s projects now use that credential.').waitFor()
+    await page.getByText('The organization’s projects now use the selected credential.').waitFor()
     expect((await client.organizations.get({ id })).defaultCredentialId).toBe(credential.id)
     expect(await axeViolations()).toEqual([])
     const [download] = await Promise.all([

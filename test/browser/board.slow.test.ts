@@ -183,7 +183,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await add('Beta')
     const { page } = await open()
     await tileOf(page, 'Beta').waitFor()
-    await page.getByRole('searchbox', { name: 'Filter the cards' }).fill('alpha')
+    await page.getByRole('searchbox', { name: 'Filter cards' }).fill('alpha')
     await tileOf(page, 'Beta').waitFor({ state: 'detached' })
     await expect.poll(() => page.url()).toMatch(/\?filter=alpha$/)
     await page.reload()
@@ -196,7 +196,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.getByRole('link', { name: 'Board', exact: true }).click()
     await tileOf(page, 'Alpha').waitFor()
     expect(await tileOf(page, 'Beta').count()).toBe(0)
-    await page.getByRole('searchbox', { name: 'Filter the cards' }).fill('')
+    await page.getByRole('searchbox', { name: 'Filter cards' }).fill('')
     await tileOf(page, 'Beta').waitFor()
     expect(page.url()).not.toContain('filter')
   })
@@ -248,8 +248,8 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
       ['urgent', null, null],
     ])
     await page.getByRole('button', { name: 'Plan…' }).click()
-    await dialog.getByLabel('Due date').selectOption('On a day')
-    await dialog.getByLabel('Day', { exact: true }).fill('2031-02-03')
+    await dialog.getByLabel('Due date').selectOption('On a date')
+    await dialog.getByLabel('Date', { exact: true }).fill('2031-02-03')
     await dialog.getByRole('button', { name: 'Save' }).click()
     const days = async () =>
       (await board.client.cards.list({ projectId, columnId: columns[0]!.id, offset: 0 })).map(({ dueAt }) =>

@@ -21,7 +21,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await client.columns.reorder({ projectId, ids: [active!.id, backlog!.id, done!.id] })
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}` })
     const head = (name: string) => page.locator('.column-head').filter({ hasText: name })
-    await head('Done').getByRole('button', { name: 'Actions of the column Done' }).click()
+    await head('Done').getByRole('button', { name: 'Actions for column Done' }).click()
     await page.getByRole('menuitem', { name: 'Column settings…' }).click()
     const pull = page.getByRole('checkbox', { name: 'Pull cards' })
     expect(await pull.isDisabled()).toBe(true)

@@ -35,7 +35,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await page.keyboard.press('Enter')
     await box.pressSequentially('**please** <img src=x onerror=alert(1)>')
     await page.keyboard.press('Control+Enter')
-    const comment = page.getByRole('article', { name: 'Comment of Ada' })
+    const comment = page.getByRole('article', { name: 'Comment by Ada' })
     await comment.getByText('please', { exact: true }).waitFor()
     expect(await comment.locator('img').count()).toBe(0)
     const written = (await board.client.comments.list({ projectId, cardId })).items
@@ -65,7 +65,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await board.client.cards.update({ projectId, cardId, title: 'Buy red tiles' })
     await board.client.comments.create({ projectId, cardId, body: 'Which red?' })
     await page.getByText('changed title: Buy tiles → Buy red tiles').waitFor()
-    await page.getByRole('article', { name: 'Comment of Ada' }).getByText('Which red?').waitFor()
+    await page.getByRole('article', { name: 'Comment by Ada' }).getByText('Which red?').waitFor()
     expect(await page.getByRole('list', { name: 'Activity' }).locator('> li').count()).toBe(3)
   })
 

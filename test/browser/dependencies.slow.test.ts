@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     await page.getByRole('textbox', { name: 'Wait for card' }).fill(`#${tiles.id}`)
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: `#${tiles.id} Buy tiles` }).waitFor()
-    await page.getByText('The card does not start before these cards are done.').waitFor()
+    await page.getByText('The card cannot start until these cards are done.').waitFor()
     await page.getByRole('button', { name: 'Start anyway' }).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])

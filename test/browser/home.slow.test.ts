@@ -30,11 +30,11 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await board.untilStatus(asking.id, 'waiting')
     await page.getByRole('heading', { name: 'Inbox (3)' }).waitFor()
     const headings = page.getByRole('region', { name: /Inbox/ }).getByRole('heading', { level: 3 })
-    await expect.poll(() => headings.allTextContents()).toEqual(['To answer', 'Failed', 'Finished, not looked at'])
+    await expect.poll(() => headings.allTextContents()).toEqual(['Questions', 'Failed', 'Finished, unread'])
     for (const [list, title] of [
-      ['To answer', 'Asking'],
+      ['Questions', 'Asking'],
       ['Failed', 'Broken'],
-      ['Finished, not looked at', 'Done'],
+      ['Finished, unread', 'Done'],
     ] as const)
       await page.getByRole('list', { name: list }).getByRole('link', { name: title }).waitFor()
     await expect.poll(() => page.title()).toBe('(3) Home · board')
@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
       .waitFor()
     await list.getByText('waiting: silent').waitFor()
     await page.getByRole('heading', { name: 'Inbox (1)' }).waitFor()
-    expect(await page.getByRole('list', { name: 'To answer' }).count()).toBe(0)
+    expect(await page.getByRole('list', { name: 'Questions' }).count()).toBe(0)
     expect(await axeViolations()).toEqual([])
     await list.getByRole('link', { name: 'Silent' }).click()
     await page.getByRole('tab', { name: 'Transcript' }).click()
@@ -73,7 +73,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await item.getByText('touch allowed.txt').waitFor()
     await item.getByRole('button', { name: 'Allow', exact: true }).click()
     await board.untilStatus(id, 'completed')
-    await page.getByRole('list', { name: 'Finished, not looked at' }).getByRole('link', { name: 'Asking' }).waitFor()
+    await page.getByRole('list', { name: 'Finished, unread' }).getByRole('link', { name: 'Asking' }).waitFor()
     await expect.poll(async () => (await board.messages(id)).at(-1)?.content).toBe('Written.')
   })
 })

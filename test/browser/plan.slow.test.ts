@@ -79,7 +79,7 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
     await tile('Soon').waitFor({ state: 'detached' })
     expect(await page.locator('.card .card-title').allTextContents()).toEqual(expect.arrayContaining(['Late']))
     expect(await tile('Finished').count()).toBe(0)
-    await page.getByLabel('Filter the cards').fill('@bob !high')
+    await page.getByLabel('Filter cards').fill('@bob !high')
     await tile('Fix the roof').waitFor({ state: 'detached' })
     expect(await page.locator('.card .card-title').allTextContents()).toEqual(['Late'])
   })

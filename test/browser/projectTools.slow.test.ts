@@ -91,7 +91,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     await page.getByText('must be plain words of a command').first().waitFor()
     await page.getByLabel('Always allow these commands').fill('git status\nls')
     await page.getByRole('button', { name: 'Save answers' }).click()
-    await page.getByText('Saved the answers to questions of agents.').waitFor()
+    await page.getByText('Saved the answers to questions from agents.').waitFor()
     await page.getByLabel('Action').selectOption('next')
     await page.getByRole('button', { name: 'Add agent' }).click()
     await page.getByLabel('Agent 1').selectOption({ index: 1 })

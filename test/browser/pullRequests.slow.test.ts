@@ -137,7 +137,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
 
     await settings.page.getByRole('button', { name: 'New secret…' }).click()
     await settings.page.getByRole('button', { name: 'Create', exact: true }).click()
-    const shown = settings.page.getByRole('dialog', { name: 'Webhook of the forge' })
+    const shown = settings.page.getByRole('dialog', { name: 'Forge webhook' })
     await shown.getByText(`/api/forge-webhooks/${board.projectId}`).waitFor()
     const secret = await shown.getByLabel('Secret', { exact: true }).inputValue()
     expect(secret.length).toBeGreaterThan(20)

@@ -84,7 +84,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await card.getByText('touch watched', { exact: true }).first().waitFor()
     const { page, axeViolations } = await visit(board)
     await page.getByRole('heading', { name: 'Inbox (1)' }).waitFor()
-    const item = page.getByRole('list', { name: 'To answer' }).getByRole('listitem')
+    const item = page.getByRole('list', { name: 'Questions' }).getByRole('listitem')
     await item.getByText('Run a command outside the sandbox every 3600 s').waitFor()
     await item.getByText('touch watched').waitFor()
     expect(await axeViolations()).toEqual([])

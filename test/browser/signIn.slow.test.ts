@@ -156,9 +156,11 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
 
   test('the box that trusts addresses explains that only a missing email_verified is trusted', async () => {
     const { page } = await visit(sso.board, { at: '#/admin/single-sign-on' })
-    const box = page.getByRole('checkbox', { name: 'Trust addresses if the provider sends no email_verified' })
+    const box = page.getByRole('checkbox', {
+      name: 'Trust email addresses if the provider sends no email_verified claim',
+    })
     expect(await box.isChecked()).toBe(false)
-    await page.getByText('With email_verified: false, sign-ins still fail.').waitFor()
+    await page.getByText('Sign-ins with email_verified: false still fail.').waitFor()
     await box.check()
     await page.getByLabel('Client secret').fill(sso.provider.clientSecret)
     await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -56,7 +56,7 @@ function AgentRow({ agent, reload }: { agent: Provider; reload: () => Promise<vo
         {path !== null && <code className="dim">{path}</code>}
         {!installed && install !== null && (
           <div>
-            Install it with <code>{install}</code>
+            Install with <code>{install}</code>
           </div>
         )}
         {check && <Checked {...check} />}

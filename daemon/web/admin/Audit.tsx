@@ -35,14 +35,14 @@ export function Audit() {
     <>
       <div className="filters">
         <TextInput label="Search" type="search" {...bind('search')} />
-        <TextInput label="Who" placeholder="part of an email" {...bind('actor')} />
+        <TextInput label="Actor" placeholder="part of an email" {...bind('actor')} />
         <TextInput label="Action" placeholder="keys.create, or keys" {...bind('action')} />
         <Choice label="Outcome" options={outcomes} {...bind('outcome')} />
       </div>
       <Await of={loaded}>
         {({ items, nextCursor }) => (
           <>
-            <Table label="Audit log" head={['When', 'Who', 'Action', 'Target', 'Credential', 'Address', 'More']}>
+            <Table label="Audit log" head={['When', 'Actor', 'Action', 'Target', 'Credential', 'Address', 'Details']}>
               {items.map(entry => (
                 <AuditRow key={entry.id} {...entry} />
               ))}

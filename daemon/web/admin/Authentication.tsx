@@ -16,13 +16,13 @@ export function Authentication() {
         <>
           <Check
             label="Authentication"
-            hint="Without authentication, all people who reach the server have full access."
+            hint="Without authentication, anyone who can reach the server has full access."
             value={settings.enabled}
             onChange={enabled => {
               if (enabled) return void change({ ...settings, enabled }).catch(showError)
               confirm({
                 title: 'Disable authentication',
-                text: 'All people who reach this server can then read and change all data, and start agents on its machine.',
+                text: 'Anyone who can reach this server can then read and change all data, and start agents on its machine.',
                 submit: 'Disable',
                 run: () => change({ ...settings, enabled }),
               })
@@ -30,7 +30,7 @@ export function Authentication() {
           />
           <Check
             label="Registration"
-            hint="All people who reach the server can create an account. Otherwise, accounts are created by admins and invitations."
+            hint="Anyone who can reach the server can create an account. If disabled, people need an admin or an invitation."
             value={settings.registrationEnabled}
             onChange={registrationEnabled => void change({ ...settings, registrationEnabled }).catch(showError)}
           />

@@ -60,7 +60,7 @@ export function Backups() {
       <Await of={loaded}>
         {all =>
           all.length === 0 ? (
-            <p>No backups yet. Create one to be able to restore this data.</p>
+            <p>No backups yet. Create a backup so that you can restore this data.</p>
           ) : (
             <Table label="Backups" head={['File', 'Created', 'Size', 'Reason', 'Verified', '']}>
               {all.map(backup => (

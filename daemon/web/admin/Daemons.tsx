@@ -30,7 +30,7 @@ export function Daemons() {
                     <Time at={daemon.startedAt} />
                   </td>
                   <td>{daemon.isThere ? `${Math.round(daemon.seenSecsAgo)} s ago` : 'away'}</td>
-                  <td>{daemon.duties.join(', ') || 'stands by'}</td>
+                  <td>{daemon.duties.join(', ') || 'standby'}</td>
                 </tr>
               ))}
             </Table>

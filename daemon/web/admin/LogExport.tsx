@@ -77,7 +77,7 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
           hint={
             names.length === 0
               ? 'One per line, name: value. Values are stored encrypted.'
-              : `Kept: ${names.join(', ')}. New headers replace all of them. Leave empty to keep them.`
+              : `Saved: ${names.join(', ')}. New headers replace all saved headers. Leave empty to keep the saved headers.`
           }
           {...bind('headers')}
         />

@@ -67,7 +67,7 @@ function OrganizationBudgets({ id, mayManage }: { id: string; mayManage: boolean
   const list = useLoad(() => client.budgets.list({ organizationId: Number(id) }), [id])
   return (
     <details>
-      <summary>Budgets and use</summary>
+      <summary>Budgets and usage</summary>
       <Budgets of={list} scope={{ scope: 'organization', scopeId: id }} mayManage={mayManage} />
       <UsageTable organizationId={Number(id)} />
     </details>
@@ -113,7 +113,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
     showMessage(
       chosen === null
         ? 'The organization no longer has a credential.'
-        : 'The organization’s projects now use that credential.',
+        : 'The organization’s projects now use the selected credential.',
     )
     await reload()
   }
@@ -127,7 +127,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
       value={defaultCredentialId ?? ''}
       options={[
         ['', 'none'],
-        ...(isSomebodyElses ? [[defaultCredentialId, 'a credential of another person'] as const] : []),
+        ...(isSomebodyElses ? [[defaultCredentialId, 'another person’s credential'] as const] : []),
         ...credentials.map(each => [each.id, each.name] as const),
       ]}
       onChange={value => void choose(value).catch(showError)}

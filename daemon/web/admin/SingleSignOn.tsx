@@ -91,7 +91,7 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
         type="password"
         required
         autoComplete="off"
-        hint="Stored encrypted and never shown. Required for each change of these settings."
+        hint="Stored encrypted and never shown. Enter the secret again whenever you change these settings."
         {...bind('clientSecret')}
       />
       <TextArea
@@ -102,8 +102,8 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
       <TextArea label="Allowed groups" hint="One per line." {...bind('allowedGroups')} />
       <TextInput label="Groups claim" {...bind('groupsClaim')} />
       <Check
-        label="Trust addresses if the provider sends no email_verified"
-        hint="Anyone who can set an address at the provider gets the account with that address. With email_verified: false, sign-ins still fail."
+        label="Trust email addresses if the provider sends no email_verified claim"
+        hint="Anyone who can set an email address at the provider can sign in to the account with that address. Sign-ins with email_verified: false still fail."
         {...bind('trustsAddresses')}
       />
     </Form>

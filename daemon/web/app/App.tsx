@@ -48,7 +48,7 @@ export function App() {
       {now.name === 'unreachable' && (
         <div className="entry">
           <main>
-            <h1>No answer</h1>
+            <h1>The server does not answer</h1>
             <p>{now.reason}</p>
             <Button isMain onClick={() => beginSession(takeArrival)}>
               Retry

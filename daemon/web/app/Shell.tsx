@@ -35,7 +35,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           document.getElementById('main')?.focus()
         }}
       >
-        Skip to the content
+        Skip to content
       </a>
       <header className="bar">
         <Button

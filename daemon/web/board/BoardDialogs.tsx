@@ -135,7 +135,7 @@ function AgentOf({ session, cards }: CardsProps) {
   const save = async () => {
     const chosen = { agent: agent || null, profile: profile ?? null, model: model || null }
     for (const { id } of cards) await client.cards.update({ projectId: session.projectId, cardId: id, ...chosen })
-    showMessage(`${cardsText(cards)}: ${agent === '' ? "the project's agent" : agent} works on the next start.`)
+    showMessage(`${cardsText(cards)}: ${agent === '' ? "the project's agent" : agent} is used from the next start.`)
     close()
   }
   return (

@@ -86,12 +86,12 @@ function AfterRequests({
   return (
     <>
       <Choice
-        label="After a merged pull request"
+        label="After a pull request is merged"
         options={[['', 'To the first done column'], ...others]}
         {...bind('mergedColumnId')}
       />
       <Choice
-        label="After a closed pull request"
+        label="After a pull request is closed"
         options={[['', 'Keep the card here'], ...others]}
         {...bind('closedColumnId')}
       />

@@ -38,7 +38,7 @@ export function BoardHead({ session, name, filter }: HeadProps) {
         ))}
       </nav>
       {role !== undefined && role !== 'viewer' && (
-        <Menu label="Actions of the board" items={() => itemsOf(session, boards ?? [], shown, role === 'admin')} />
+        <Menu label="Board actions" items={() => itemsOf(session, boards ?? [], shown, role === 'admin')} />
       )}
       <div className="board-tools">
         <Menu label="Filter by" icon="filter" items={() => filterItems(session)} />
@@ -46,7 +46,7 @@ export function BoardHead({ session, name, filter }: HeadProps) {
           ref={filter}
           type="search"
           className="filter"
-          aria-label="Filter the cards"
+          aria-label="Filter cards"
           placeholder="Filter: words, label, @person"
           value={text}
           onChange={({ target }) => session.set(state => ({ ...state, filter: target.value }))}

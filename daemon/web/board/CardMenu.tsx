@@ -27,7 +27,7 @@ interface CardMenuProps {
 /** The menu of a card's actions. */
 export const CardMenu = ({ session, card, isCurrent, tile }: CardMenuProps) => (
   <Menu
-    label={`Actions of ${card.title}`}
+    label={`Actions for ${card.title}`}
     items={() => itemsOf(session, card)}
     tabIndex={isCurrent ? 0 : -1}
     area={tile}

@@ -150,7 +150,7 @@ function More({ card }: { card: Card }) {
   return (
     <>
       {agent && (
-        <span className="fact" title={`works with ${agent}`}>
+        <span className="fact" title={`agent: ${agent}`}>
           <Icon name="agent" />
           {agent}
         </span>

@@ -43,7 +43,7 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
         pulls
       </span>
     )}
-    <Menu label={`Actions of the column ${column.name}`} items={() => itemsOf(session, column)} />
+    <Menu label={`Actions for column ${column.name}`} items={() => itemsOf(session, column)} />
   </header>
 )
 
@@ -79,8 +79,8 @@ function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
       separator: true,
       run: () =>
         confirm({
-          title: `Delete all cards of ${name}?`,
-          text: `This deletes ${total} cards, including archived cards of this column, and stops their agents. You can restore the cards for 30 days.`,
+          title: `Delete all cards in ${name}?`,
+          text: `This deletes ${total} cards, including archived cards from this column, and stops their agents. You can restore the cards for 30 days.`,
           submit: 'Delete',
           typed: name,
           run: () => client.columns.clear({ projectId, columnId }),

@@ -12,7 +12,7 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, TextInput } from '../ui/Inputs.tsx'
 
 const keep = ['', 'Unchanged'] as const
-const dueOptions = [keep, ['day', 'On a day'], ['none', 'None']] as const
+const dueOptions = [keep, ['day', 'On a date'], ['none', 'None']] as const
 
 interface PlanOfProps {
   projectId: string
@@ -51,11 +51,11 @@ export function PlanOf({ projectId, cards, onClose }: PlanOfProps) {
         />
       ))}
       <Choice label={planFields.dueAt.label} field="dueAt" options={dueOptions} value={due} onChange={setDue} />
-      {due === 'day' && <TextInput label="Day" type="date" required value={day} onChange={setDay} />}
+      {due === 'day' && <TextInput label="Date" type="date" required value={day} onChange={setDay} />}
       {people.length > 0 && (
         <Choice
           label="Also assign to"
-          options={[['', 'Nobody'], ...people.map(({ userId, displayName }) => [userId, displayName] as const)]}
+          options={[['', 'No one'], ...people.map(({ userId, displayName }) => [userId, displayName] as const)]}
           value={assignee}
           onChange={setAssignee}
         />

@@ -97,7 +97,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
     for (const card of idle) {
       const column = active.find(({ id }) => id === card.columnId) ?? active[0]
       if (!column)
-        throw new Error('This board has no active column. Create one, because agents work in active columns.')
+        throw new Error('This board has no active column. Create an active column, because agents work only there.')
       await startIn(client, card, column)
       const text = `The agent of card ${card.id} ${goesOn(card) ? 'resumes' : 'starts'}.`
       showMessage(text)
@@ -111,7 +111,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
   const title = `Start ${idle.length} agents?`
   confirm({
     title,
-    text: 'Each agent works immediately, which can cost money.',
+    text: 'The agents start immediately and can incur costs.',
     submit: 'Start',
     isDanger: false,
     run: start,

@@ -76,7 +76,7 @@ export function moveBefore(
 
 /** The ID of the message about the last change. Another change, or a refusal, replaces or closes it with its undo. */
 export const changeMessage = 'change'
-const refusal = (cardId: string): string => `card ${cardId} was refused`
+const refusal = (cardId: string): string => `card ${cardId} was rejected`
 
 const showDone = (session: BoardSession, text: string): void => {
   showMessage(text, { label: 'Undo', run: () => undo(session) }, changeMessage)

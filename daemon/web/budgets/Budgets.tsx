@@ -7,7 +7,7 @@ import { dated } from '../ui/Time.tsx'
 import { EditBudget, type Budget, type Scope } from './EditBudget.tsx'
 
 const periods = { day: 'today', month: 'this month', total: 'in total' }
-const states = { ok: 'within the limit', warned: '80 % spent', exhausted: 'used up' }
+const states = { ok: 'within the limit', warned: '80% spent', exhausted: 'used up' }
 const scopes = { card: 'Card', project: 'Project', organization: 'Organization', credential: 'Credential' }
 
 /** An amount of a budget's unit, for people. */
@@ -106,7 +106,7 @@ export function Spent({ budget: { spent, limit, unit, period, state } }: { budge
         <span style={{ inlineSize: `${Math.min(100, percent)}%` }} />
       </div>
       <span>
-        {shownAmount(spent, unit)} of {shownAmount(limit, unit)} {periods[period]} ({percent} %): {states[state]}
+        {shownAmount(spent, unit)} of {shownAmount(limit, unit)} {periods[period]} ({percent}%): {states[state]}
       </span>
     </div>
   )

@@ -28,7 +28,7 @@ export function CardActions({ onGone }: { onGone: () => void }) {
       {isHeldBack && (
         <Button
           icon="check"
-          title="Someone without permission to start agents created or changed this card. Activate it to let columns pull it"
+          title="Someone without permission to start agents created or changed this card. Activate the card so that columns can pull it"
           onClick={() => client.cards.activate({ projectId, cardId: card.id })}
         >
           Activate
@@ -39,7 +39,7 @@ export function CardActions({ onGone }: { onGone: () => void }) {
           {main.label}
         </Button>
       )}
-      <Menu label="More about this card" items={items} />
+      <Menu label="Card actions" items={items} />
     </>
   )
 }
@@ -160,7 +160,7 @@ async function archive(place: Place): Promise<void> {
 
 async function summarize(place: Place): Promise<void> {
   await client.agents.summary(place)
-  showMessage('Summarized the work. The summary is below “Sessions”.')
+  showMessage('Summarized the work. The summary is under “Sessions”.')
 }
 
 async function copyAddress({ projectId, cardId }: Place): Promise<void> {

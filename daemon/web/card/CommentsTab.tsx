@@ -81,7 +81,7 @@ function Said({ comment, onChanged }: { comment: Comment; onChanged: () => Promi
       run: () => client.comments.delete(place).then(onChanged),
     })
   return (
-    <article className="comment" aria-label={`Comment of ${plainText(author.displayName)}`}>
+    <article className="comment" aria-label={`Comment by ${plainText(author.displayName)}`}>
       <header>
         <strong>{plainText(author.displayName)}</strong>
         {author.kind !== 'user' && <span className="mark">{author.kind}</span>}

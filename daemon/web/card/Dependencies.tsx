@@ -27,7 +27,7 @@ export function Dependencies() {
       <Heading>Dependencies</Heading>
       {blocked && (
         <p className="notice">
-          The card does not start before these cards are done. In auto mode, the card then starts automatically.
+          The card cannot start until these cards are done. In auto mode, the card then starts automatically.
         </p>
       )}
       <CardLinks
@@ -38,7 +38,7 @@ export function Dependencies() {
         <AddCard label="Wait for card" onAdd={id => change({ blockedBy: [...new Set([...blockedBy, id])] })} />
       )}
       {blocks.length > 0 && (
-        <Line name="Waiting for it">
+        <Line name="Cards waiting for this card">
           <CardLinks ids={blocks} />
         </Line>
       )}

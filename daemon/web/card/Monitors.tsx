@@ -29,7 +29,7 @@ export function Monitors() {
                 onClick={() =>
                   confirm({
                     title: 'Remove monitor?',
-                    text: 'The monitor no longer runs, and a current run is stopped.',
+                    text: 'This stops the monitor and its current run.',
                     submit: 'Remove',
                     run: () => client.monitors.deleteProject({ projectId, monitorId: monitor.id }),
                   })

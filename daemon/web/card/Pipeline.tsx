@@ -61,7 +61,7 @@ function Steps() {
               {pipeline.steps.map(step => (
                 <li key={step.columnId} aria-current={step.columnId === card.columnId ? 'step' : undefined}>
                   <strong>{step.columnName}</strong>{' '}
-                  <span className="dim">{step.approval === 'manual' ? 'after an approval' : 'automatically'}</span>
+                  <span className="dim">{step.approval === 'manual' ? 'after approval' : 'automatically'}</span>
                   {step.prompt !== '' && <p>{step.prompt}</p>}
                 </li>
               ))}
@@ -144,8 +144,14 @@ function EditStep({ step, isFirst, isLast, onChange, onMove, onRemove }: EditSte
       <div className="section-head">
         <strong>{columnName}</strong>
         <span>
-          <Button isPlain icon="up" label={`${columnName} earlier`} disabled={isFirst} onClick={() => onMove(-1)} />
-          <Button isPlain icon="down" label={`${columnName} later`} disabled={isLast} onClick={() => onMove(1)} />
+          <Button
+            isPlain
+            icon="up"
+            label={`Move ${columnName} earlier`}
+            disabled={isFirst}
+            onClick={() => onMove(-1)}
+          />
+          <Button isPlain icon="down" label={`Move ${columnName} later`} disabled={isLast} onClick={() => onMove(1)} />
           <Button isPlain icon="trash" label={`Remove ${columnName}`} onClick={onRemove} />
         </span>
       </div>

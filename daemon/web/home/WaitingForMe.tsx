@@ -54,7 +54,7 @@ export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead:
     <section className="waiting" aria-labelledby="waiting">
       <h2 id="waiting">Inbox{count > 0 && ` (${count})`}</h2>
       {count === 0 && <p className="dim">{isRead ? 'Your inbox is empty.' : 'Loading…'}</p>}
-      <Group name="To answer" all={asking}>
+      <Group name="Questions" all={asking}>
         {({ project, item }) => <AskingItem key={item.cardId} project={project} asking={item} />}
       </Group>
       <Group name="Silent" all={silent}>
@@ -66,7 +66,7 @@ export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead:
       <Group name="Failed" all={failed}>
         {({ project, item }) => <FailedItem key={item.id} project={project} card={item} />}
       </Group>
-      <Group name="Finished, not looked at" all={finished}>
+      <Group name="Finished, unread" all={finished}>
         {({ project, item }) => <FinishedItem key={item.id} project={project} card={item} />}
       </Group>
     </section>

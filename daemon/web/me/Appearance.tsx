@@ -24,7 +24,7 @@ export function Appearance() {
             value={mine.theme}
             onChange={({ target }) => void changeSettings({ theme: target.value as UserSettings['theme'] })}
           >
-            <option value="system">As the system</option>
+            <option value="system">System</option>
             <option value="light">Light</option>
             <option value="dark">Dark</option>
           </select>

@@ -16,15 +16,15 @@ type Settings = Output<Contract['notifications']['get']>
 
 const kinds = [
   ['agentWaiting', 'An agent waits for an answer'],
-  ['agentFailed', 'An agent has failed'],
-  ['agentCompleted', 'An agent has finished'],
+  ['agentFailed', 'An agent fails'],
+  ['agentCompleted', 'An agent finishes'],
   ['monitorFailing', 'A monitor fails'],
-  ['mentioned', 'A person mentions me in a comment'],
-  ['commented', 'A person comments on a card that I watch'],
-  ['assigned', 'A person assigns a card to me'],
+  ['mentioned', 'Someone mentions me in a comment'],
+  ['commented', 'Someone comments on a card that I watch'],
+  ['assigned', 'Someone assigns a card to me'],
   ['due', 'A card that I watch is due'],
   ['scheduleDisabled', 'A schedule can no longer create its cards'],
-  ['budget', 'A budget reaches 80 % or is used up'],
+  ['budget', 'A budget reaches 80% or is used up'],
 ] as const
 
 /** The events that send notifications, and the channels. */
@@ -55,7 +55,7 @@ export function Notifications() {
             <legend>Channels</legend>
             <Check
               label="System notifications"
-              hint="Shown while the board is hidden: by the browser for a hidden tab, and by the terminal board if the terminal supports it."
+              hint="Shown by the browser while the tab is hidden, and by the terminal board if the terminal supports notifications."
               value={mine.desktop}
               onChange={isOn => void change({ desktop: isOn }).catch(showError)}
             />

@@ -40,7 +40,7 @@ export function SignIns() {
                   </td>
                   <td>
                     {current ? (
-                      'this one'
+                      'this sign-in'
                     ) : (
                       <Button aria-label={`Revoke sign-in ${id}`} onClick={() => end(id)}>
                         {' '}

@@ -85,7 +85,7 @@ function globalCommands(): Command[] {
   const now = session.get()
   const me: Me | undefined = now.name === 'in' ? now.me : undefined
   const theme = (name: 'light' | 'dark' | 'system') => ({
-    label: `Colours: ${name}`,
+    label: `Theme: ${name}`,
     run: () => void changeSettings({ theme: name }),
   })
   return [

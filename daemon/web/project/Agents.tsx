@@ -22,7 +22,7 @@ export function AgentsSection(props: SectionProps) {
             known={value}
             value={project}
             none="the server's"
-            hint="Cards and columns override these settings. The server decides settings that you leave open."
+            hint="Cards and columns override these settings. By default, the server’s settings apply."
             save={async choice => onChange(await client.projects.update({ id: project.id, ...choice }))}
           />
           <AgentSlots {...props} />
@@ -147,11 +147,11 @@ function Approvals({ project, onChange }: SectionProps) {
   const save = async () => {
     const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
     onChange(await client.projects.update({ id: project.id, approvalPolicy }))
-    showMessage('Saved the answers to questions of agents.')
+    showMessage('Saved the answers to questions from agents.')
   }
   return (
     <div className="panel">
-      <h3>Questions of agents</h3>
+      <h3>Questions from agents</h3>
       <Form submit="Save answers" onSubmit={save}>
         <Choice label="Default answer" options={policies} {...bind('default')} field="approvalPolicy.default" />
         <TextArea

@@ -10,7 +10,7 @@ export function BudgetsSection({ project, mayManage }: SectionProps) {
   return (
     <>
       <p>
-        At 80 % of a budget, people are notified. When a budget is exhausted, its agents are paused until you raise the
+        At 80% of a budget, people are notified. When a budget is exhausted, its agents are paused until you raise the
         limit or the budget resets.
       </p>
       <Budgets

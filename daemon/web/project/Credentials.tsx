@@ -27,8 +27,8 @@ export function CredentialsSection(props: SectionProps) {
   return (
     <>
       <p>
-        Agents use credentials to access their models. Only you can see your credentials. If a project uses one of them,
-        agents of that project use it too. Keys are stored encrypted.
+        Agents use credentials to access their models. Only you can see your credentials. Agents of a project can also
+        use a credential that you select for the project. Keys are stored encrypted.
       </p>
       <div className="tools">
         <Button isMain icon="add" onClick={editing.add}>
@@ -41,8 +41,8 @@ export function CredentialsSection(props: SectionProps) {
       <Rows
         of={list}
         label="Credentials"
-        empty="No credentials. Agents use those of the server's account."
-        after={isSomebodyElses && <li>The project uses a credential of another person.</li>}
+        empty="No credentials. Agents use the credentials of the server's account."
+        after={isSomebodyElses && <li>The project uses another person’s credential.</li>}
       >
         {credential => (
           <CredentialRow
@@ -85,7 +85,7 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
   const remove = () =>
     confirm({
       title: `Delete ${name}`,
-      text: 'Agents that used this credential fall back to that of their project, their organization or the server.',
+      text: 'Agents that used this credential fall back to the credential of their project, their organization or the server.',
       submit: 'Delete',
       run: async () => {
         await client.credentials.delete({ id })

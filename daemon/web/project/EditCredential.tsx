@@ -84,7 +84,7 @@ function Headers({
   value: string
   onChange: (value: string) => void
 }) {
-  const instead = kept.length > 0 ? ` Kept: ${kept.join(', ')}. New headers replace all of them.` : ''
+  const instead = kept.length > 0 ? ` Saved: ${kept.join(', ')}. New headers replace all saved headers.` : ''
   return <TextArea label="Headers" spellCheck={false} hint={`One per line, Name: value.${instead}`} {...rest} />
 }
 

@@ -83,7 +83,7 @@ function Webhook({ projectId }: { projectId: string }) {
       </div>
       {made && (
         <SecretDialog
-          title="Webhook of the forge"
+          title="Forge webhook"
           label="Secret"
           value={made.secret}
           hint={`Enter the secret in a webhook on the forge that delivers JSON to ${made.url}. The secret is not shown again.`}

@@ -104,8 +104,8 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
     confirm({
       title: isMe ? `Leave ${project.name}` : `Remove ${name}`,
       text: isMe
-        ? 'You no longer see the project. A project admin can add you again.'
-        : `${name} no longer sees the project, and their keys and webhooks stop working in it.`,
+        ? 'You lose access to the project. A project admin can add you again.'
+        : `${name} loses access to the project, and their keys and webhooks stop working in it.`,
       submit: isMe ? 'Leave' : 'Remove',
       run: async () => {
         await client.members.remove(place)

@@ -96,7 +96,7 @@ function MonitorRow({
   const remove = () =>
     confirm({
       title: 'Remove monitor',
-      text: `${command} no longer runs. A current run is stopped with all of its processes.`,
+      text: `${command} no longer runs. If the command is running now, all of its processes are stopped.`,
       submit: 'Remove',
       run: async () => {
         await client.monitors.deleteProject({ projectId: project.id, monitorId: monitor.id })

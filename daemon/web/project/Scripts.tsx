@@ -165,7 +165,7 @@ function Edit({ project, script, onClose, onSaved }: SectionProps & EditProps & 
         rows={6}
         className="mono"
         spellCheck={false}
-        hint={script ? 'A current run keeps its command.' : undefined}
+        hint={script ? 'A script that is running keeps its previous command.' : undefined}
         {...bind('command')}
       />
     </FormDialog>

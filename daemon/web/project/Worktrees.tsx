@@ -26,7 +26,7 @@ const subfolder = ['subfolder', 'Subfolder', 'The folder in the project where ag
 const texts = [...commands, subfolder] as const
 const numbers = [
   ['ports', 'Ports of each card', 'BOARD_PORT, BOARD_PORT_2 and so on'],
-  ['minutes', 'Time of each command, in minutes', 'Does not apply to the preview'],
+  ['minutes', 'Time limit of each command, in minutes', 'Does not apply to the preview'],
 ] as const
 
 /** How the worktrees of a project's cards are prepared and served. */
@@ -136,7 +136,7 @@ function SettingsList({ settings }: { settings: Found['effective'] }) {
           <dd>{ports}</dd>
         </>
       )}
-      <dt>Time of each command</dt>
+      <dt>Time limit of each command</dt>
       <dd>{minutes === 1 ? '1 minute' : `${minutes} minutes`}</dd>
     </dl>
   )

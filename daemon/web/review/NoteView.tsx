@@ -38,7 +38,7 @@ export function Thread({
   return (
     <article
       className="note thread"
-      aria-label={`Comment of ${author.displayName || 'a deleted account'} on ${placeOf(comment)}`}
+      aria-label={`Comment by ${author.displayName || 'a deleted account'} on ${placeOf(comment)}`}
     >
       <header>
         <strong>{author.displayName || 'Deleted account'}</strong>
@@ -58,7 +58,7 @@ export function Thread({
       </p>
       {comment.answer !== null && (
         <div className="answer">
-          <strong>Answer of the agent</strong>
+          <strong>Answer from the agent</strong>
           <p className="said">
             <Lined text={comment.answer} />
           </p>

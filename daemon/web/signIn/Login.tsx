@@ -50,7 +50,7 @@ export const Password = ({
   field,
   isNew,
 }: Typed & { label?: string; isNew?: boolean }) => (
-  <Field label={label} field={field} hint={isNew ? '8 characters or more.' : undefined}>
+  <Field label={label} field={field} hint={isNew ? 'At least 8 characters.' : undefined}>
     {props => (
       <input
         {...props}

@@ -12,7 +12,7 @@ export function OtherAccount({ me, other }: { me: Me; other: Arrival }) {
         <h1>Another account</h1>
         <p>
           You are signed in as <b>{present}</b>. This link signs you in as <b>{brought}</b>. If you did not request this
-          link, keep your account.
+          link, stay signed in to your account.
         </p>
         <div className="buttons">
           <Button onClick={() => signInWith(other.token, false)}>Continue as {brought}</Button>

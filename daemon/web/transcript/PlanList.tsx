@@ -2,7 +2,7 @@ import { Markdown } from '../ui/Markdown.tsx'
 import { plainText } from '../ui/plainText.ts'
 
 const states = { x: 'done', '~': 'doing', ' ': 'open' } as const
-const words = { done: 'done: ', doing: 'at work: ', open: '' } as const
+const words = { done: 'done: ', doing: 'in progress: ', open: '' } as const
 
 /** An agent's plan, with completed steps checked off. */
 export function PlanList({ text }: { text: string }) {

@@ -45,7 +45,7 @@ function Asked({
   const [feedback, setFeedback] = useDraft(`feedback ${requestId}`)
   const id = useId()
   const words = plainText(title)
-  useEffect(() => announce(`Question of the agent: ${words}`), [requestId])
+  useEffect(() => announce(`Question from the agent: ${words}`), [requestId])
   const said = feedback.trim()
   const send = async (given: { approved: boolean; optionId?: string; answer?: string; feedback?: string }) => {
     await client.agents.approvePlan({ projectId, cardId, requestId, ...given })
@@ -60,7 +60,7 @@ function Asked({
   return (
     <section className="agent-question" aria-labelledby={id}>
       <p id={id}>
-        <strong>Question of the agent:</strong> {words}
+        <strong>Question from the agent:</strong> {words}
       </p>
       <AboutIt question={question} />
       {mayAnswer && (

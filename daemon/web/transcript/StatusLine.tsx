@@ -38,7 +38,7 @@ export function Used({ usage }: { usage: NonNullable<Session['usage']> }) {
       {costUsd !== null && <span>{money.format(costUsd)}</span>}
       {share !== undefined && (
         <span title={`${contextUsed!.toLocaleString()} of ${contextSize!.toLocaleString()} tokens`}>
-          {share} % of context
+          {share}% of context
         </span>
       )}
     </>

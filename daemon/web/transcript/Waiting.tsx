@@ -25,7 +25,7 @@ function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Sess
     return limitEndsAt
       ? `The agent has reached a usage limit, which ends at ${dated(limitEndsAt)}. Retry then, or choose another agent.`
       : 'The agent has reached a usage limit. Retry later, or choose another agent.'
-  return status === 'running' && retrying !== null ? `The agent tries again: ${plainText(retrying)}` : undefined
+  return status === 'running' && retrying !== null ? `The agent is retrying: ${plainText(retrying)}` : undefined
 }
 
 /** Returns the text for a silence that is long enough to report. */

@@ -22,9 +22,12 @@ export function lazyPart<P extends object, N extends string>(
   const lazyComponent = (): ComponentType<P> =>
     lazy<ComponentType<P>>(async () => {
       const module = await load().catch((cause: unknown) => {
-        throw new Error('This part of the page could not be loaded: no answer, or the server has a newer page.', {
-          cause,
-        })
+        throw new Error(
+          'This part of the page could not be loaded. The server did not answer, or it has a newer version of the page.',
+          {
+            cause,
+          },
+        )
       })
       return { default: module[name] }
     })
