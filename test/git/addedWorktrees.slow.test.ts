@@ -29,7 +29,7 @@ const runsOfStart = async (): Promise<string[]> => {
   return recorded.runs()
 }
 
-test('a card starts with three runs of Git, a search for filters of the account, and ten if the configuration has just changed', async () => {
+test('a card starts with two runs of Git, a search for filters of the account, and ten if the configuration has just changed', async () => {
   git(project.path, 'config', 'user.name', 'Somebody')
   expect((await runsOfStart()).length).toBeLessThanOrEqual(10)
   await expect
@@ -39,7 +39,7 @@ test('a card starts with three runs of Git, a search for filters of the account,
         .filter(name => name !== 'grep')
         .toSorted(),
     )
-    .toEqual(['ls-tree', 'read-tree', 'update-ref'])
+    .toEqual(['read-tree', 'update-ref'])
 })
 
 test('its worktree is valid for Git', async () => {

@@ -272,7 +272,7 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     try {
       await network('listed')
       await start(cardId)
-      expect((await until(cardId, 'failed')).reason).toContain(`Port ${port} is taken`)
+      expect((await until(cardId, 'failed')).reason).toContain(`Port ${port} is in use by another program`)
     } finally {
       other.close()
     }

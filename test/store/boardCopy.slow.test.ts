@@ -194,7 +194,7 @@ test('a board of another version is not copied', async () => {
   await from.transaction(tx => tx.run('PRAGMA user_version = 10'))
   await expect(copy()).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('another schema version'),
+    message: expect.stringContaining('The schema version of the board differs from that of this program'),
   })
 })
 

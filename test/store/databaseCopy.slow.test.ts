@@ -40,13 +40,13 @@ test('a copy without enough disk space is not started, and reports the required 
   const dataDir = await makeHuge()
   const refusal = {
     code: 'DISK_FULL',
-    message: expect.stringMatching(/takes 10240\.0 GB, and the disk of .* has [\d.]+ GB left/),
+    message: expect.stringMatching(/requires 10240\.0 GB, and the disk of .* has [\d.]+ GB left/),
   }
   await expect(copyDatabase(join(dataDir, 'board.db'), join(dataDir, 'copy.db'))).rejects.toMatchObject(refusal)
   await expect(keepMigrationCopy(dataDir, schemaVersion, new Date())).rejects.toMatchObject({
     ...refusal,
     message: expect.stringMatching(
-      /newer program changes the schema.* takes 10240\.0 GB.*Free disk space, or move .*before-migration to a larger disk/,
+      /newer program changes the schema.* requires 10240\.0 GB.*Free disk space, or move .*before-migration to a larger disk/,
     ),
   })
   expect(readdirSync(dataDir)).not.toContain('copy.db')
