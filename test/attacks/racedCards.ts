@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { join } from 'node:path'
+import { ApiFailure } from '../../src/client/index.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { findProjectRepository } from '../../src/git/checkoutState.ts'
 import { GitFailed } from '../../src/git/git.ts'
@@ -129,5 +130,5 @@ export async function attempt(operation: () => Promise<unknown>): Promise<string
   }
 }
 
-const isClear = (error: unknown): error is Problem | GitFailed =>
-  (error instanceof Problem && error.code !== 'INTERNAL') || error instanceof GitFailed
+const isClear = (error: unknown): error is Problem | GitFailed | ApiFailure =>
+  error instanceof GitFailed || ((error instanceof Problem || error instanceof ApiFailure) && error.code !== 'INTERNAL')
