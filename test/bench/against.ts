@@ -75,7 +75,7 @@ async function openSide(
     sizesOf(work => isWanted(options, work)),
   )
   const works = worksOf(seeded).filter(work => comparedKinds.has(work.kind) && isWanted(options, work.name))
-  configureAgents(seeded.dataDir, { [speaker]: speakerOf(bench) })
+  configureAgents(seeded.dataDir, { [speaker]: speakerOf(bench, options.agentStartMs) })
   const trace = traceIn(folder)
   const board = await startChild(
     join(folder, 'server.mjs'),

@@ -25,8 +25,8 @@ export const repositorySizes = Object.keys(repositories) as RepositorySize[]
 /** The file in which a server below a folder records the processes it starts. */
 export const traceIn = (folder: string): string => join(folder, 'processes.jsonl')
 
-export const speakerOf = ({ firstWord }: Pick<Bench, 'firstWord'>): Agent => ({
-  command: [process.execPath, firstWord],
+export const speakerOf = ({ firstWord }: Pick<Bench, 'firstWord'>, startMs: number): Agent => ({
+  command: [process.execPath, firstWord, String(startMs)],
   env: {},
 })
 

@@ -66,7 +66,7 @@ async function measurePrograms(bench: Bench, options: Options, figures: Figures,
   for (const dataDir of [seeded.dataDir, smallDataDir])
     configureAgents(dataDir, {
       [flooder]: { command: [process.execPath, bench.flood], env: { FIXTURE_UPDATES: String(options.floodUpdates) } },
-      [speaker]: speakerOf(bench),
+      [speaker]: speakerOf(bench, options.agentStartMs),
     })
   if (options.database) moveTo(options.database, bench.board, seeded.dataDir)
   const works = worksOf(seeded)

@@ -9,6 +9,8 @@ export interface Options {
   compare?: string
   /** A commit whose server is measured in turn with this tree's. */
   against?: string
+  /** How long the agent of the first word takes to start, in addition to its process. Most agents take 300 ms to 3 s. */
+  agentStartMs: number
   /** The folder for CPU profiles of the servers. Profiling costs time: measurements with profiles cannot be compared. */
   profile?: string
   /** A libSQL server that holds the board's database during the run. Its content is replaced. The floors keep their file. */
@@ -47,7 +49,7 @@ const tables = [
 /** The rows of the table of a board on a libSQL server. */
 const databaseTable = ['get', 'list', 'move', 'create']
 export const parts = tables.flat()
-export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--write FILE] [--compare FILE] [--against COMMIT] [--profile FOLDER] [--database ws://HOST:PORT]`
+export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--write FILE] [--compare FILE] [--against COMMIT] [--agent-start MS] [--profile FOLDER] [--database ws://HOST:PORT]`
 
 const floodUpdates = 100_000
 const thorough = {
@@ -99,6 +101,7 @@ export function readOptions(argv: readonly string[]): Options {
       write: { type: 'string' },
       compare: { type: 'string' },
       against: { type: 'string' },
+      'agent-start': { type: 'string', default: '0' },
       profile: { type: 'string' },
       database: { type: 'string' },
     },
@@ -112,7 +115,10 @@ export function readOptions(argv: readonly string[]): Options {
     )
   if (values.against !== undefined) requireComparable(values)
   if (values.write !== undefined) requireWholeTables({ ...values, only })
-  return { ...values, only, ...(values.quick ? quick : thorough) }
+  const agentStartMs = Number(values['agent-start'])
+  if (!Number.isInteger(agentStartMs) || agentStartMs < 0)
+    throw new TypeError('--agent-start must be a number of milliseconds.')
+  return { ...values, only, agentStartMs, ...(values.quick ? quick : thorough) }
 }
 
 /** The parts of a page that `--write` replaces: the name of each table's part, and its parts of the bench. */
