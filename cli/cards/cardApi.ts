@@ -3,7 +3,7 @@ import type { AgentChoice } from '../../src/contract/agents/agentChoice.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
-import { confirmOtherProject } from '../context/otherProjects.ts'
+import { belongsElsewhere } from '../context/otherProjects.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { cardIdOf } from './cardIds.ts'
 import type { PlanRequest } from './planInputs.ts'
@@ -157,7 +157,7 @@ export async function inItsProject<T>(
   if (projects.length !== 1) {
     const { projectId } = await context.client.cards.getFlat({ id: cardId })
     if (projects.length > 0 && !projects.some(({ id }) => id === projectId))
-      throw await confirmOtherProject(context, `card ${cardId}`, projectId)
+      throw await belongsElsewhere(context, `card ${cardId}`, projectId)
     return action({ projectId, cardId })
   }
   try {
@@ -166,7 +166,7 @@ export async function inItsProject<T>(
     if ((error as ApiFailure).code !== 'CARD_NOT_FOUND' || context.external) throw error
     const card = await context.client.cards.getFlat({ id: cardId }).catch(() => undefined)
     throw card && card.projectId !== projects[0]!.id
-      ? await confirmOtherProject(context, `card ${cardId}`, card.projectId)
+      ? await belongsElsewhere(context, `card ${cardId}`, card.projectId)
       : error
   }
 }

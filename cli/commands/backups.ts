@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Backup } from '../../src/contract/server/backups.ts'
 import { count } from '../parsing/arguments.ts'
-import { chosen, columns, during, patient } from '../server/backupWork.ts'
+import { chooseBackup, columns, withElapsedSeconds, clientWithoutTimeout } from '../server/backupWork.ts'
 import { openContext, openUserContext, requireUser, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
@@ -59,7 +59,7 @@ function registerCreate(backups: Command): void {
       const context = await openContext(create)
       await requireOutput(context, output)
       if (keep !== undefined) requireUser(context, 'backups create --keep')
-      const made = await during(context, 'Backing up', patient(context).backups.create({ withKey: withKey === true }))
+      const made = await withElapsedSeconds(context, 'Backing up', clientWithoutTimeout(context).backups.create({ withKey: withKey === true }))
       if (output === undefined) await context.out.record(made, columns)
       else
         await saveDownload(
@@ -100,7 +100,7 @@ function registerDownload(backups: Command): void {
     .action(async (wanted: string | undefined, { latest, output }: { latest?: boolean; output?: string }) => {
       const context = await openContext(download)
       await requireOutput(context, output)
-      const filename = await chosen(context, wanted, latest)
+      const filename = await chooseBackup(context, wanted, latest)
       await saveDownload(context.out, await context.client.backups.download({ filename }), output, filename, secretMode)
     })
   prints(download, null, 'path size')

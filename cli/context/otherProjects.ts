@@ -8,7 +8,7 @@ interface Context {
 }
 
 /** Returns the error for a record of another project. IDs are unique per server, so a typing error could select such a record. */
-export async function confirmOtherProject(
+export async function belongsElsewhere(
   { client }: Pick<Context, 'client'>,
   what: string,
   projectId: string,
@@ -37,7 +37,7 @@ export async function orElsewhere<T>(
     if (context.external || !/^[1-9]\d{0,15}$/.test(id) || exitOf(error) !== 'notFound') throw error
     for (const other of await context.client.projects.list())
       if (other.id !== projectId && (await isIn(other.id).catch(isHidden)))
-        throw await confirmOtherProject(context, `${kind} ${id}`, other.id)
+        throw await belongsElsewhere(context, `${kind} ${id}`, other.id)
     throw error
   }
 }

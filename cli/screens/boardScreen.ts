@@ -7,7 +7,7 @@ import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { columnPane, placeOf } from './columnPane.ts'
 import type { Theme } from './theme.ts'
-import { between, fitSpans, span } from './spans.ts'
+import { spreadSpans, fitSpans, span } from './spans.ts'
 import { previewPane } from './previewPane.ts'
 import { titleBar } from './titleBar.ts'
 
@@ -61,5 +61,5 @@ function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { p
   const from = firstTab(columns, at, size.width)
   const before = from > 0 ? [span(glyphs.left, palette.accent)] : []
   const spans = columns.slice(from).flatMap((_, index) => tab(from + index))
-  return between(fitSpans([...before, ...spans], size.width, glyphs.right), place, size.width, undefined, glyphs.right)
+  return spreadSpans(fitSpans([...before, ...spans], size.width, glyphs.right), place, size.width, undefined, glyphs.right)
 }

@@ -6,7 +6,7 @@ import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan
 import { pullRequestSign } from '../../src/boardModel/pullRequests.ts'
 import { joinStyles, type Line, type Span } from '../ui/terminal/cells.ts'
 import { statusStyle, type Theme } from './theme.ts'
-import { between, span } from './spans.ts'
+import { spreadSpans, span } from './spans.ts'
 
 export interface CardStyling {
   isCurrent: boolean
@@ -36,7 +36,7 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   const { palette, glyphs } = theme
   if (isDense) return [denseLine(card, how)]
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
-    oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
+    oneColour(card, how, spreadSpans([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
   const status = hasBadge(card) ? [span('  '), badge(card, theme, nowMs)] : []
   const starts = startsLater(card, nowMs)
     ? [span('  '), span(`starts ${relativeTime(card.startAt!, nowMs)}`, palette.dim)]
@@ -95,7 +95,7 @@ function denseLine(card: Card, how: CardStyling): Line {
   const right = hasBadge(card) ? [span(`${shown} `, style)] : []
   const title = span(card.title, card.unread ? palette.strong : palette.title)
   const left = [markOf(card, how, true), span(`#${card.id} `, palette.dim), title]
-  return oneColour(card, how, between(left, right, inside, '', glyphs.ellipsis))
+  return oneColour(card, how, spreadSpans(left, right, inside, '', glyphs.ellipsis))
 }
 
 /** Draws the lines of the card under the cursor, or of a selected card, in one color. */

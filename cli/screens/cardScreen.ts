@@ -17,7 +17,7 @@ import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { badge, hasBadge } from './cardLines.ts'
 import { lineStyle, type Theme } from './theme.ts'
-import { between, span } from './spans.ts'
+import { spreadSpans, span } from './spans.ts'
 
 type Session = Output<Contract['agents']['sessions']>[number]
 
@@ -46,7 +46,7 @@ function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened
   const shown = card ?? cache.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
   const status = shown && hasBadge(shown) ? [badge(shown, theme, nowMs), span(' ')] : []
-  return between(
+  return spreadSpans(
     [span(` #${cardId} `), span(shown?.title ?? '', palette.strong)],
     [...status, ...state],
     size.width,
@@ -94,7 +94,7 @@ export function aboutLine(
     span(` ${parts.join(` ${glyphs.dot} `)}`, palette.dim),
     ...card.labels.map(label => span(`  ${label}`, palette.label)),
   ]
-  return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
+  return spreadSpans(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
 }
 
 function planParts(card: CardDetail, nowMs: number): (string | undefined)[] {
@@ -128,7 +128,7 @@ function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }:
     last === 0
       ? ''
       : `${top > 0 ? glyphs.up : ' '}${top < last ? glyphs.below : ' '} ${Math.round((top / last) * 100)} % `
-  return between(
+  return spreadSpans(
     names,
     [span(isFollowing ? 'following ' : '', palette.good), span(place, palette.dim)],
     model.size.width,
@@ -151,7 +151,7 @@ export function drawn({ kind, text, aside }: TextLine, width: number, { palette,
           ? glyphs.status.failed
           : undefined
   const head = sign === undefined ? [span(' ')] : [span(` ${sign} `, style)]
-  return between(
+  return spreadSpans(
     [...head, span(text, style)],
     aside === undefined ? [] : [span(`${aside} `, palette.dim)],
     width,

@@ -7,7 +7,7 @@ import { joinStyles, type Line, type Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { cardLines } from './cardLines.ts'
 import type { Theme } from './theme.ts'
-import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
+import { spreadSpans, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
 export interface ColumnProps {
   board: ShownBoard
@@ -65,7 +65,7 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
     lines.push(...drawn)
     for (let gap = drawn.length; gap < cardHeight(card, layout, width); gap++) lines.push(blank(inside))
   }
-  if (column.found.length === 0) lines.push(between([span(` ${emptyText(column)}`, theme.palette.dim)], [], inside))
+  if (column.found.length === 0) lines.push(spreadSpans([span(` ${emptyText(column)}`, theme.palette.dim)], [], inside))
   while (lines.length < layout.innerHeight) lines.push(blank(inside))
   return { lines: lines.slice(0, layout.innerHeight), window: { top, count: index - top } }
 }

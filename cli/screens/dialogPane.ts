@@ -13,7 +13,7 @@ import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
 import { listLines, pickContent } from './pickContent.ts'
 import type { Theme } from './theme.ts'
-import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
+import { spreadSpans, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
 interface Content {
   title: string
@@ -58,7 +58,7 @@ function framed({ title, lines, hint }: Content, width: number, { palette, glyph
     ...lines.map(({ spans }): Line => ({
       spans: [
         span(`${glyphs.down} `, style),
-        ...between(spans, [], width - 4, undefined, glyphs.ellipsis).spans,
+        ...spreadSpans(spans, [], width - 4, undefined, glyphs.ellipsis).spans,
         span(` ${glyphs.down}`, style),
       ],
     })),

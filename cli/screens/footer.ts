@@ -8,7 +8,7 @@ import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
 import type { Theme } from './theme.ts'
-import { between, fitSpans, span, widthOfSpans } from './spans.ts'
+import { spreadSpans, fitSpans, span, widthOfSpans } from './spans.ts'
 
 interface Foot {
   line: Line
@@ -29,10 +29,10 @@ function footOf(model: Model, theme: Theme): Foot | undefined {
   const { palette, glyphs } = theme
   if (dialog?.kind === 'filter')
     return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, theme)
-  if (model.drag?.over) return { line: between([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
+  if (model.drag?.over) return { line: spreadSpans([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
   if (notice)
     return {
-      line: between(
+      line: spreadSpans(
         [span(` ${notice.text}`, notice.isError ? palette.error : palette.good)],
         [],
         size.width,
@@ -46,7 +46,7 @@ function footOf(model: Model, theme: Theme): Foot | undefined {
     ...(view.filter !== '' && !model.opened ? [span(`/${view.filter}  `, palette.warn)] : []),
     ...(model.pressed.length > 0 ? [span(`${model.pressed.join('')} `, palette.accent)] : []),
   ]
-  return { line: between(keyHints(model, theme, size.width - widthOfSpans(state) - 1), state, size.width) }
+  return { line: spreadSpans(keyHints(model, theme, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
 function typed(
@@ -59,7 +59,7 @@ function typed(
   const aside = fitSpans(right, Math.floor(size.width / 2), '')
   const { text, caret } = seenOf(field, size.width - 3 - widthOfSpans(aside))
   return {
-    line: between(
+    line: spreadSpans(
       [span(` ${sign}`, palette.accent), span(text, palette.strong)],
       aside,
       size.width,

@@ -3,7 +3,7 @@ import { pickItems, pickRows, pickTop } from '../ui/state/pickItems.ts'
 import type { Model, PickDialog, Purpose } from '../ui/state/model.ts'
 import type { Line } from '../ui/terminal/cells.ts'
 import type { Theme } from './theme.ts'
-import { between, span } from './spans.ts'
+import { spreadSpans, span } from './spans.ts'
 
 /** A list to pick from: its title, the lines below its input field, and the help for its keys. */
 export function pickContent(
@@ -37,7 +37,7 @@ export function listLines(
     const mark = item.mark === undefined ? [] : [span(`${markOf(item.mark)} `, style)]
     const aside = item.aside === undefined ? [] : [span(`${item.aside} `, isCurrent ? style : palette.dim)]
     const head = span(isCurrent ? `${glyphs.cursor} ` : '  ', style)
-    const { spans } = between([head, ...mark, span(item.text, style)], aside, inside, undefined, glyphs.ellipsis)
+    const { spans } = spreadSpans([head, ...mark, span(item.text, style)], aside, inside, undefined, glyphs.ellipsis)
     return { spans: spans.map(each => (each.style ? each : { ...each, style })) }
   }
   const shown = items.slice(top, top + rows).map((item, index) => line(item, top + index))

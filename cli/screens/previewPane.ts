@@ -6,7 +6,7 @@ import type { Line } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { aboutLine, drawn } from './cardScreen.ts'
 import type { Theme } from './theme.ts'
-import { between, fitSpans, span, widthOfSpans } from './spans.ts'
+import { spreadSpans, fitSpans, span, widthOfSpans } from './spans.ts'
 
 /** Draws the card under the cursor next to the board: its prompt, or the end of its agent's messages. */
 export function previewPane(model: Model, layout: Layout, theme: Theme): Omit<Pane, 'x' | 'y'> {
@@ -28,7 +28,7 @@ function linesOf(model: Model, width: number, height: number, theme: Theme): Lin
     head,
     aboutLine({ ...model, size: { ...model.size, width } }, preview, theme),
     { spans: [] },
-    ...shown.map(line => between(drawn(line, width - 1, theme).spans, [], width, undefined, glyphs.ellipsis)),
+    ...shown.map(line => spreadSpans(drawn(line, width - 1, theme).spans, [], width, undefined, glyphs.ellipsis)),
   ]
 }
 

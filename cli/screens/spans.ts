@@ -6,7 +6,7 @@ export const span = (text: string, style = ''): Span => ({ text: escapeControls(
 export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
 
 /** Draws a line with right-aligned spans. If the line is too long, the left spans are truncated. */
-export function between(
+export function spreadSpans(
   left: readonly Span[],
   right: readonly Span[],
   width: number,

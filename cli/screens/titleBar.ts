@@ -4,7 +4,7 @@ import type { Model } from '../ui/state/model.ts'
 import type { Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import type { Theme } from './theme.ts'
-import { between, span } from './spans.ts'
+import { spreadSpans, span } from './spans.ts'
 
 /** The minimum width for the complete title bar. Narrower bars show only the location. */
 const minWidth = 56
@@ -26,7 +26,7 @@ export function titleBar(model: Model, { palette, glyphs }: Theme): Pane {
         ? span(`${glyphs.broken} connecting again ... `, palette.error)
         : span(`${glyphs.broken} connecting ... `, palette.warn)
   const right = size.width < minWidth ? [state] : [...agentsAndUnread(model, palette), state]
-  const line = between(left, right, size.width, palette.bar, glyphs.ellipsis)
+  const line = spreadSpans(left, right, size.width, palette.bar, glyphs.ellipsis)
   return { x: 0, y: 0, width: size.width, height: 1, lines: [line] }
 }
 

@@ -15,10 +15,10 @@ export const columns: Column<Backup>[] = [
 ]
 
 /** Creates a client without a timeout, for long operations. */
-export const patient = ({ connection }: Context): Client => createClient({ ...connection, timeoutMs: 0 })
+export const clientWithoutTimeout = ({ connection }: Context): Client => createClient({ ...connection, timeoutMs: 0 })
 
 /** Shows the elapsed seconds of an operation. */
-export async function during<T>({ out }: Context, label: string, work: Promise<T>): Promise<T> {
+export async function withElapsedSeconds<T>({ out }: Context, label: string, work: Promise<T>): Promise<T> {
   const progress = out.progress(`${label}, seconds`)
   const startedAt = performance.now()
   const timer = setInterval(() => progress.to(Math.round((performance.now() - startedAt) / 1000)), 200)
@@ -29,7 +29,7 @@ export async function during<T>({ out }: Context, label: string, work: Promise<T
 }
 
 /** The name of a backup: the specified one, or the newest verified one. @throws Failure if neither or both are requested */
-export async function chosen(
+export async function chooseBackup(
   { client }: Context,
   wanted: string | undefined,
   latest: boolean | undefined,

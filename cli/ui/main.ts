@@ -4,7 +4,7 @@ import type { Context } from '../context/context.ts'
 import { UnsavedTexts } from '../input/unsavedTexts.ts'
 import { screen } from '../screens/screen.ts'
 import { themeOf, type Theme } from '../screens/theme.ts'
-import type { Shown } from './cmds/job.ts'
+import type { ShownBoard } from './cmds/job.ts'
 import { createCmdRunner, type CmdRunner } from './cmds/runner.ts'
 import type { Start } from './start.ts'
 import { initialModel, nextTickMs, type Preferences } from './state/initial.ts'
@@ -192,7 +192,7 @@ class Ui {
   }
 }
 
-const shownIn = ({ project, boardId }: Model): Shown => ({
+const shownIn = ({ project, boardId }: Model): ShownBoard => ({
   projectId: project.id,
   projectName: project.name,
   boardId,

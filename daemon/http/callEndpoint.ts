@@ -41,7 +41,7 @@ export function endpointOf(route: Route, handler: AnyHandler, audited: Described
 }
 
 /** The input of a call. */
-export interface Asked {
+export interface EndpointCall {
   /** The path's parameters. */
   params: Fields
   /** Whether the row is open to the caller without a token. */
@@ -67,7 +67,7 @@ export async function callEndpoint(
   app: App,
   { route, handler, isProjectInPath }: Endpoint,
   call: RequestCall,
-  { params, isOpen, read, audit, message }: Asked,
+  { params, isOpen, read, audit, message }: EndpointCall,
 ): Promise<Outcome> {
   const authorizeAndForward = async (named: Fields, body?: unknown) => {
     if (!isOpen) call.role = await authorize(app.reads, route, call.caller, named)

@@ -10,7 +10,7 @@ import { RequestCall } from '../http/requestCall.ts'
 import { takeFields } from '../http/requestInput.ts'
 import { argumentOf, inputOf, type ToolInput } from './inputSchema.ts'
 import { shortenAnswer } from './shorten.ts'
-import { tellOfStart } from './startedCard.ts'
+import { describeStart } from './startedCard.ts'
 
 type Fields = Record<string, unknown>
 
@@ -76,7 +76,7 @@ export async function callRow(
       read: async () => ({ input: (input = takeFields(route, fields, params)) }),
     })
     if (passed) return { passed }
-    if (tool.starts) return { answer: await tellOfStart(app.db, params as Fields & CardRef) }
+    if (tool.starts) return { answer: await describeStart(app.db, params as Fields & CardRef) }
     const value = result instanceof Json ? (JSON.parse(result.text) as unknown) : result
     return { answer: shortenAnswer(tool, { ...input, full }, value) }
   } catch (error) {

@@ -2,7 +2,7 @@ import { find, type CardRef } from '../../src/domain/cards/cards.ts'
 import type { Reader } from '../../src/store/engine/database.ts'
 
 /** Reports to a model whether a card's agent started and, if it did not, the next step. */
-export async function tellOfStart(db: Reader, ref: CardRef): Promise<Record<string, unknown>> {
+export async function describeStart(db: Reader, ref: CardRef): Promise<Record<string, unknown>> {
   const { columnType, archivedAt, status } = await find(db, ref)
   const isActive = columnType === 'active' && archivedAt === null
   if (isActive && status !== 'idle') return { done: true, started: true }

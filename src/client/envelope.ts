@@ -1,11 +1,11 @@
-import { ApiFailure, Unreachable, type Asked } from './failures.ts'
+import { ApiFailure, Unreachable, type SentRequest } from './failures.ts'
 
 interface Answered {
   status: number
   headers: Record<string, string | string[] | undefined>
   /** The parsed body. Undefined if it is empty or not JSON. */
   body: unknown
-  asked: Asked
+  asked: SentRequest
 }
 
 /**
@@ -38,7 +38,7 @@ export function dataOf(url: string, { status, headers, body, asked }: Answered):
 
 const isError = (error: unknown): boolean => typeof (error as { code?: unknown } | undefined)?.code === 'string'
 
-const pageOf = (url: string, status: number, { path }: Asked): string =>
+const pageOf = (url: string, status: number, { path }: SentRequest): string =>
   `${url.replace(/\/$/, '')}${path} returned a page with status ${status} that is not from a board. Check the proxy between here and the board.`
 
 function redirectFailure(url: string, location: string): Unreachable {

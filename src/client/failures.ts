@@ -2,7 +2,7 @@ import type { Detail } from '../contract/errors.ts'
 import { hintFor } from './unreachable.ts'
 
 /** The request, with a description of its body. */
-export interface Asked {
+export interface SentRequest {
   path: string
   input?: unknown
 }
@@ -15,9 +15,9 @@ export class ApiFailure extends Error {
   readonly requestId: string | undefined
   /** The number of whole seconds to wait, from `Retry-After`. */
   readonly retryAfterSecs: number | undefined
-  readonly asked: Asked | undefined
+  readonly asked: SentRequest | undefined
 
-  constructor(status: number, body: unknown, headers: Record<string, string | string[] | undefined>, asked?: Asked) {
+  constructor(status: number, body: unknown, headers: Record<string, string | string[] | undefined>, asked?: SentRequest) {
     const error = (body as { error?: { code?: string; message?: string; details?: Detail[] } } | undefined)?.error
     super(error?.message ?? `The server answered with status ${status}.`)
     this.name = 'ApiFailure'

@@ -26,7 +26,7 @@ const sealPlace = 'oauth/request'
 type Place = Pick<AuthContext, 'config' | 'db'> & { seal: Seal }
 
 /** An app's request in the user's browser. */
-export interface Asked {
+export interface AppRequest {
   client_id: string
   redirect_uri?: string
   response_type?: string
@@ -56,7 +56,7 @@ interface Pending {
  * @returns the encrypted request
  * @throws Problem APP_UNKNOWN, APP_REQUEST_INVALID
  */
-export async function beginRequest({ config, db, seal }: Place, asked: Asked, issuer: string): Promise<string> {
+export async function beginRequest({ config, db, seal }: Place, asked: AppRequest, issuer: string): Promise<string> {
   const client = await findOauthClient(db, asked.client_id)
   if (!client) throw new Problem('APP_UNKNOWN')
   const redirectUri = redirectUriOf(client, asked.redirect_uri)

@@ -68,9 +68,9 @@ const unattended = {
  */
 export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> => ({
   PATH: searchPath(env.PATH ?? ''),
-  ...pick(env, common),
-  ...aroundLoopback(pick(env, proxies)),
-  ...pick(env, authorities),
+  ...pickVariables(env, common),
+  ...aroundLoopback(pickVariables(env, proxies)),
+  ...pickVariables(env, authorities),
   ...unattended,
 })
 
@@ -83,7 +83,7 @@ export const commandEnvironment = (
   env: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> => ({
   ...baseEnvironment(env),
-  ...pick(env, [...accountFolders, ...temporaryFolders]),
+  ...pickVariables(env, [...accountFolders, ...temporaryFolders]),
   HOME: env.HOME ?? homedir(),
   ...boardVariables(board),
 })
@@ -104,7 +104,7 @@ export const boardVariables = ({
 })
 
 /** Returns those of the variables that are set. */
-export const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
+export const pickVariables = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
 
 /** A search path without relative entries, which an agent could control in its folder. */

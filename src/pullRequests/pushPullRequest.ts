@@ -1,4 +1,4 @@
-import { summarize } from '../agents/transcript/lastMessage.ts'
+import { toSummary } from '../agents/transcript/lastMessage.ts'
 import { readLastMessage } from '../agents/transcript/resumePrompt.ts'
 import { Problem } from '../contract/errors.ts'
 import { recordActivity } from '../domain/cards/activity.ts'
@@ -75,7 +75,7 @@ async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: 
   for (const { commentId, answer } of answers) if (answer !== null) await post(answer, commentId)
   if (answers.every(({ answer }) => answer !== null)) return
   const session = await readLatestSession(db, card.id)
-  const said = session ? summarize(await readLastMessage(db, session)) : ''
+  const said = session ? toSummary(await readLastMessage(db, session)) : ''
   if (said !== '') await post(said)
 }
 

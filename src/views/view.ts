@@ -1,5 +1,5 @@
 import { templateOf } from './template.ts'
-import type { Fields, Kind, Row, Shown } from '../store/engine/record.ts'
+import type { Fields, Kind, Row, ShownField } from '../store/engine/record.ts'
 
 /**
  * The fields of a record that a schema's entries show. A field that neither the record nor `overrides` has becomes `unknown`,
@@ -9,7 +9,7 @@ type View<T extends Fields, Entries, Ids extends 'text' | 'integer', I> = {
   -readonly [Name in keyof Entries]: Name extends keyof I
     ? I[Name]
     : Name extends keyof T
-      ? Shown<T[Name], Ids>
+      ? ShownField<T[Name], Ids>
       : unknown
 }
 

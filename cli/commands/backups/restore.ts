@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { dataFolder } from '../../../src/config/paths.ts'
 import type { VerifiedBackup } from '../../../src/config/serverProgram.ts'
 import type { Backup } from '../../../src/contract/server/backups.ts'
-import { chosen, columns, during, patient } from '../../server/backupWork.ts'
+import { chooseBackup, columns, withElapsedSeconds, clientWithoutTimeout } from '../../server/backupWork.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { discoverServer } from '../../context/discovery.ts'
 import { Failure, usage } from '../../failures/failure.ts'
@@ -139,7 +139,7 @@ async function restoreThere(
 ): Promise<void> {
   const { out, discovery } = context
   const isHere = wanted !== undefined && (await isFile(wanted))
-  const filename = isHere ? undefined : await chosen(context, wanted, latest)
+  const filename = isHere ? undefined : await chooseBackup(context, wanted, latest)
   const found = filename === undefined ? await verifyBackup(command, out, wanted!) : await findBackup(context, filename)
   const name = found.filename
   if (dryRun)
@@ -155,7 +155,7 @@ async function restoreThere(
   const onServer = filename ?? (await uploadOnce(context, wanted!))
   await reportRestored(
     out,
-    await during(context, 'Restoring', patient(context).backups.restore({ filename: onServer })),
+    await withElapsedSeconds(context, 'Restoring', clientWithoutTimeout(context).backups.restore({ filename: onServer })),
   )
 }
 
@@ -183,7 +183,7 @@ async function uploadBackup(context: Context, path: string): Promise<Backup> {
   })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
-  return patient(context)
+  return clientWithoutTimeout(context)
     .backups.upload({ file: { path, onProgress: sent => progress.to(sent) } })
     .finally(() => progress.done())
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { runBulk, readIds } from '../../input/bulk.ts'
 import { inItsProject, type CardPlace } from '../../cards/cardApi.ts'
-import { confirmOtherProject } from '../../context/otherProjects.ts'
+import { belongsElsewhere } from '../../context/otherProjects.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { example, prints } from '../../help/help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../../requests/cursorList.ts'
@@ -129,7 +129,7 @@ async function requireHere(context: Context, attachmentId: string): Promise<void
     ).items.some(({ id }) => id === attachmentId)
   for (const { id } of here) if (await isIn(id)) return
   for (const { id } of await context.client.projects.list())
-    if (await isIn(id)) throw await confirmOtherProject(context, `attachment ${attachmentId}`, id)
+    if (await isIn(id)) throw await belongsElsewhere(context, `attachment ${attachmentId}`, id)
 }
 
 /** Uploads files to a card. After a failure, prints the files that were uploaded. */

@@ -8,7 +8,7 @@ import type { Context } from '../../context/context.ts'
 import type { Msg } from '../state/model.ts'
 import { changePlan } from './plan.ts'
 import { browseCard, runUserCommand } from './outside.ts'
-import type { JobHooks, JobOf, Shown } from './job.ts'
+import type { JobHooks, JobOf, ShownBoard } from './job.ts'
 
 type Changes =
   | 'viewed'
@@ -39,7 +39,7 @@ type Changes =
 type ChangeTable<Types extends Changes> = { [Type in Types]: (job: JobOf<Type>) => Promise<Msg | void> }
 
 /** The commands that change data, and those that use the terminal or external programs. */
-export const changesOf = (context: Context, shown: Shown, hooks: JobHooks): ChangeTable<Changes> => ({
+export const changesOf = (context: Context, shown: ShownBoard, hooks: JobHooks): ChangeTable<Changes> => ({
   ...placingOf(context, shown),
   ...agentWorkOf(context, shown),
   ...writingOf(context, shown, hooks),
@@ -48,7 +48,7 @@ export const changesOf = (context: Context, shown: Shown, hooks: JobHooks): Chan
 type Placing = 'viewed' | 'move' | 'archive' | 'unarchive' | 'delete' | 'restore'
 
 /** Commands that move, delete or restore cards. */
-function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placing> {
+function placingOf({ client }: Context, { projectId }: ShownBoard): ChangeTable<Placing> {
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
   return {
@@ -82,7 +82,7 @@ function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placi
 
 type AgentWork = 'run' | 'cancel' | 'advance' | 'approve' | 'merge' | 'afterMerge' | 'agent' | 'send'
 
-function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentWork> {
+function agentWorkOf(context: Context, { projectId }: ShownBoard): ChangeTable<AgentWork> {
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
@@ -119,7 +119,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
 
 type Writing = Exclude<Changes, Placing | AgentWork>
 
-function writingOf(context: Context, shown: Shown, { suspendWhile, write, copy }: JobHooks): ChangeTable<Writing> {
+function writingOf(context: Context, shown: ShownBoard, { suspendWhile, write, copy }: JobHooks): ChangeTable<Writing> {
   const { client } = context
   const { projectId } = shown
   const place = (cardId: string): CardPlace => ({ projectId, cardId })

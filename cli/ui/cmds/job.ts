@@ -7,7 +7,7 @@ export type Job = Exclude<Cmd, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' 
 export type JobOf<Type extends Job['type']> = Extract<Job, { type: Type }>
 
 /** The project and board shown while a command runs. */
-export interface Shown {
+export interface ShownBoard {
   projectId: string
   projectName: string
   boardId: string

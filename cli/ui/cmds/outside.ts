@@ -4,7 +4,7 @@ import type { Context } from '../../context/context.ts'
 import { endOf, runInTerminal } from '../../input/terminalProgram.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import type { Msg } from '../state/model.ts'
-import type { JobHooks, JobOf, Shown } from './job.ts'
+import type { JobHooks, JobOf, ShownBoard } from './job.ts'
 
 /** The limit of a background command's output. */
 const maxOutputBytes = 4096
@@ -20,7 +20,7 @@ export async function browseCard({ client, connection }: Context, { projectId, c
 /** Runs a user command: in the terminal, where its output is shown, or in the background. */
 export async function runUserCommand(
   context: Context,
-  shown: Shown,
+  shown: ShownBoard,
   { command, cardId, cardIds }: JobOf<'userCommand'>,
   suspendWhile: JobHooks['suspendWhile'],
 ): Promise<Msg | void> {
@@ -32,7 +32,7 @@ export async function runUserCommand(
 /** Variables that describe the card. They contain no token: the command reads its own. */
 async function environmentOf(
   { client, discovery }: Context,
-  { projectId, projectName }: Shown,
+  { projectId, projectName }: ShownBoard,
   cardId: string | undefined,
   cardIds: readonly string[],
 ): Promise<Record<string, string>> {

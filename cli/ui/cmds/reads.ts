@@ -6,7 +6,7 @@ import { messagesAtOnce } from '../../../src/boardModel/openedCard.ts'
 import { commentsAtOnce } from '../state/comments.ts'
 import { previewMessages } from '../state/preview.ts'
 import { reasonOf } from './reason.ts'
-import type { Job, JobOf, Shown } from './job.ts'
+import type { Job, JobOf, ShownBoard } from './job.ts'
 
 type Reads =
   | 'page'
@@ -31,7 +31,7 @@ export const isQuiet = ({ type }: Job): boolean =>
   type === 'settings' || type === 'preview' || type === 'search' || type === 'slashCommands'
 
 /** The commands that read from the server. */
-export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job: JobOf<Type>) => Promise<Msg> } {
+export function readsOf(context: Context, shown: ShownBoard): { [Type in Reads]: (job: JobOf<Type>) => Promise<Msg> } {
   const { client } = context
   const { projectId } = shown
   return {
@@ -90,7 +90,7 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
 }
 
 /** The oldest question of a card's agent. */
-async function readQuestion({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
+async function readQuestion({ client }: Context, { projectId }: ShownBoard, cardId: string): Promise<Msg> {
   const { questions } = await client.agents.get({ projectId, cardId })
   const [first] = questions
   const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
@@ -106,14 +106,14 @@ async function readQuestion({ client }: Context, { projectId }: Shown, cardId: s
   }
 }
 
-async function readColumns({ client }: Context, { projectId, boardId }: Shown): Promise<Msg> {
+async function readColumns({ client }: Context, { projectId, boardId }: ShownBoard): Promise<Msg> {
   const boards = await client.boards.list({ projectId })
   const board = boards.find(({ id }) => id === boardId) ?? boards[0]
   const columns = board ? await client.columns.list({ projectId, boardId: board.id }) : []
   return { type: 'columns', projectId, boards, boardId: board?.id ?? '', columns }
 }
 
-async function readCard({ client }: Context, { projectId }: Shown, cardId: string, limit: number) {
+async function readCard({ client }: Context, { projectId }: ShownBoard, cardId: string, limit: number) {
   const place = { projectId, cardId }
   const [card, sessions, messages] = await Promise.all([
     client.cards.get(place),
@@ -124,7 +124,7 @@ async function readCard({ client }: Context, { projectId }: Shown, cardId: strin
 }
 
 /** A card by its ID, with its project if it is not the shown one. */
-async function findCard({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
+async function findCard({ client }: Context, { projectId }: ShownBoard, cardId: string): Promise<Msg> {
   const card = await client.cards.getFlat({ id: cardId })
   if (card.projectId === projectId) return { type: 'found', card }
   const { id, name } = await client.projects.get({ id: card.projectId })

@@ -9,7 +9,7 @@ import { forcedOf } from '../state/forcedChange.ts'
 import { typedTextOfCmd } from '../state/typedText.ts'
 import type { Hold } from '../terminal/session.ts'
 import { changesOf } from './changes.ts'
-import type { CmdHooks, Job, JobHooks, Shown } from './job.ts'
+import type { CmdHooks, Job, JobHooks, ShownBoard } from './job.ts'
 import { isQuiet, readsOf } from './reads.ts'
 import { reasonOf } from './reason.ts'
 
@@ -25,7 +25,7 @@ const retryMs = 1000
  * Runs the model's commands and dispatches their results. Changes are sent in order, to the project that was visible
  * when the user made the change.
  */
-export function createCmdRunner(context: Context, shown: () => Shown, hooks: CmdHooks): CmdRunner {
+export function createCmdRunner(context: Context, shown: () => ShownBoard, hooks: CmdHooks): CmdRunner {
   let isClosed = false
   const changes = createSerialQueue()
   const dispatch = (msg: Msg | void) => {
@@ -43,7 +43,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
     void retryWhileUnreachable(read, () => isClosed).then(dispatch, error => {
       if (!isQuiet(job)) dispatchRefusal(error, job)
     })
-  const runChange = (job: Job, visible: Shown) => {
+  const runChange = (job: Job, visible: ShownBoard) => {
     const held = usesTerminal(job) ? hooks.hold() : undefined
     const change = (changesOf(context, visible, jobHooks(hooks, held)) as Handlers<Msg | void>)[job.type]
     if (!change) return

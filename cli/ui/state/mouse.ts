@@ -9,7 +9,7 @@ import { dismissDialog } from './dialogs.ts'
 import { updated, type Drag, type Model, type PickDialog, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
 import { pickItems } from './pickItems.ts'
-import { picked } from './pickKeys.ts'
+import { choosePicked } from './pickKeys.ts'
 import { pickItemAt, hitTest, tabNameAt, type Spot } from './hitTest.ts'
 
 const wheelLines = 3
@@ -42,7 +42,7 @@ function clickInPick(model: Model, dialog: PickDialog, { x, y }: Mouse): Update 
   const at = pickItemAt(model, dialog, x, y)
   if (at === 'outside') return dismissDialog(model, dialog)
   const item = at === undefined ? undefined : pickItems(model, dialog)[at]
-  return item ? picked(model, { ...dialog, at: at as number }, item) : updated(model)
+  return item ? choosePicked(model, { ...dialog, at: at as number }, item) : updated(model)
 }
 
 function inCard(model: Model, opened: Opened, { type, button, x, y }: Mouse, step: number): Update {

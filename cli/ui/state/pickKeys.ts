@@ -9,7 +9,7 @@ import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
 import { withNotice, updated, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
 import type { PickItem } from './pickItem.ts'
 import { pickItems, pickRows } from './pickItems.ts'
-import { planned } from './planItems.ts'
+import { planCards } from './planItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
 
 const searchDebounceMs = 150
@@ -27,7 +27,7 @@ export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
       if (!item) return updated(model)
       return dialog.purpose.type === 'label'
         ? toggleLabel(model, dialog, dialog.purpose, item)
-        : picked(model, dialog, item)
+        : choosePicked(model, dialog, item)
     case 'down':
     case 'ctrl+n':
       return moveCursor(dialog.at + 1)
@@ -70,7 +70,7 @@ function onEnter(model: Model, dialog: PickDialog, item: PickItem | undefined): 
   const text = textIn(dialog.field).trim()
   if (purpose.type === 'go' && text === '' && dialog.at === 0) return updated({ ...model, dialog: undefined })
   if (purpose.type === 'label') return applyLabels(model, purpose, item)
-  if (item) return picked(model, dialog, item)
+  if (item) return choosePicked(model, dialog, item)
   if (purpose.type !== 'go') return updated(model)
   const names = [...boardOf(model).columns, ...model.boards, ...model.projects].map(({ name }) => name)
   const meant = nearestWords(text, names, 1)[0]
@@ -81,7 +81,7 @@ function onEnter(model: Model, dialog: PickDialog, item: PickItem | undefined): 
 }
 
 /** Performs the action of the chosen item. */
-export function picked(model: Model, dialog: PickDialog, { target }: PickItem): Update {
+export function choosePicked(model: Model, dialog: PickDialog, { target }: PickItem): Update {
   const { purpose } = dialog
   const closed = { ...model, dialog: undefined }
   switch (target.type) {
@@ -106,7 +106,7 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
         ? setAgent(closed, purpose.cardIds, { ...purpose.choice, model: target.id })
         : updated(closed)
     case 'plan':
-      return purpose.type === 'plan' ? planned(closed, purpose, target.step) : updated(closed)
+      return purpose.type === 'plan' ? planCards(closed, purpose, target.step) : updated(closed)
     case 'label':
       return purpose.type === 'label' ? toggleLabel(model, dialog, purpose, { text: '', target }) : updated(closed)
   }

@@ -43,7 +43,7 @@ export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPur
 }
 
 /** Changes the plan of the cards. */
-export const planned = (model: Model, { cardIds }: PlanPurpose, step: PlanStep): Update =>
+export const planCards = (model: Model, { cardIds }: PlanPurpose, step: PlanStep): Update =>
   runForEach(model, cardIds, cardId => ({ type: 'plan', cardId, step }))
 
 /** Applies the loaded people to the list that requested them. */

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import * as credentials from '../../../src/domain/accounts/credentials.ts'
 import { create, headersOf, update } from '../../../src/identity/credentials.ts'
 import { verifySecret } from '../../../src/identity/providers.ts'
-import { chosen, credential, maskedCredential } from '../../../src/views/credentials.ts'
+import { credentialChoice, credential, maskedCredential } from '../../../src/views/credentials.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
 export const credentialsRoutes = ({
@@ -51,11 +51,11 @@ export const credentialsRoutes = ({
   choose: ({ projectId, credentialId }, { caller, write }) =>
     write(
       tx => credentials.choose(tx, supervisor, caller, projectId, credentialId),
-      () => chosen(projectId, credentialId),
+      () => credentialChoice(projectId, credentialId),
     ),
   chooseForCard: ({ projectId, cardId, credentialId }, { caller, write }) =>
     write(
       tx => credentials.chooseForCard(tx, supervisor, caller, { projectId, cardId }, credentialId),
-      () => chosen(cardId, credentialId),
+      () => credentialChoice(cardId, credentialId),
     ),
 })

@@ -10,7 +10,7 @@ import { Check } from '../ui/Inputs.tsx'
 import { Menu } from '../ui/Menu.tsx'
 import { Await } from '../ui/Page.tsx'
 import { saveFile } from '../ui/saveFile.ts'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 import { Table } from '../ui/Table.tsx'
 
 type Backup = Output<Contract['backups']['list']>[number]
@@ -123,7 +123,7 @@ function BackupRow({
   const restore = () =>
     confirm({
       title: `Restore ${filename}`,
-      text: `This restores all projects, cards, accounts and settings from ${dated(createdAt)}. The current data is kept as a separate backup. Running agents are stopped, and all other people must sign in again.`,
+      text: `This restores all projects, cards, accounts and settings from ${formatTime(createdAt)}. The current data is kept as a separate backup. Running agents are stopped, and all other people must sign in again.`,
       submit: 'Restore',
       typed: filename,
       run: async () => {
@@ -152,7 +152,7 @@ function BackupRow({
           {withKey && ', with the key'}
         </div>
       </td>
-      <td>{dated(createdAt)}</td>
+      <td>{formatTime(createdAt)}</td>
       <td>{sizeOf(size)}</td>
       <td>{origins[origin]}</td>
       <td>{verified ? 'yes' : 'no'}</td>

@@ -6,7 +6,7 @@ import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Check, Choice, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
 
 type Entry = Output<Contract['logs']['list']>[number]
@@ -82,7 +82,7 @@ function LogEntry({ entry, onRequest }: { entry: Entry; onRequest: (id: string) 
   return (
     <li className={level}>
       <div className="log-line">
-        <time dateTime={at}>{dated(at, 'second')}</time>
+        <time dateTime={at}>{formatTime(at, 'second')}</time>
         <strong>{level}</strong>
         <span className="dim">{source}</span>
         <span className="log-text">{message}</span>

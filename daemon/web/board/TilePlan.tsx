@@ -2,7 +2,7 @@ import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { assigneeNames, isOverdue, startsLater } from '../../../src/boardModel/plan.ts'
 import { Person } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
-import { dated, useNow } from '../ui/Time.tsx'
+import { formatTime, useNow } from '../ui/Time.tsx'
 
 const signs = { urgent: 'up', high: 'up', normal: undefined, low: 'down' } as const
 
@@ -29,10 +29,10 @@ function Start({ startAt }: { startAt: string }) {
   const now = useNow()
   if (!startsLater({ startAt }, now)) return null
   return (
-    <span className="fact due" title={`starts ${dated(startAt)}`}>
+    <span className="fact due" title={`starts ${formatTime(startAt)}`}>
       <Icon name="calendar" />
       <span>
-        starts <time dateTime={startAt}>{dated(startAt, 'shortDay')}</time>
+        starts <time dateTime={startAt}>{formatTime(startAt, 'shortDay')}</time>
       </span>
     </span>
   )
@@ -43,10 +43,10 @@ function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnTyp
   const isLate = isOverdue(card, columnType, now)
   const isOfThisYear = new Date(dueAt).getFullYear() === new Date(now).getFullYear()
   return (
-    <span className={`fact due ${isLate ? 'late' : ''}`} title={`due ${dated(dueAt)}`}>
+    <span className={`fact due ${isLate ? 'late' : ''}`} title={`due ${formatTime(dueAt)}`}>
       <Icon name={isLate ? 'warning' : 'calendar'} />
       <span>
-        {isLate ? 'overdue' : 'due'} <time dateTime={dueAt}>{dated(dueAt, isOfThisYear ? 'shortDay' : 'day')}</time>
+        {isLate ? 'overdue' : 'due'} <time dateTime={dueAt}>{formatTime(dueAt, isOfThisYear ? 'shortDay' : 'day')}</time>
       </span>
     </span>
   )

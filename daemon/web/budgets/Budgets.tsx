@@ -3,7 +3,7 @@ import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Rows, useEditing } from '../ui/Rows.tsx'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 import { EditBudget, type Budget, type Scope } from './EditBudget.tsx'
 
 const periods = { day: 'today', month: 'this month', total: 'in total' }
@@ -77,7 +77,7 @@ function BudgetRow({ budget, reload, onEdit }: RowProps) {
           <strong>{what}</strong>
           <Spent budget={budget} />
           <p className="dim">
-            {resetsAt === null ? 'Does not reset.' : `Resets at ${dated(resetsAt)}.`}
+            {resetsAt === null ? 'Does not reset.' : `Resets at ${formatTime(resetsAt)}.`}
             {unknownRuns > 0 &&
               ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not included: ${unit === 'usd' ? 'the cost is unknown' : 'the tokens are unknown'}.`}
           </p>

@@ -3,7 +3,7 @@ import { useLoad } from '../app/load.ts'
 import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 import { Spent } from './Budgets.tsx'
 import { EditBudget, type Budget } from './EditBudget.tsx'
 
@@ -27,7 +27,7 @@ export function PausedByBudget({ projectId, cardId }: { projectId: string; cardI
             {budget.scope} {budget.scopeName}
           </strong>
           <Spent budget={budget} />
-          {budget.resetsAt && <span className="dim">Resets at {dated(budget.resetsAt)}.</span>}
+          {budget.resetsAt && <span className="dim">Resets at {formatTime(budget.resetsAt)}.</span>}
           {(mayManage || budget.scope === 'organization' || budget.scope === 'credential') && (
             <Button isMain onClick={() => raise(budget)}>
               Raise limit

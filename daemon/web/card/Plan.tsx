@@ -5,7 +5,7 @@ import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Icon } from '../ui/Icon.tsx'
 import { Choice, TextInput } from '../ui/Inputs.tsx'
-import { dated, useNow } from '../ui/Time.tsx'
+import { formatTime, useNow } from '../ui/Time.tsx'
 import { Assignees, useMyId, type PlanChange } from './Assignees.tsx'
 import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
@@ -57,7 +57,7 @@ function Due() {
     <p className={`fact due ${isLate ? 'late' : ''}`}>
       <Icon name={isLate ? 'warning' : 'calendar'} />
       <span>
-        {isLate ? 'Overdue since' : 'Due'} <time dateTime={card.dueAt}>{dated(card.dueAt)}</time>
+        {isLate ? 'Overdue since' : 'Due'} <time dateTime={card.dueAt}>{formatTime(card.dueAt)}</time>
       </span>
     </p>
   )
@@ -73,7 +73,7 @@ function Start() {
       <Icon name="calendar" />
       <span>
         {columnType === 'active' ? 'Starts automatically' : 'Does not start before'}{' '}
-        <time dateTime={startAt}>{dated(startAt)}</time>
+        <time dateTime={startAt}>{formatTime(startAt)}</time>
       </span>
     </p>
   )

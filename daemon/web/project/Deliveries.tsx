@@ -7,7 +7,7 @@ import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Await } from '../ui/Page.tsx'
-import { dated, Time } from '../ui/Time.tsx'
+import { formatTime, Time } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
 import type { Webhook } from './records.ts'
 
@@ -67,7 +67,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         {responseStatus !== null && ` · answered ${responseStatus}`}
         {durationMs !== null && ` in ${durationMs} ms`}
         {attempts > 1 && ` · ${attempts} attempts`}
-        {nextAttemptAt && ` · next attempt ${dated(nextAttemptAt, 'clock')}`}
+        {nextAttemptAt && ` · next attempt ${formatTime(nextAttemptAt, 'clock')}`}
       </span>
       {error && <div className="error">{error}</div>}
       <details>

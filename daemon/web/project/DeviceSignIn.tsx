@@ -8,7 +8,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Secret } from '../ui/Secret.tsx'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
 import { modelProviders, type ProviderOfModels } from './EditCredential.tsx'
 
@@ -80,7 +80,7 @@ function Pending({ begun, onClose }: { begun: Begun; onClose: () => void }) {
         )}{' '}
         and enter this code:
       </p>
-      <Secret label="Code" value={begun.userCode} hint={`Valid until ${dated(begun.expiresAt, 'clock')}.`} />
+      <Secret label="Code" value={begun.userCode} hint={`Valid until ${formatTime(begun.expiresAt, 'clock')}.`} />
       <p className={status === 'pending' || status === 'complete' ? undefined : 'error'}>{outcomes[status]}</p>
       <div className="buttons">
         <Button isMain={status !== 'pending'} onClick={onClose}>

@@ -10,7 +10,7 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { Checks, Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows } from '../ui/Rows.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
-import { dated, Time } from '../ui/Time.tsx'
+import { formatTime, Time } from '../ui/Time.tsx'
 
 type Key = Output<Contract['keys']['list']>[number]
 interface Made {
@@ -111,7 +111,7 @@ function KeyRow({
           <span className="dim">connected app, {key.app}</span>
         )}
         <div className="dim">
-          {isExpired ? 'expired' : `${key.app === null ? 'until' : 'if unused, until'} ${dated(key.expiresAt, 'day')}`}{' '}
+          {isExpired ? 'expired' : `${key.app === null ? 'until' : 'if unused, until'} ${formatTime(key.expiresAt, 'day')}`}{' '}
           ·{' '}
           {key.lastUsedAt === null ? (
             'never used'

@@ -12,7 +12,7 @@ import { Form } from '../ui/Form.tsx'
 import { Choice, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
-import { dated, Time } from '../ui/Time.tsx'
+import { formatTime, Time } from '../ui/Time.tsx'
 import { UserEmail } from '../ui/UserEmail.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
@@ -179,7 +179,7 @@ function InvitationRow({
         <strong>{email}</strong>
         <div className="dim">
           invited as {role} <Time at={invitation.createdAt} /> ·{' '}
-          {Date.parse(expiresAt) < Date.now() ? 'expired' : `until ${dated(expiresAt, 'day')}`}
+          {Date.parse(expiresAt) < Date.now() ? 'expired' : `until ${formatTime(expiresAt, 'day')}`}
         </div>
       </div>
       {mayManage && (

@@ -8,7 +8,7 @@ import { useLoad, type Loaded } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Rows, useEditing } from '../ui/Rows.tsx'
-import { dated, Time, useNow } from '../ui/Time.tsx'
+import { formatTime, Time, useNow } from '../ui/Time.tsx'
 import type { Schedule } from './records.ts'
 import type { SectionProps } from './sectionProps.ts'
 import { ScheduleForm } from './ScheduleForm.tsx'
@@ -118,7 +118,7 @@ function Runs({ schedule }: { schedule: Schedule }) {
     <div>
       {nextRunAt && (
         <>
-          Next run <time dateTime={nextRunAt}>{dated(nextRunAt)}</time> ({inWords(Date.parse(nextRunAt) - now)})
+          Next run <time dateTime={nextRunAt}>{formatTime(nextRunAt)}</time> ({inWords(Date.parse(nextRunAt) - now)})
         </>
       )}
       {waitingSince && `${nextRunAt ? ' · ' : ''}one run is waiting for the last card`}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { Session } from '../../../src/boardModel/openedCard.ts'
 import { plainText } from '../ui/plainText.ts'
-import { dated } from '../ui/Time.tsx'
+import { formatTime } from '../ui/Time.tsx'
 
 /** Describes the reason and the end of an agent's wait. Empty for an agent at work. */
 export function Waiting({ session }: { session: Session }) {
@@ -17,13 +17,13 @@ export function Waiting({ session }: { session: Session }) {
 
 function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Session): string | undefined {
   if (status === 'queued' && notBefore)
-    return `The agent has reached a usage limit and continues automatically at ${dated(notBefore)}.`
+    return `The agent has reached a usage limit and continues automatically at ${formatTime(notBefore)}.`
   if (status === 'queued' && statusReason === 'blocked')
     return 'The agent is queued and starts when the card is no longer blocked.'
   if (status === 'queued') return 'The agent is queued and starts when a slot is free.'
   if (status === 'failed' && statusReason === 'usage_limit')
     return limitEndsAt
-      ? `The agent has reached a usage limit, which ends at ${dated(limitEndsAt)}. Retry then, or choose another agent.`
+      ? `The agent has reached a usage limit, which ends at ${formatTime(limitEndsAt)}. Retry then, or choose another agent.`
       : 'The agent has reached a usage limit. Retry later, or choose another agent.'
   return status === 'running' && retrying !== null ? `The agent is retrying: ${plainText(retrying)}` : undefined
 }

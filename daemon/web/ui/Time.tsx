@@ -16,7 +16,7 @@ const formats = {
 }
 
 /** A point in time in the person's locale, to the minute, the second or the day. `clock` shows only the time of day. */
-export const dated = (at: string, as: keyof typeof formats = 'minute'): string => formats[as].format(new Date(at))
+export const formatTime = (at: string, as: keyof typeof formats = 'minute'): string => formats[as].format(new Date(at))
 
 /** Returns the current time, to the minute. Components that use it render again as time passes. */
 export function useNow(): number {
@@ -34,7 +34,7 @@ export function useNow(): number {
 export function Time({ at }: { at: string }) {
   const now = useNow()
   return (
-    <time dateTime={at} title={dated(at)}>
+    <time dateTime={at} title={formatTime(at)}>
       {ago(Math.max(now, Date.parse(at)) - Date.parse(at), at)}
     </time>
   )
@@ -46,5 +46,5 @@ function ago(ms: number, at: string): string {
   if (minutes < 60) return `${minutes} min`
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h`
   if (minutes < 14 * 24 * 60) return `${Math.floor(minutes / 60 / 24)} d`
-  return dated(at, 'day')
+  return formatTime(at, 'day')
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { agentsFolder } from '../../config/folders.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import { noChoice } from '../../domain/agents/agentChoice.ts'
-import { accountFolders, baseEnvironment, boardVariables, pick } from '../../process/environment.ts'
+import { accountFolders, baseEnvironment, boardVariables, pickVariables } from '../../process/environment.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
 import { agentFolder, makeAgentFolders, trialFolder } from './agentHomes.ts'
 import type { AgentProvider } from './agentProvider.ts'
@@ -52,10 +52,10 @@ export async function prepareLaunch(
       : null
   const owner = homeOwner(request)
   const folders = await makeAgentFolders(folderOf(request, owner ?? 'none'), owner !== null)
-  const account = folders.home === null ? pick(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
+  const account = folders.home === null ? pickVariables(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
   const decided = { ...baseEnvironment(env), ...account, ...provider?.env, ...profile?.env }
   const telemetry = provider ? await switchTelemetryOff(provider, request.dataDir, decided) : {}
-  const passed = { ...account, ...pick(env, provider?.pass ?? []), ...telemetry, ...provider?.env, ...profile?.env }
+  const passed = { ...account, ...pickVariables(env, provider?.pass ?? []), ...telemetry, ...provider?.env, ...profile?.env }
   return {
     protocol: provider?.protocol ?? 'terminal',
     argv: [

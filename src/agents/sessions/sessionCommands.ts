@@ -15,7 +15,7 @@ import type { CardRow } from '../../store/cards/cards.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
 import { readLatestSession, type SessionRow } from '../../store/agents/sessions.ts'
 import type { MessageView } from '../../views/agents.ts'
-import { summarize } from '../transcript/lastMessage.ts'
+import { toSummary } from '../transcript/lastMessage.ts'
 import { readLastMessage } from '../transcript/resumePrompt.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { findGiven } from './prompts/promptFiles.ts'
@@ -109,7 +109,7 @@ export async function summarizeWork(db: Database, supervisor: Supervisor, ref: c
   const answered = run && run.purpose !== 'terminal' ? await answerInTime(run.ask(summaryRequest)) : undefined
   if (answered) return answered
   const latest = await readLatestSession(db, ref.cardId)
-  return latest ? summarize(await readLastMessage(db, latest)) || latest.summary || '' : ''
+  return latest ? toSummary(await readLastMessage(db, latest)) || latest.summary || '' : ''
 }
 
 async function answerInTime(answer: Promise<string>): Promise<string | undefined> {

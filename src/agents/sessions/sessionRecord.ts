@@ -17,7 +17,7 @@ import { readSession, updateSession, type SessionRow } from '../../store/agents/
 import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/agents/waitingMessages.ts'
 import { permission, question } from '../../views/agents.ts'
 import type { AgentLink, PermissionRequest, StartedSession } from '../link/agentLink.ts'
-import { summarize } from '../transcript/lastMessage.ts'
+import { toSummary } from '../transcript/lastMessage.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { advancePipeline } from './advancePipeline.ts'
 import { continueAfterLimit, type ReachedLimit } from './queue/continueAfterLimit.ts'
@@ -197,7 +197,7 @@ export class SessionRecord {
       })
       if (waiting) return { text: waiting.content, attachments: givenOf([waiting]) }
       const { agents } = this.#dependencies
-      const text = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
+      const text = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : toSummary(lastMessage)
       const results = { summary: text || row.summary, filesChanged }
       const asked = unanswered()
       const [oldest, ...others] = asked
@@ -249,7 +249,7 @@ export class SessionRecord {
     await db.transaction(async tx => {
       const row = await readSession(tx, this.id)
       if (row && row.endedAt !== null)
-        await updateSession(tx, this.id, { filesChanged, summary: row.summary ?? (summarize(lastMessage()) || null) })
+        await updateSession(tx, this.id, { filesChanged, summary: row.summary ?? (toSummary(lastMessage()) || null) })
     })
   }
 

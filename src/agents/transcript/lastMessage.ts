@@ -31,7 +31,7 @@ export function createLastMessage(): LastMessage {
 }
 
 /** A text as a summary: at most 500 characters on one line, cut at the end of a word. */
-export function summarize(text: string): string {
+export function toSummary(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   if (line.length <= maxSummaryLength) return line
   const cut = line.slice(0, maxSummaryLength - 1)

@@ -2,7 +2,7 @@ import { readCard } from '../../store/cards/cards.ts'
 import type { Database, Reader, Transaction } from '../../store/engine/database.ts'
 import { readSession, type OpenSession, type SessionRow } from '../../store/agents/sessions.ts'
 import { findBlockade } from '../cards/dependencies.ts'
-import { noteBlockade } from './sessionWaits.ts'
+import { recordBlockers } from './sessionWaits.ts'
 
 /** The cards or the time that block a session's work. Undefined after the work has started. */
 export async function findSessionBlockade(db: Reader, session: SessionRow, now: string): Promise<string | undefined> {
@@ -15,7 +15,7 @@ export async function findSessionBlockade(db: Reader, session: SessionRow, now: 
 /** Holds a queued session while its card waits for other cards or for a time. Returns whether the session is held. */
 export async function holdForCard(tx: Transaction, session: SessionRow): Promise<boolean> {
   const blockade = await findSessionBlockade(tx, session, tx.now)
-  if (blockade !== undefined) await noteBlockade(tx, session, blockade)
+  if (blockade !== undefined) await recordBlockers(tx, session, blockade)
   return blockade !== undefined
 }
 
@@ -28,7 +28,7 @@ export async function updateBlockades(db: Database, queued: readonly OpenSession
     await db.transaction(async tx => {
       const current = await readSession(tx, id)
       if (current?.status !== 'queued' || !(await isNews(tx, current, tx.now))) return
-      await noteBlockade(tx, current, (await findSessionBlockade(tx, current, tx.now)) ?? null)
+      await recordBlockers(tx, current, (await findSessionBlockade(tx, current, tx.now)) ?? null)
     })
   }
 }

@@ -78,7 +78,7 @@ export async function noteSlotWait(
 /**
  * Records which cards, or which time, a queued session waits for before its work starts. Null if it no longer waits for either.
  */
-export async function noteBlockade(
+export async function recordBlockers(
   tx: Transaction,
   { id, agent }: Pick<SessionRow, 'id' | 'agent'>,
   blockade: string | null,

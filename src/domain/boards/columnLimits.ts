@@ -30,7 +30,7 @@ export async function requireRoom(db: Reader, column: Limited): Promise<void> {
 
 const waiting = 'Waits for room in the column'
 /** Whether the card's last action records that it waits for capacity in a column. */
-export const tellsOfWait = (lastAgentAction: string | null): boolean => lastAgentAction?.includes(waiting) === true
+export const isWaitingForRoom = (lastAgentAction: string | null): boolean => lastAgentAction?.includes(waiting) === true
 
 /** The message of a card that waits to advance automatically. */
 export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } => ({

@@ -9,7 +9,7 @@ import { hasActiveAgent } from '../../views/cards.ts'
 import { recordActivity } from './activity.ts'
 import { announceCard, announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
 import { columnOfProject, find, findVersion, type CardRef, type StartRef } from './cards.ts'
-import { hasRoom, isOrdered, requireRoom, tellsOfWait, waitsForRoom } from '../boards/columnLimits.ts'
+import { hasRoom, isOrdered, requireRoom, isWaitingForRoom, waitsForRoom } from '../boards/columnLimits.ts'
 import { requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from '../agents/sessions.ts'
@@ -125,7 +125,7 @@ export async function moveAfterRequest(
   }
   const ref = { projectId: card.projectId, cardId: card.id }
   const moved = await move(tx, agents, ref, { columnId: column.id }, true, ending)
-  if (tellsOfWait(moved.lastAgentAction)) await changeCard(tx, moved, { lastAgentAction: null })
+  if (isWaitingForRoom(moved.lastAgentAction)) await changeCard(tx, moved, { lastAgentAction: null })
   if (column.columnType !== 'done') return true
   recordActivity(tx, card.id, 'card.completed')
   await announceCard(tx, 'card.completed', card)

@@ -43,7 +43,7 @@ const arms: Record<SortField, (turned: string) => Arm[]> = {
 /**
  * The parts of a list in an order. Without an order, ready cards first. Cards without a value come last in both directions.
  */
-export function armsOf(sort: Sort | undefined): Arm[] {
+export function listArms(sort: Sort | undefined): Arm[] {
   if (sort === undefined) return [ready]
   const isTurned = sort.startsWith('-')
   return arms[(isTurned ? sort.slice(1) : sort) as SortField](isTurned ? ' DESC' : '')

@@ -12,7 +12,7 @@ import {
   externalAssigneesSql,
   readySql,
 } from './cardFields.ts'
-import { armsOf } from './cardSorting.ts'
+import { listArms } from './cardSorting.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from '../engine/record.ts'
@@ -186,7 +186,7 @@ export async function listSorted(db: Reader, filter: SortedFilter): Promise<Card
 function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | number> } {
   const { where, args } = conditions(filter, isListedInternally(filter))
   const [limit, offset] = [filter.limit, filter.offset ?? 0]
-  const arms = armsOf(filter.sort)
+  const arms = listArms(filter.sort)
   // Joined only if needed, because with the join the engine sorts all cards instead of using an index.
   const columns = 'JOIN columns l ON l.id = c.column_id'
   // The plus sign excludes the index on the ID: with it, the engine would scan all cards to find the few due ones.

@@ -74,7 +74,7 @@ export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given
 /** The fields that a change can include. */
 export type Change<T extends Fields> = { [Name in NamesOf<T, 'required' | 'optional'>]?: Given<T[Name]> }
 /** A field as a view shows it, with IDs as text or as integers. */
-export type Shown<F, Ids extends 'text' | 'integer'> =
+export type ShownField<F, Ids extends 'text' | 'integer'> =
   F extends Field<infer K, infer Stored, infer S>
     ? K extends 'id'
       ? Ids extends 'text'

@@ -7,7 +7,7 @@ import { readCard } from '../../../store/cards/cards.ts'
 import type { Transaction } from '../../../store/engine/database.ts'
 import type { SessionRow } from '../../../store/agents/sessions.ts'
 import { moveWaitingMessages } from '../../../store/agents/waitingMessages.ts'
-import { summarize } from '../../transcript/lastMessage.ts'
+import { toSummary } from '../../transcript/lastMessage.ts'
 
 /** The public name of a handoff is relay, in the setting, the route and the command. */
 export type HandoffSettings = InferOutput<typeof ContextRelay>
@@ -46,7 +46,7 @@ export async function completeWithHandoff(
   const card = await readCard(tx, session.projectId, session.cardId)
   if (!card) return undefined
   const detail = 'Handed over to a fresh session.'
-  if (!(await end(tx, agents, session.id, { status: 'completed', summary: summarize(handoff), detail })))
+  if (!(await end(tx, agents, session.id, { status: 'completed', summary: toSummary(handoff), detail })))
     return undefined
   const prompt = handoffPrompt(await firstPrompt(tx, card), handoff, settings) + openQuestions(session)
   const next = await begin(tx, agents, card, 'board', prompt, session.purpose)

@@ -13,7 +13,7 @@ import { readSession, type SessionRow } from '../../../store/agents/sessions.ts'
 import { agentState } from '../../../views/agents.ts'
 import { monitorRequest } from '../../../views/monitors.ts'
 import type { Supervisor } from '../agentSupervisor.ts'
-import { answerFor, findQuestion, type Answer, type Asked } from './openQuestions.ts'
+import { answerFor, findQuestion, type Answer, type AskedQuestion } from './openQuestions.ts'
 import { messageOfAnswer, wordsOf } from './personQuestions.ts'
 import { queueMessage } from '../queue/queuedMessages.ts'
 
@@ -61,7 +61,7 @@ export async function approvePlan(
 }
 
 /** The questions with which a session's turn has ended. */
-const questionsOf = (session: SessionRow): Asked[] =>
+const questionsOf = (session: SessionRow): AskedQuestion[] =>
   agentState(session).questions.map(({ requestId, ...asked }) => ({ id: requestId, ...asked }))
 
 /** Queues the answer for a session whose turn has ended. The session continues after the answer to its last question. */
@@ -69,7 +69,7 @@ async function answerEndedTurn(
   tx: Transaction,
   supervisor: Supervisor,
   sessionId: number,
-  { id, title }: Asked,
+  { id, title }: AskedQuestion,
   words: ReturnType<typeof wordsOf>,
   caller: Caller,
 ): Promise<void> {

@@ -35,13 +35,13 @@ export function createOpenQuestions(): OpenQuestions {
 }
 
 /** The fields that questions of agents and of monitors share. */
-export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
+export type AskedQuestion = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
 
 /**
  * The open question with this ID or, without an ID, the only open question.
  * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and `id` is undefined
  */
-export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {
+export function findQuestion<T extends AskedQuestion>(open: readonly T[], id: string | undefined): T {
   if (open.length > 1 && id === undefined) throw ambiguous(open)
   const found = id === undefined ? open[0] : open.find(each => each.id === id)
   if (found) return found
@@ -50,10 +50,10 @@ export function findQuestion<T extends Asked>(open: readonly T[], id: string | u
     : new Problem('NOTHING_TO_APPROVE', `The question is no longer open. Open: ${describeRequests(open)}.`)
 }
 
-const describeRequests = (requests: readonly Asked[]): string =>
+const describeRequests = (requests: readonly AskedQuestion[]): string =>
   requests.map(({ id, title }) => `${id} (${title})`).join(', ')
 
-const ambiguous = (requests: readonly Asked[]): Problem =>
+const ambiguous = (requests: readonly AskedQuestion[]): Problem =>
   new Problem('CONFLICT', `Several questions are open. Specify requestId: ${describeRequests(requests)}.`, {
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
@@ -76,7 +76,7 @@ export interface ChosenAnswer {
  * Returns the answer: the text, the option with the ID `optionId`, or the option that applies once.
  * @throws Problem VALIDATION_FAILED that names the options, also if several options allow the request and `optionId` is undefined
  */
-export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
+export function answerFor(request: AskedQuestion, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)
     throw notOffered('answer', 'is not possible: choose an option', request)
   if (answer !== undefined && !approved) throw invalid('answer', 'must not be combined with approved: false')
@@ -87,7 +87,7 @@ export function answerFor(request: Asked, { approved, optionId, answer }: Answer
   return { approved, optionId: optionFor(request, approved, optionId), text: null }
 }
 
-function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
+function optionFor(request: AskedQuestion, approved: boolean, optionId: string | undefined): string | null {
   const { options } = request
   if (optionId === undefined && !approved) return rejectingOption(options)?.id ?? null
   const option = optionId === undefined ? approvingOption(options) : options.find(({ id }) => id === optionId)
@@ -99,10 +99,10 @@ function optionFor(request: Asked, approved: boolean, optionId: string | undefin
   return option.id
 }
 
-const rejectingOption = (options: Asked['options']): Asked['options'][number] | undefined =>
+const rejectingOption = (options: AskedQuestion['options']): AskedQuestion['options'][number] | undefined =>
   options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always')
 
-function describeMissing(options: Asked['options'], optionId: string | undefined): string {
+function describeMissing(options: AskedQuestion['options'], optionId: string | undefined): string {
   if (optionId !== undefined) return 'is not offered'
   if (hasSeveralAnswers(options)) return 'is required, because several options allow this'
   return options.some(({ kind }) => kind === 'allow_always')
@@ -110,5 +110,5 @@ function describeMissing(options: Asked['options'], optionId: string | undefined
     : 'is required, because no option is known to allow this'
 }
 
-const notOffered = (path: string, problem: string, { options }: Asked): Problem =>
+const notOffered = (path: string, problem: string, { options }: AskedQuestion): Problem =>
   invalid(path, `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { PermissionRequest } from '../../link/agentLink.ts'
 import { toPlainLine } from '../../link/failureReasons.ts'
-import type { Asked, ChosenAnswer } from './openQuestions.ts'
+import type { AskedQuestion, ChosenAnswer } from './openQuestions.ts'
 
 /** A user's answer to a question. Null if the user leaves the decision to the agent. */
 export interface PersonAnswer {
@@ -39,7 +39,7 @@ export function personQuestion(text: string, options: readonly string[] = []): P
 
 /** A user's answer as text: the user's own text, or the name of the option. */
 export const wordsOf = (
-  { options }: Asked,
+  { options }: AskedQuestion,
   { approved, optionId, text }: ChosenAnswer,
   comment: string,
 ): PersonAnswer => ({
