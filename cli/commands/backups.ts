@@ -59,7 +59,11 @@ function registerCreate(backups: Command): void {
       const context = await openContext(create)
       await requireOutput(context, output)
       if (keep !== undefined) requireUser(context, 'backups create --keep')
-      const made = await withElapsedSeconds(context, 'Backing up', clientWithoutTimeout(context).backups.create({ withKey: withKey === true }))
+      const made = await withElapsedSeconds(
+        context,
+        'Backing up',
+        clientWithoutTimeout(context).backups.create({ withKey: withKey === true }),
+      )
       if (output === undefined) await context.out.record(made, columns)
       else
         await saveDownload(

@@ -61,5 +61,11 @@ function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { p
   const from = firstTab(columns, at, size.width)
   const before = from > 0 ? [span(glyphs.left, palette.accent)] : []
   const spans = columns.slice(from).flatMap((_, index) => tab(from + index))
-  return spreadSpans(fitSpans([...before, ...spans], size.width, glyphs.right), place, size.width, undefined, glyphs.right)
+  return spreadSpans(
+    fitSpans([...before, ...spans], size.width, glyphs.right),
+    place,
+    size.width,
+    undefined,
+    glyphs.right,
+  )
 }

@@ -36,7 +36,11 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   const { palette, glyphs } = theme
   if (isDense) return [denseLine(card, how)]
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
-    oneColour(card, how, spreadSpans([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
+    oneColour(
+      card,
+      how,
+      spreadSpans([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis),
+    )
   const status = hasBadge(card) ? [span('  '), badge(card, theme, nowMs)] : []
   const starts = startsLater(card, nowMs)
     ? [span('  '), span(`starts ${relativeTime(card.startAt!, nowMs)}`, palette.dim)]

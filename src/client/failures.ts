@@ -17,7 +17,12 @@ export class ApiFailure extends Error {
   readonly retryAfterSecs: number | undefined
   readonly asked: SentRequest | undefined
 
-  constructor(status: number, body: unknown, headers: Record<string, string | string[] | undefined>, asked?: SentRequest) {
+  constructor(
+    status: number,
+    body: unknown,
+    headers: Record<string, string | string[] | undefined>,
+    asked?: SentRequest,
+  ) {
     const error = (body as { error?: { code?: string; message?: string; details?: Detail[] } } | undefined)?.error
     super(error?.message ?? `The server answered with status ${status}.`)
     this.name = 'ApiFailure'

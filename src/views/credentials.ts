@@ -26,7 +26,10 @@ export const maskedCredential: (row: CredentialRow) => InferOutput<typeof Masked
 )
 
 /** A project or card, and the credential that it uses. */
-export const credentialChoice = (id: number, credentialId: number | null): { id: string; credentialId: string | null } => ({
+export const credentialChoice = (
+  id: number,
+  credentialId: number | null,
+): { id: string; credentialId: string | null } => ({
   id: String(id),
   credentialId: credentialId === null ? null : String(credentialId),
 })

@@ -155,7 +155,11 @@ async function restoreThere(
   const onServer = filename ?? (await uploadOnce(context, wanted!))
   await reportRestored(
     out,
-    await withElapsedSeconds(context, 'Restoring', clientWithoutTimeout(context).backups.restore({ filename: onServer })),
+    await withElapsedSeconds(
+      context,
+      'Restoring',
+      clientWithoutTimeout(context).backups.restore({ filename: onServer }),
+    ),
   )
 }
 

@@ -46,7 +46,8 @@ function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnTyp
     <span className={`fact due ${isLate ? 'late' : ''}`} title={`due ${formatTime(dueAt)}`}>
       <Icon name={isLate ? 'warning' : 'calendar'} />
       <span>
-        {isLate ? 'overdue' : 'due'} <time dateTime={dueAt}>{formatTime(dueAt, isOfThisYear ? 'shortDay' : 'day')}</time>
+        {isLate ? 'overdue' : 'due'}{' '}
+        <time dateTime={dueAt}>{formatTime(dueAt, isOfThisYear ? 'shortDay' : 'day')}</time>
       </span>
     </span>
   )

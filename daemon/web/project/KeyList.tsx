@@ -111,7 +111,9 @@ function KeyRow({
           <span className="dim">connected app, {key.app}</span>
         )}
         <div className="dim">
-          {isExpired ? 'expired' : `${key.app === null ? 'until' : 'if unused, until'} ${formatTime(key.expiresAt, 'day')}`}{' '}
+          {isExpired
+            ? 'expired'
+            : `${key.app === null ? 'until' : 'if unused, until'} ${formatTime(key.expiresAt, 'day')}`}{' '}
           ·{' '}
           {key.lastUsedAt === null ? (
             'never used'

@@ -55,7 +55,13 @@ export async function prepareLaunch(
   const account = folders.home === null ? pickVariables(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
   const decided = { ...baseEnvironment(env), ...account, ...provider?.env, ...profile?.env }
   const telemetry = provider ? await switchTelemetryOff(provider, request.dataDir, decided) : {}
-  const passed = { ...account, ...pickVariables(env, provider?.pass ?? []), ...telemetry, ...provider?.env, ...profile?.env }
+  const passed = {
+    ...account,
+    ...pickVariables(env, provider?.pass ?? []),
+    ...telemetry,
+    ...provider?.env,
+    ...profile?.env,
+  }
   return {
     protocol: provider?.protocol ?? 'terminal',
     argv: [
