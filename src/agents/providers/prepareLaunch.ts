@@ -44,12 +44,9 @@ export async function prepareLaunch(
   request: LaunchRequest,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<AgentLaunch> {
-  const { provider, profile, choice = noChoice, credential, cwd, board, mode } = request
+  const { provider, profile, choice = noChoice, credential, cwd, board } = request
   const mapping = credential ? provider?.credentials[credential.provider] : undefined
-  const tools =
-    board?.token && provider?.protocol === 'acp'
-      ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
-      : null
+  const tools = toolsOf(request)
   const owner = homeOwner(request)
   const folders = await makeAgentFolders(folderOf(request, owner ?? 'none'), owner !== null)
   const account = folders.home === null ? pickVariables(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
@@ -96,16 +93,24 @@ export async function prepareLaunch(
     toolNaming: provider?.toolNaming,
     failedTurn: provider?.failedTurn,
     tools,
-    modes: provider?.modes[mode] ?? [],
-    choice: {
-      model: choice.model ?? provider?.model ?? null,
-      // Planning never changes anything, regardless of the mode that is chosen for work.
-      mode: mode === 'plan' ? null : choice.mode,
-      effort: choice.effort,
-    },
+    modes: provider?.modes[request.mode] ?? [],
+    choice: effectiveChoice(request),
     modelIsKnown: !!credential && choice.model !== null && credential.models.includes(choice.model),
   }
 }
+
+/** The board's MCP server, for an agent that can use it. */
+const toolsOf = ({ provider, board }: LaunchRequest): AgentLaunch['tools'] =>
+  board?.token && provider?.protocol === 'acp'
+    ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
+    : null
+
+const effectiveChoice = ({ provider, choice = noChoice, mode }: LaunchRequest): LaunchChoice => ({
+  model: choice.model ?? provider?.model ?? null,
+  // Planning never changes anything, regardless of the mode that is chosen for work.
+  mode: mode === 'plan' ? null : choice.mode,
+  effort: choice.effort,
+})
 
 /** The model for a credential that lists models: the chosen one, or the first. */
 const modelOf = ({ models }: AgentCredential, chosen: string | null): string | null =>
