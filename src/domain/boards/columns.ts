@@ -66,6 +66,8 @@ async function requireReachable(
       throw invalid(path, 'must be another column of the same board')
     if (column.columnType === 'active')
       throw invalid(path, 'must not be an active column, because the card would start again there')
+    // From such a column, the next column starts the card again.
+    if (!mayStart(ref.caller, 'kanban') && (await isPulledFrom(db, id))) requireMayStart(ref.caller, 'kanban')
   }
 }
 

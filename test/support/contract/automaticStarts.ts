@@ -223,6 +223,12 @@ export const automaticWays: readonly Way[] = [
     to: updates(['boards.write']),
   },
   {
+    way: 'sending cards of merged pull requests to the column before one that pulls',
+    given: place => pulling(place),
+    ask: place => ['PATCH', column(place, place.doneColumnId), { mergedColumnId: place.columnId }],
+    to: updates(['boards.write']),
+  },
+  {
     way: 'a limit that gives a waiting card its place',
     given: async place => {
       const made = await full(place)
