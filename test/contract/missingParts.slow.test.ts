@@ -39,7 +39,6 @@ const withoutFolder = {
 }
 const withoutGit = {
   'projects.files': 'CONFLICT',
-  'cards.attachWorktree': 'CONFLICT',
   'agents.diff': 'CONFLICT',
   'reviews.changedFile': 'CONFLICT',
   'agents.merge': 'CONFLICT',
@@ -140,8 +139,10 @@ test('without Git every route works that does not need it, and the others report
           process.env.PATH = usualPath
         }
       },
-      // A review needs no Git if the server has read the repository's configuration since it changed.
-      concerned.filter(({ name }) => !/^(columns|webhooks|members|panelStates)\.|^reviews\.create$/.test(name)),
+      // A review and an attached worktree need no Git if the server has read the repository's configuration since it changed.
+      concerned.filter(
+        ({ name }) => !/^(columns|webhooks|members|panelStates)\.|^(reviews\.create|cards\.attachWorktree)$/.test(name),
+      ),
     ),
   ).toEqual(withoutGit)
 })
