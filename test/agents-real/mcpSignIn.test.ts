@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codexExec, documentedFor, installedPrograms, makeHome, type Home } from '../support/agents/mcpClients.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startModelServer, type ModelServer } from './models/modelServer.ts'
@@ -40,7 +41,7 @@ describe.skipIf(noBrowser !== undefined)('signs in with the browser, and reports
     const { page } = await visit({ url: board.url, token: ada }, { elsewhere: redirect.origin })
     await page.getByText('Roof').first().waitFor()
     await page.goto(asked)
-    await page.getByLabel('Access', { exact: true }).selectOption('work')
+    await choose(page.getByLabel('Access', { exact: true }), 'Read, and work on cards')
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.waitForURL(url => url.origin === redirect.origin)
     return done

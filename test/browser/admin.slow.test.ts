@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { noBrowser, visitors, type Visited } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -30,7 +31,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await page.getByRole('button', { name: 'I have copied it' }).click()
     expect(await axeViolations()).toEqual([])
 
-    await page.getByRole('combobox', { name: 'Role of bob@example.org' }).selectOption('Admin')
+    await choose(page.getByRole('combobox', { name: 'Role of bob@example.org' }), 'Admin')
     await eventually('the role', async () => (await listed('bob@example.org'))?.role === 'admin')
     await page.getByRole('button', { name: 'Actions for bob@example.org' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -62,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await shop.getByLabel('Email of a user').fill('bob@example.org')
     await shop.getByRole('button', { name: 'Add', exact: true }).click()
     await shop.getByRole('combobox', { name: 'Role of bob@example.org' }).waitFor()
-    await shop.getByLabel('Credential of the projects').selectOption('mine')
+    await choose(shop.getByLabel('Credential of the projects'), 'mine')
     await page.getByText('The organization’s projects now use the selected credential.').waitFor()
     expect((await client.organizations.get({ id })).defaultCredentialId).toBe(credential.id)
     expect(await axeViolations()).toEqual([])
@@ -89,8 +90,9 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     }
     await page.getByRole('region', { name: 'Only', exact: true }).waitFor()
     const general = await visit(ada, { at: `#/projects/${projectId}/settings/general` })
-    const offered = general.page.getByRole('combobox', { name: 'Organization' }).locator('option')
-    await offered.filter({ hasText: `Twin (#${second.id})` }).waitFor({ state: 'attached' })
+    await general.page.getByRole('combobox', { name: 'Organization' }).click()
+    const offered = general.page.getByRole('option')
+    await offered.filter({ hasText: `Twin (#${second.id})` }).waitFor()
     const names = await offered.allTextContents()
     expect(names).toEqual(expect.arrayContaining([`Twin (#${first.id})`, `Twin (#${second.id})`, 'Only']))
     await client.projects.delete({ id: projectId })

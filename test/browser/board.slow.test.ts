@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { canBeDragged, holdRequests, noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe.skipIf(noBrowser !== undefined)('the board', () => {
@@ -235,7 +236,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.getByRole('region', { name: 'Selected cards' }).getByText('2 selected').waitFor()
     await page.keyboard.press('E')
     const dialog = page.getByRole('dialog', { name: 'Plan of 2 cards' })
-    await dialog.getByLabel('Priority').selectOption('urgent')
+    await choose(dialog.getByLabel('Priority'), 'Urgent')
     expect(await axeViolations()).toEqual([])
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.waitFor({ state: 'detached' })
@@ -248,7 +249,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
       ['urgent', null, null],
     ])
     await page.getByRole('button', { name: 'Plan…' }).click()
-    await dialog.getByLabel('Due date').selectOption('On a date')
+    await choose(dialog.getByLabel('Due date'), 'On a date')
     await dialog.getByLabel('Date', { exact: true }).fill('2031-02-03')
     await dialog.getByRole('button', { name: 'Save' }).click()
     const days = async () =>

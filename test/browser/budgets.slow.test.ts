@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 
 describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
   const visit = visitors()
@@ -32,7 +33,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('20')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('$4.00 of $20.00 this month (20%): within the limit').waitFor()
-    await page.getByRole('combobox', { name: 'Usage by' }).selectOption('agent')
+    await choose(page.getByRole('combobox', { name: 'Usage by' }), 'agent')
     await page.getByRole('row', { name: /spender 1 unknown/ }).waitFor()
     const [csv] = await Promise.all([
       page.waitForEvent('download'),

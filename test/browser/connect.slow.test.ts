@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { connectedApp, type ConnectedApp } from '../support/identity/connectedApp.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -48,7 +49,7 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     await page.getByText('<img src=x').waitFor()
     await settled()
     expect(await page.getByRole('main').innerText()).toMatch(/http:\/\/127\.0\.0\.1 \(a program on this computer\)/)
-    expect(await page.getByLabel('Access', { exact: true }).inputValue()).toBe('read')
+    expect(await page.getByLabel('Access', { exact: true }).innerText()).toBe('Read only')
     expect(await axeViolations()).toEqual([])
     expect(await page.evaluate('[window.wasRun, document.documentElement.scrollWidth <= innerWidth]')).toEqual([
       undefined,
@@ -62,8 +63,8 @@ describe.skipIf(noBrowser !== undefined)('the page that asks whether an app is a
     const { page, settled } = await open(made)
     await page.getByRole('button', { name: 'Allow' }).waitFor()
     await settled()
-    await page.getByLabel('Access', { exact: true }).selectOption('work')
-    await page.getByRole('combobox', { name: 'Projects' }).selectOption(projectId)
+    await choose(page.getByLabel('Access', { exact: true }), 'Read, and work on cards')
+    await choose(page.getByRole('combobox', { name: 'Projects' }), 'Roof')
     await page.getByRole('button', { name: 'Allow' }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(url => url.pathname === '/callback')

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { startCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -21,7 +22,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     const { page } = await visit(board, { at: at('monitors') })
     await page.getByRole('button', { name: 'New monitor' }).click()
     const dialog = page.getByRole('dialog', { name: 'New monitor' })
-    await dialog.getByLabel('Card').selectOption('Watched')
+    await choose(dialog.getByLabel('Card'), 'Watched')
     await dialog.getByLabel('Command').fill('echo "<b>sick</b>"; exit 3')
     await dialog.getByRole('button', { name: 'Add monitor' }).click()
     await dialog.getByText('To add the monitor, allow the command').waitFor()
@@ -41,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     try {
       const { page } = await visit(board, { at: at('credentials') })
       await page.getByRole('button', { name: 'Sign in with a device code' }).click()
-      await page.getByLabel('Provider').selectOption('custom')
+      await choose(page.getByLabel('Provider'), 'other, with a base URL')
       await page.getByLabel('Name').fill('mine')
       await page.getByText('Custom application').click()
       await page.getByLabel('Base URL').fill(provider.url)
@@ -65,7 +66,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     const { page } = await visit(board, { at: at('credentials') })
     await page.getByRole('button', { name: 'Add key' }).click()
     await page.getByLabel('Name').fill('gateway')
-    await page.getByLabel('Provider').selectOption('custom')
+    await choose(page.getByLabel('Provider'), 'other, with a base URL')
     await page.getByLabel('Key', { exact: true }).fill('sk-canary')
     await page.getByLabel('Base URL').fill('https://models.example.org')
     await page.getByLabel('Headers').fill('X-Team: blue')
@@ -85,19 +86,19 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
 
   test('the settings for agent questions are saved, and an error is shown at its field', async () => {
     const { page } = await visit(board, { at: at('agents') })
-    await page.getByLabel('Default answer').selectOption('refuse')
+    await choose(page.getByLabel('Default answer'), 'refuse')
     await page.getByLabel('Always allow these commands').fill('git status\nls; rm')
     await page.getByRole('button', { name: 'Save answers' }).click()
     await page.getByText('must be plain words of a command').first().waitFor()
     await page.getByLabel('Always allow these commands').fill('git status\nls')
     await page.getByRole('button', { name: 'Save answers' }).click()
     await page.getByText('Saved the answers to questions from agents.').waitFor()
-    await page.getByLabel('Action').selectOption('next')
+    await choose(page.getByLabel('Action'), 'continue with the next agent in a list')
     await page.getByRole('button', { name: 'Add agent' }).click()
-    await page.getByLabel('Agent 1').selectOption({ index: 1 })
+    await choose(page.getByLabel('Agent 1'), /Claude Code/)
     await page.getByRole('button', { name: 'Save limit', exact: true }).click()
     await page.getByText('Saved the action at a usage limit.').waitFor()
-    await page.getByLabel('A silent agent').selectOption('end')
+    await choose(page.getByLabel('A silent agent'), 'is stopped: the card fails')
     await page.getByRole('button', { name: 'Save silence action' }).click()
     await page.getByText('Saved the action for silent agents.').waitFor()
     const { approvalPolicy, usageLimits, onSilence } = await board.client.projects.get({ id: projectId })
@@ -143,7 +144,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     await statuses.getByRole('row', { name: `${today} 1 1` }).waitFor()
     await statuses.getByRole('row', { name: `${yesterday} 0 1` }).waitFor()
     await page.getByText(`Recorded since ${yesterday}. Earlier days are unknown.`).waitFor()
-    await page.getByLabel('Period').selectOption('90 days')
+    await choose(page.getByLabel('Period'), '90 days')
     await page.getByText('No agent has run in this period.').waitFor()
   })
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { git } from '../support/agents/worktrees.ts'
 import { holdRequests, noBrowser, visitors, type Visitor } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 describe.skipIf(noBrowser !== undefined)('reviewing', () => {
@@ -61,14 +62,14 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await thread.getByText('resolved').waitFor()
     const [sent] = await board.client.reviews.list(ref(id))
     expect(sent).toMatchObject({ body: 'Nearly.', comments: [{ startLine: 1, line: 2, text: 'one\ntwo' }] })
-    await page.getByLabel('Changes since').selectOption(sent!.id)
+    await choose(page.getByLabel('Changes since'), new RegExp(`^review ${sent!.id} `))
     await page.getByText('1 file +1').waitFor()
     await expect.poll(() => file.getByText('reviewed', { exact: true }).count()).toBe(1)
     expect(await axeViolations()).toEqual([])
     await expect.poll(() => page.url()).toMatch(new RegExp(`/changes/since/${sent!.id}$`))
     await page.reload()
     await page.getByText('1 file +1').waitFor()
-    await page.getByLabel('Changes since').selectOption('the start of the card')
+    await choose(page.getByLabel('Changes since'), 'the start of the card')
     await page.getByText('1 file +4').waitFor()
     await expect.poll(() => page.url()).toMatch(/\/changes$/)
   })

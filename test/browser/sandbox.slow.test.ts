@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { holdRequests, noBrowser, visitors } from '../support/browsers/browser.ts'
+import { choose } from '../support/browsers/choose.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
 const asks = 'for host in refused.example.org npm.example.org:8443; do curl -s http://$host/; done; echo done'
@@ -25,7 +26,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await page.getByText('In the sandbox (bwrap)').waitFor()
     const { bounds } = await board.client.agents.sandbox()
     await page.getByText(bounds.reason ?? 'The kernel enforces the memory and processes of each session').waitFor()
-    await page.getByLabel('Network').selectOption('Listed hosts only')
+    await choose(page.getByLabel('Network'), 'Listed hosts only')
     await page.getByLabel('Hosts').fill('*')
     await page.getByRole('button', { name: 'Save sandbox' }).click()
     await page.getByText('must be a host').waitFor()
@@ -96,7 +97,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
 
   test('lets monitors run without approval if its admin allows that', async () => {
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
-    await page.getByLabel('Approval of monitors, which run outside the sandbox').selectOption('Immediately')
+    await choose(page.getByLabel('Approval of monitors, which run outside the sandbox'), 'Immediately')
     await page.getByRole('button', { name: 'Save sandbox' }).click()
     await page.getByText('Saved the sandbox for future starts').waitFor()
     const { id } = await board.start('watches')

@@ -14,6 +14,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { Select } from '../ui/Select.tsx'
 import { saveFile } from '../ui/saveFile.ts'
 import { UserEmail } from '../ui/UserEmail.tsx'
 
@@ -219,17 +220,12 @@ function MemberRow({ id, member: { userId, email, displayName, role }, mayManage
         <span className="dim">{email}</span>
       </div>
       {mayManage ? (
-        <select
-          aria-label={`Role of ${email}`}
+        <Select
+          label={`Role of ${email}`}
           value={role}
-          onChange={({ target }) => void change(target.value as Role).catch(showError)}
-        >
-          {roles.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
+          options={roles}
+          onChange={to => void change(to).catch(showError)}
+        />
       ) : (
         <span>{role}</span>
       )}

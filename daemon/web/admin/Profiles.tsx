@@ -114,7 +114,7 @@ function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Pr
       {!profile && (
         <>
           <TextInput label="Name" required placeholder="fast" {...bind('name')} />
-          <Choice label="Agent" options={[['', 'choose'], ...options]} {...bind('agent')} />
+          <Choice isSearched label="Agent" options={[['', 'choose'], ...options]} {...bind('agent')} />
         </>
       )}
       <TextArea

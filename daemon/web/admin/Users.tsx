@@ -10,6 +10,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
+import { Select } from '../ui/Select.tsx'
 import { Await } from '../ui/Page.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
 import { Time } from '../ui/Time.tsx'
@@ -132,19 +133,12 @@ function UserRow({ user, reload, onPassword }: UserRowProps) {
       </td>
       <td>
         {mayChange ? (
-          <select
-            aria-label={`Role of ${user.email}`}
+          <Select
+            label={`Role of ${user.email}`}
             value={user.role}
-            onChange={({ target }) => void update({ role: target.value as Role }).catch(showError)}
-          >
-            {roles
-              .filter(([role]) => isSuper || role !== 'super_admin')
-              .map(([role, name]) => (
-                <option key={role} value={role}>
-                  {name}
-                </option>
-              ))}
-          </select>
+            options={roles.filter(([role]) => isSuper || role !== 'super_admin')}
+            onChange={role => void update({ role }).catch(showError)}
+          />
         ) : (
           roles.find(([role]) => role === user.role)?.[1]
         )}

@@ -1,5 +1,5 @@
 /** The selector of dialogs and menus, which open above the page and keep their keys. */
-export const layers = '[role=dialog], [role=alertdialog], [role=menu]'
+export const layers = '[role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
 
 /** The parts of the page that receive the focus of a removed element. */
 const parts = 'section, aside, main, .panel, .opened-head'

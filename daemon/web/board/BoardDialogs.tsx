@@ -12,6 +12,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
+import { Choice } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { boardDialog, type BoardDialog } from './actions.ts'
 import { BoardForm, ColumnForm } from './BoardForms.tsx'
@@ -143,35 +144,36 @@ function AgentOf({ session, cards }: CardsProps) {
       <Await of={read}>
         {({ agents, profiles }) => (
           <Form submit="Save" onSubmit={save} onCancel={close}>
-            <Field label="Agent" field="agent">
-              {props => (
-                <select {...props} value={choice} onChange={({ target }) => setChoice(target.value)}>
-                  <option value="">The project's agent</option>
-                  {agents.map(({ id, name, installed }) => (
-                    <option key={id} value={id}>
-                      {installed ? name : `${name} (not installed)`}
-                    </option>
-                  ))}
-                  {profiles.map(({ name, agent: of }) => (
-                    <option key={`${of} ${name}`} value={`${of}\n${name}`}>{`${name} (profile of ${of})`}</option>
-                  ))}
-                </select>
-              )}
-            </Field>
-            <Field label="Model" field="model">
-              {props => (
-                <select {...props} value={model} onChange={({ target }) => setModel(target.value)}>
-                  <option value="">The agent's default</option>
-                  {agents
-                    .find(({ id }) => id === agent)
-                    ?.models?.map(({ id, name }) => (
-                      <option key={id} value={id}>
-                        {name}
-                      </option>
-                    ))}
-                </select>
-              )}
-            </Field>
+            <Choice
+              label="Agent"
+              field="agent"
+              isSearched
+              value={choice}
+              onChange={setChoice}
+              options={[
+                ['', "The project's agent"],
+                ...agents.map(({ id, name, installed }) => [id, installed ? name : `${name} (not installed)`] as const),
+                ...profiles.map(
+                  ({ name, agent: of }) =>
+                    [
+                      `${of}
+${name}`,
+                      `${name} (profile of ${of})`,
+                    ] as const,
+                ),
+              ]}
+            />
+            <Choice
+              label="Model"
+              field="model"
+              isSearched
+              value={model}
+              onChange={setModel}
+              options={[
+                ['', "The agent's default"],
+                ...(agents.find(({ id }) => id === agent)?.models ?? []).map(({ id, name }) => [id, name] as const),
+              ]}
+            />
           </Form>
         )}
       </Await>

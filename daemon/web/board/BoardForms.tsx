@@ -68,7 +68,12 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
       />
       <TextArea label="Prompt" hint="Additional prompt for each agent in this column." rows={4} {...bind('prompt')} />
       {values.columnType !== 'archive' && <ColumnLimit wipLimit={bind('wipLimit')} pull={bind('pull')} />}
-      <Choice label="Agent" options={[['', "The project's agent"], ...choicesOf(providers.value)]} {...bind('agent')} />
+      <Choice
+        isSearched
+        label="Agent"
+        options={[['', "The project's agent"], ...choicesOf(providers.value)]}
+        {...bind('agent')}
+      />
       <AfterRequests columns={columns.filter(({ id }) => id !== columnId)} bind={bind} />
     </FormDialog>
   )

@@ -54,6 +54,7 @@ export function PlanOf({ projectId, cards, onClose }: PlanOfProps) {
       {due === 'day' && <TextInput label="Date" type="date" required value={day} onChange={setDay} />}
       {people.length > 0 && (
         <Choice
+          isSearched
           label="Also assign to"
           options={[['', 'No one'], ...people.map(({ userId, displayName }) => [userId, displayName] as const)]}
           value={assignee}

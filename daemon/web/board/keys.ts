@@ -11,7 +11,7 @@ import type { BoardSession } from './boardSession.ts'
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable ||
-    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    /^(INPUT|TEXTAREA)$/.test(target.tagName) ||
     target.closest(`${layers},.card-panel`) !== null)
 
 /** Hears the keys of the board. @returns ends it */

@@ -4,8 +4,7 @@ import { showError } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { useProject } from '../app/projects.ts'
-import { Field } from '../ui/Field.tsx'
-import { Check } from '../ui/Inputs.tsx'
+import { Check, Choice } from '../ui/Inputs.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
@@ -34,7 +33,7 @@ export function AgentChoice() {
     <section>
       <Heading>Agent</Heading>
       <div className="card-choices">
-        <Choice
+        <AgentOption
           label="Agent"
           value={card.agent}
           offered={offers.agents.filter(({ installed, id }) => installed || id === card.agent)}
@@ -43,7 +42,7 @@ export function AgentChoice() {
           onChange={id => change({ agent: id, model: null, mode: null, effort: null })}
         />
         {(offers.profiles.length > 0 || card.profile !== null) && (
-          <Choice
+          <AgentOption
             label="Profile"
             value={card.profile}
             offered={offers.profiles}
@@ -53,7 +52,7 @@ export function AgentChoice() {
         )}
         {(['model', 'mode', 'effort'] as const).map(kind =>
           offers[`${kind}s`].length > 0 || card[kind] !== null ? (
-            <Choice
+            <AgentOption
               key={kind}
               label={`${kind[0]!.toUpperCase()}${kind.slice(1)}`}
               value={card[kind]}
@@ -112,7 +111,7 @@ function useOffers(projectId: string, card: { agent: string | null; profile: str
   }
 }
 
-interface ChoiceProps {
+interface OptionProps {
   label: string
   value: string | null
   offered: readonly Offered[]
@@ -121,29 +120,19 @@ interface ChoiceProps {
   onChange: (id: string | null) => void
 }
 
-function Choice({ label, value, offered, isDisabled, hint, onChange }: ChoiceProps) {
-  const isOffered = value === null || offered.some(({ id }) => id === value)
-  return (
-    <Field label={label} hint={hint}>
-      {props => (
-        <select
-          {...props}
-          value={value ?? ''}
-          disabled={isDisabled}
-          onChange={({ target }) => onChange(target.value || null)}
-        >
-          <option value="">Default of the column or project</option>
-          {!isOffered && <option value={value}>{value}</option>}
-          {offered.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {plainText(name)}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  )
-}
+const AgentOption = ({ value, offered, isDisabled, onChange, ...rest }: OptionProps) => (
+  <Choice
+    {...rest}
+    isSearched
+    value={value ?? ''}
+    disabled={isDisabled}
+    options={[
+      ['', 'Default of the column or project'],
+      ...offered.map(({ id, name }) => [id, plainText(name)] as const),
+    ]}
+    onChange={id => onChange(id || null)}
+  />
+)
 
 /** Selects a credential. The server never reveals the current credential of a card, so a choice only replaces it. */
 function CredentialChoice({
@@ -154,26 +143,20 @@ function CredentialChoice({
   offered: readonly Offered[]
 }) {
   return (
-    <Field label="Credential" hint="A choice replaces the current credential.">
-      {props => (
-        <select
-          {...props}
-          value="keep"
-          onChange={({ target: { value } }) =>
-            void client.credentials
-              .chooseForCard({ ...place, credentialId: value === 'none' ? null : value })
-              .catch(showError)
-          }
-        >
-          <option value="keep">Keep the current one</option>
-          <option value="none">Default of the project</option>
-          {offered.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <Choice
+      label="Credential"
+      hint="A choice replaces the current credential."
+      value="keep"
+      options={[
+        ['keep', 'Keep the current one'],
+        ['none', 'Default of the project'],
+        ...offered.map(({ id, name }) => [id, name] as const),
+      ]}
+      onChange={value =>
+        void client.credentials
+          .chooseForCard({ ...place, credentialId: value === 'none' ? null : value })
+          .catch(showError)
+      }
+    />
   )
 }

@@ -3,6 +3,7 @@ import { showError } from '../app/messages.ts'
 import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
+import { Combobox } from '../ui/Combobox.tsx'
 import { Person } from '../ui/Fact.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
@@ -74,15 +75,13 @@ export function AssignTo({ people, onAssign }: AssignToProps) {
   const me = useMyId()
   if (people.length === 0) return null
   return (
-    <select aria-label="Assign to" value="" onChange={({ target }) => onAssign(target.value)}>
-      <option value="">Assign to…</option>
-      {people.map(({ userId, displayName }) => (
-        <option key={userId} value={userId}>
-          {displayName}
-          {userId === me ? ' (you)' : ''}
-        </option>
-      ))}
-    </select>
+    <Combobox
+      label="Assign to"
+      options={people.map(({ userId, displayName }) => [userId, `${displayName}${userId === me ? ' (you)' : ''}`])}
+      onChange={onAssign}
+    >
+      Assign to…
+    </Combobox>
   )
 }
 

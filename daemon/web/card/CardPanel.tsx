@@ -44,7 +44,7 @@ function onKey(event: KeyboardEvent, onClose: () => void): void {
   if (event.ctrlKey || event.metaKey) return
   event.stopPropagation()
   if (event.key !== 'Escape' || event.defaultPrevented) return
-  if ((event.target as Element).closest(`input, textarea, select, ${layers}`)) return
+  if ((event.target as Element).closest(`input, textarea, ${layers}`)) return
   onClose()
 }
 

@@ -1,9 +1,12 @@
-import { useId, useState, type FormEvent, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { showError } from '../app/messages.ts'
 import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
+import { useSearch } from '../app/useSearch.ts'
 import { Button } from '../ui/Button.tsx'
+import { Combobox } from '../ui/Combobox.tsx'
+import type { Option } from '../ui/Select.tsx'
 import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
@@ -88,27 +91,30 @@ function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: 
   )
 }
 
-/** Names a card by its number. */
+/** Finds a card of the project by words or by its number. */
 function AddCard({ label, onAdd }: { label: string; onAdd: (id: string) => Promise<unknown> }) {
+  const { projectId, cardId } = useOpened()
   const [text, setText] = useState('')
-  const id = useId()
-  const wanted = text.trim().replace(/^#/, '')
-  const add = async (event: FormEvent) => {
-    event.preventDefault()
-    if (wanted !== '') await onAdd(wanted).then(() => setText(''), showError)
-  }
+  const found = useSearch(text.trim(), typed => findCards(projectId, typed))
   return (
-    <form className="add-card" onSubmit={event => void add(event)}>
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        inputMode="numeric"
-        placeholder="#12"
-        maxLength={17}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-      />
-      <Button type="submit" isPlain icon="add" label={`${label}: add`} disabled={wanted === ''} />
-    </form>
+    <Combobox
+      label={label}
+      options={found?.filter(([id]) => id !== cardId)}
+      onSearch={setText}
+      hint="Type words or a number, for example #12."
+      onChange={id => void onAdd(id).catch(showError)}
+    >
+      {label}…
+    </Combobox>
   )
+}
+
+async function findCards(projectId: string, typed: string): Promise<Option[]> {
+  const cardId = /^#?([1-9]\d{0,15})$/.exec(typed)?.[1]
+  const [numbered, found] = await Promise.all([
+    cardId === undefined ? undefined : client.cards.get({ projectId, cardId }).catch(() => undefined),
+    /[\p{L}\p{N}]/u.test(typed) ? client.search.find({ q: typed, projectId: Number(projectId), limit: 20 }) : [],
+  ])
+  const cards = [...(numbered ? [numbered] : []), ...found.filter(({ type }) => type === 'card')]
+  return [...new Map(cards.map(({ id, title }) => [id, `#${id} ${title}`]))]
 }

@@ -1,7 +1,9 @@
-import { useState, type FormEvent } from 'react'
+import { useState } from 'react'
+import { useLoad } from '../app/load.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
+import { Combobox } from '../ui/Combobox.tsx'
 import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
@@ -12,15 +14,10 @@ export function LabelEditor() {
   const opened = useOpened()
   const { id: cardId, labels } = useCard()
   const canWork = useCanWork(opened.projectId)
-  const [text, setText] = useState('')
+  const [isAdding, setAdding] = useState(false)
+  const known = useLoad(() => (isAdding ? recentLabels(opened.projectId) : Promise.resolve([])), [isAdding])
   const change = async (next: readonly string[]) =>
     opened.setCard(await client.cards.update({ projectId: opened.projectId, cardId, labels: [...next] }))
-  const add = async (event: FormEvent) => {
-    event.preventDefault()
-    const label = text.trim()
-    if (label === '') return
-    await change([...new Set([...labels, label])]).then(() => setText(''), showError)
-  }
   if (!canWork && labels.length === 0) return null
   return (
     <section>
@@ -40,18 +37,24 @@ export function LabelEditor() {
           </span>
         ))}
         {canWork && (
-          <form onSubmit={event => void add(event)}>
-            <input
-              aria-label="New label"
-              placeholder="New label"
-              maxLength={100}
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-            />
-            <Button type="submit" isPlain icon="add" label="Add label" disabled={text.trim() === ''} />
-          </form>
+          <Combobox
+            label="Add label"
+            options={known.value?.filter(label => !labels.includes(label)).map(label => [label, label])}
+            newOption={label => (labels.includes(label) ? undefined : `New label: ${label}`)}
+            maxLength={100}
+            onOpen={() => setAdding(true)}
+            onChange={label => void change([...labels, label]).catch(showError)}
+          >
+            Add label…
+          </Combobox>
         )}
       </div>
     </section>
   )
+}
+
+/** The labels of the newest cards of a project. */
+async function recentLabels(projectId: string): Promise<string[]> {
+  const cards = await client.cards.list({ projectId, limit: 200 })
+  return [...new Set(cards.flatMap(({ labels }) => labels))].sort()
 }

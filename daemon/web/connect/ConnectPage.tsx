@@ -74,6 +74,7 @@ function Question({ asked, request, onDone }: { asked: Asked; request: string; o
         field="access"
       />
       <Choice
+        isSearched
         label="Projects"
         options={[['', 'All projects that I can see'], ...all.map(({ id, name }) => [id, name] as const)]}
         {...bind('projectId')}

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { changeSettings, settings, type UserSettings } from '../app/settings.ts'
+import { changeSettings, settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Check, Choice } from '../ui/Inputs.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -17,19 +17,16 @@ export function Appearance() {
   const mine = useStore(settings)
   return (
     <>
-      <Field label="Theme">
-        {props => (
-          <select
-            {...props}
-            value={mine.theme}
-            onChange={({ target }) => void changeSettings({ theme: target.value as UserSettings['theme'] })}
-          >
-            <option value="system">System</option>
-            <option value="light">Light</option>
-            <option value="dark">Dark</option>
-          </select>
-        )}
-      </Field>
+      <Choice
+        label="Theme"
+        value={mine.theme}
+        options={[
+          ['system', 'System'],
+          ['light', 'Light'],
+          ['dark', 'Dark'],
+        ]}
+        onChange={theme => void changeSettings({ theme })}
+      />
       <Choice
         label="Cards on a board"
         value={mine.density}

@@ -1,5 +1,5 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { useEffect, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'
 import { showError } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
@@ -7,10 +7,10 @@ import { navigate, type Route } from '../app/router.ts'
 import { client, session, type Me } from '../app/session.ts'
 import { changeSettings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
+import { useSearch } from '../app/useSearch.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { paletteCommands, palette, type Command } from './commands.ts'
 
-const searchAfterMs = 150
 const maxItems = 60
 
 /** A search over cards, boards, projects and commands. */
@@ -18,7 +18,7 @@ export function Palette() {
   const all = useStore(projects)
   const known = useMemo(() => [...paletteCommands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])
   const [text, setText] = useState('')
-  const hits = useHits(text.trim())
+  const hits = useSearch(text.trim(), searchCards) ?? []
   const items = [...cardById(text.trim()), ...filterItems(known, text.trim()), ...hits].slice(0, maxItems)
   const close = () => palette.set({ isOpen: false })
   const choose = (item: Command) => {
@@ -111,36 +111,16 @@ function cardById(text: string): Command[] {
   return [{ label: `Card ${id}`, aside: 'card', run }]
 }
 
-/** Returns the server's search results after the person has stopped typing. */
-function useHits(text: string): readonly Command[] {
-  const [hits, setHits] = useState<readonly Command[]>([])
-  useEffect(() => {
-    setHits([])
-    if (!/[\p{L}\p{N}]/u.test(text)) return
-    let isOver = false
-    const timer = setTimeout(() => {
-      client.search
-        .find({ q: text, limit: 20 })
-        .then(found => {
-          if (isOver) return
-          const cards = found.filter(({ type }) => type !== 'project')
-          setHits(
-            cards.map(({ type, id, projectId, projectName, title, columnName, archived, ...match }) => ({
-              label: type === 'card' ? `#${id} ${title}` : title,
-              aside: [placeOfMatch(match), projectName, archived ? 'archived' : columnName].filter(Boolean).join(', '),
-              run: () =>
-                navigate(
-                  type === 'card' ? { name: 'card', projectId, cardId: id } : { name: 'board', projectId, boardId: id },
-                ),
-            })),
-          )
-        })
-        .catch(() => undefined)
-    }, searchAfterMs)
-    return () => {
-      isOver = true
-      clearTimeout(timer)
-    }
-  }, [text])
-  return hits
+/** Returns the server's search results: cards and boards. */
+async function searchCards(q: string): Promise<Command[]> {
+  if (!/[\p{L}\p{N}]/u.test(q)) return []
+  const found = await client.search.find({ q, limit: 20 })
+  return found
+    .filter(({ type }) => type !== 'project')
+    .map(({ type, id, projectId, projectName, title, columnName, archived, ...match }) => ({
+      label: type === 'card' ? `#${id} ${title}` : title,
+      aside: [placeOfMatch(match), projectName, archived ? 'archived' : columnName].filter(Boolean).join(', '),
+      run: () =>
+        navigate(type === 'card' ? { name: 'card', projectId, cardId: id } : { name: 'board', projectId, boardId: id }),
+    }))
 }

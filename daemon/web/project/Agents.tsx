@@ -104,9 +104,9 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
       <h3>Default agent</h3>
       <p className="hint">{hint}</p>
       <Form submit="Save agent" onSubmit={save}>
-        <Choice label="Agent" options={options(offered, none)} {...bind('agent')} />
+        <Choice isSearched label="Agent" options={options(offered, none)} {...bind('agent')} />
         {known.profiles.length > 0 && (
-          <Choice label="Profile" options={profileOptions(known, 'none')} {...bind('profile')} />
+          <Choice isSearched label="Profile" options={profileOptions(known, 'none')} {...bind('profile')} />
         )}
         <Option label="Model" offered={agent?.models} {...bind('model')} />
         <Option label="Mode" offered={agent?.modes} {...bind('mode')} />
@@ -127,7 +127,7 @@ function Option({
   value: string
   onChange: (value: string) => void
 }) {
-  if (offered.length > 0) return <Choice options={options(offered, "the agent's default")} {...rest} />
+  if (offered.length > 0) return <Choice isSearched options={options(offered, "the agent's default")} {...rest} />
   return <TextInput placeholder="the agent's default" spellCheck={false} {...rest} />
 }
 
@@ -239,8 +239,8 @@ function NextEntry({
   })
   return (
     <>
-      <Choice label={`Agent ${at + 1}`} options={options(known.agents, 'unchanged')} {...bind('agent')} />
-      <Choice label={`Profile ${at + 1}`} options={profileOptions(known, 'none')} {...bind('profile')} />
+      <Choice isSearched label={`Agent ${at + 1}`} options={options(known.agents, 'unchanged')} {...bind('agent')} />
+      <Choice isSearched label={`Profile ${at + 1}`} options={profileOptions(known, 'none')} {...bind('profile')} />
       <Choice
         label={`Credential ${at + 1}`}
         options={options(known.credentials, 'unchanged')}

@@ -12,6 +12,7 @@ import { Form } from '../ui/Form.tsx'
 import { Choice, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
+import { Select } from '../ui/Select.tsx'
 import { formatTime, Time } from '../ui/Time.tsx'
 import { UserEmail } from '../ui/UserEmail.tsx'
 import type { SectionProps } from './sectionProps.ts'
@@ -124,20 +125,17 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
         </div>
       </div>
       {mayManage ? (
-        <select
-          aria-label={`Role of ${name}`}
+        <Select
+          label={`Role of ${name}`}
           value={member.role}
-          onChange={({ target }) =>
+          options={roles.map(([role]) => [role, role])}
+          onChange={role =>
             void client.members
-              .update({ ...place, role: target.value as Role })
+              .update({ ...place, role })
               .then(reload)
               .catch(showError)
           }
-        >
-          {roles.map(([role]) => (
-            <option key={role}>{role}</option>
-          ))}
-        </select>
+        />
       ) : (
         <span>{member.role}</span>
       )}

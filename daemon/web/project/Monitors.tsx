@@ -198,7 +198,7 @@ function AddTo({ projectId, cards, onClose, onSaved }: EditProps & { projectId: 
   }
   return (
     <Form submit="Add monitor" onSubmit={add} onCancel={onClose}>
-      <Choice label="Card" options={cards.map(({ id, title }) => [id, title])} {...bind('cardId')} />
+      <Choice isSearched label="Card" options={cards.map(({ id, title }) => [id, title])} {...bind('cardId')} />
       <TextInput label="Command" required maxLength={4096} spellCheck={false} {...bind('command')} />
       <NumberInput label="Interval in seconds" min={10} max={86_400} {...bind('intervalSecs')} />
       <TextInput label="Description" maxLength={500} {...bind('description')} />

@@ -71,6 +71,7 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
         field="template.columnId"
       />
       <Choice
+        isSearched
         label="Agent"
         options={[['', 'Default of the column or project'], ...choicesOf(installed)]}
         {...bind('agent')}

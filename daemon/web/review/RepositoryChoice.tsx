@@ -1,4 +1,5 @@
 import { homeName } from '../../../src/contract/forges/repositories.ts'
+import { Select } from '../ui/Select.tsx'
 import type { CardRepository } from './reviewStore.ts'
 
 interface RepositoryChoiceProps {
@@ -11,15 +12,17 @@ interface RepositoryChoiceProps {
 export function RepositoryChoice({ all, repository, onChoose }: RepositoryChoiceProps) {
   if (all.length < 2) return null
   return (
-    <label className="since">
-      <span>Repository</span>
-      <select value={repository} onChange={({ target }) => onChoose(target.value)}>
-        {all.map(({ name, touched, additions, deletions }) => (
-          <option key={name} value={name}>
-            {name || homeName} {touched ? `(+${additions} −${deletions})` : '(not changed)'}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div className="since">
+      <span aria-hidden="true">Repository</span>
+      <Select
+        label="Repository"
+        value={repository}
+        options={all.map(({ name, touched, additions, deletions }) => [
+          name,
+          `${name || homeName} ${touched ? `(+${additions} −${deletions})` : '(not changed)'}`,
+        ])}
+        onChange={onChoose}
+      />
+    </div>
   )
 }

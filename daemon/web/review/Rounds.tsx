@@ -1,5 +1,6 @@
 import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import { Select } from '../ui/Select.tsx'
 import { Time } from '../ui/Time.tsx'
 import { Visible } from './lineParts.tsx'
 import { inRepository, Lined, Thread } from './NoteView.tsx'
@@ -24,17 +25,26 @@ export interface Since {
 export function SinceChoice({ reviews, since, onSince }: Since & { reviews: readonly Review[] }) {
   if (reviews.length === 0) return null
   return (
-    <label className="since">
-      <span>Changes since</span>
-      <select value={since ?? ''} onChange={({ target }) => onSince(target.value || undefined)}>
-        <option value="">the start of the card</option>
-        {reviews.toReversed().map(({ id, round, verdict, author }) => (
-          <option key={id} value={id}>
-            review {id} (round {round}): {author.displayName || 'somebody'} {verdicts[verdict]}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div className="since">
+      <span aria-hidden="true">Changes since</span>
+      <Select
+        label="Changes since"
+        value={since ?? ''}
+        options={[
+          ['', 'the start of the card'],
+          ...reviews
+            .toReversed()
+            .map(
+              ({ id, round, verdict, author }) =>
+                [
+                  id,
+                  `review ${id} (round ${round}): ${author.displayName || 'somebody'} ${verdicts[verdict]}`,
+                ] as const,
+            ),
+        ]}
+        onChange={value => onSince(value || undefined)}
+      />
+    </div>
   )
 }
 

@@ -34,7 +34,7 @@ export function Dialog({ title, children, onClose, kind }: DialogProps) {
           }}
           className={`dialog ${kind ?? ''}`}
           initialFocus={() =>
-            findFirst(':is(input, select, textarea):not(:disabled, [hidden])') ??
+            findFirst(':is(input, textarea, [role=combobox]):not(:disabled, [hidden], [aria-hidden])') ??
             findFirst(':is(button, a[href]):not(:disabled)') ??
             true
           }

@@ -1,5 +1,7 @@
 import { useId, useState, type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes } from 'react'
+import { Combobox } from './Combobox.tsx'
 import { Field, Notes, notesOf, useFieldError } from './Field.tsx'
+import { Select, type Option } from './Select.tsx'
 
 interface About {
   label: string
@@ -65,19 +67,26 @@ export function Choice<T extends string>({
   onChange,
   options,
   disabled,
-}: Valued<T> & { options: readonly (readonly [value: T, text: string])[]; disabled?: boolean }) {
+  isSearched,
+}: Valued<T> & {
+  options: readonly Option<T>[]
+  disabled?: boolean
+  /** For lists that can be long. */
+  isSearched?: boolean
+}) {
   const isKnown = options.some(([each]) => each === value)
+  const List = isSearched ? Combobox : Select
   return (
     <Field label={label} hint={hint} field={field}>
       {props => (
-        <select {...props} disabled={disabled} value={value} onChange={({ target }) => onChange(target.value as T)}>
-          {!isKnown && <option value={value}>{value}</option>}
-          {options.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <List
+          {...props}
+          label={label}
+          disabled={disabled}
+          value={value}
+          options={isKnown ? options : [[value, value], ...options]}
+          onChange={onChange}
+        />
       )}
     </Field>
   )
