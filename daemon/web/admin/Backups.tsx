@@ -12,6 +12,7 @@ import { Await } from '../ui/Page.tsx'
 import { saveFile } from '../ui/saveFile.ts'
 import { formatTime } from '../ui/Time.tsx'
 import { Table } from '../ui/Table.tsx'
+import { tooltip } from '../ui/tooltip.ts'
 
 type Backup = Output<Contract['backups']['list']>[number]
 
@@ -146,7 +147,7 @@ function BackupRow({
   return (
     <tr>
       <td>
-        <code title={`SHA-256: ${sha256}`}>{filename}</code>
+        <code {...tooltip(`SHA-256: ${sha256}`)}>{filename}</code>
         <div className="dim">
           board {version}
           {withKey && ', with the key'}

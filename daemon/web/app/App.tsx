@@ -5,6 +5,7 @@ import { Confirmation } from '../ui/confirm.tsx'
 import { Boundary, lazyPart } from '../ui/lazyPart.tsx'
 import { Page } from '../ui/Page.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
+import { Tooltips } from '../ui/Tooltips.tsx'
 import { showError } from './messages.ts'
 import { startOverOnArrival, takeArrival } from './arrival.ts'
 import { keepFocus } from './keptFocus.ts'
@@ -58,6 +59,7 @@ export function App() {
       )}
       <Confirmation />
       <Toasts />
+      <Tooltips />
     </>
   )
 }

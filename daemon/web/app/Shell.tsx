@@ -10,6 +10,7 @@ import { hrefOf, navigate, useRoute, type Route } from './router.ts'
 import { signOut, type Me } from './session.ts'
 import { changeSettings, settings } from './settings.ts'
 import { useStore } from './store.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 const NewProjectDialog = lazyPart(() => import('../project/NewProject.tsx'), 'NewProjectDialog', { isDialog: true })
 const Palette = lazyPart(() => import('../palette/Palette.tsx'), 'Palette', { isDialog: true })
@@ -53,7 +54,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Button
           isPlain
           icon="search"
-          label="Search and commands (Ctrl-K)"
+          label="Search and commands"
+          aria-label="Search and commands (Ctrl-K)"
+          keys="Ctrl-K"
           onClick={() => palette.set({ isOpen: true })}
         />
         <ConnectionStatus />
@@ -135,7 +138,7 @@ function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolde
       {all?.map(({ id, name }) => (
         <NavLink key={id} to={{ name: 'board', projectId: id }} icon="folder" label={name} isCurrent={id === current} />
       ))}
-      <button type="button" title="New project" aria-label="New project" onClick={onNew}>
+      <button type="button" {...tooltip('New project', { isName: true })} aria-label="New project" onClick={onNew}>
         <Icon name="add" />
         <span>New project</span>
       </button>
@@ -171,7 +174,12 @@ function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolde
 }
 
 const NavLink = ({ to, icon, label, isCurrent }: { to: Route; icon: IconName; label: string; isCurrent: boolean }) => (
-  <a href={hrefOf(to)} title={label} aria-label={label} aria-current={isCurrent ? 'page' : undefined}>
+  <a
+    href={hrefOf(to)}
+    {...tooltip(label, { isName: true })}
+    aria-label={label}
+    aria-current={isCurrent ? 'page' : undefined}
+  >
     <Icon name={icon} />
     <span>{label}</span>
   </a>

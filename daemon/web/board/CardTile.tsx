@@ -13,6 +13,7 @@ import { CardMenu } from './CardMenu.tsx'
 import { drag } from './drag.ts'
 import { dragging } from './loadDragging.ts'
 import { TilePeople, TilePlan } from './TilePlan.tsx'
+import { tooltip } from '../ui/tooltip.ts'
 
 interface TileProps {
   session: BoardSession
@@ -150,7 +151,7 @@ function More({ card }: { card: Card }) {
   return (
     <>
       {agent && (
-        <span className="fact" title={`agent: ${agent}`}>
+        <span className="fact" {...tooltip(`agent: ${agent}`)}>
           <Icon name="agent" />
           {agent}
         </span>

@@ -5,6 +5,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
 import { adding, boardDialog, canChange, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 const number = new Intl.NumberFormat()
 
@@ -27,18 +28,18 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
   <header className="column-head">
     <ColumnMark type={column.columnType} />
     <h2>{column.name}</h2>
-    <span className={isFull(column) ? 'count full' : 'count'} title={limitOf(column)}>
+    <span className={isFull(column) ? 'count full' : 'count'} {...tooltip(limitOf(column))}>
       {countOf(column)}
     </span>
     {column.columnType === 'active' && (
-      <span className="hint" title="Moving a card here starts its agent">
+      <span className="hint" {...tooltip('Moving a card here starts its agent')}>
         starts agents
       </span>
     )}
     {column.pull && (
       <span
         className="hint"
-        title="Pulls the next ready card from the previous column automatically when there is capacity"
+        {...tooltip('Pulls the next ready card from the previous column automatically when there is capacity')}
       >
         pulls
       </span>

@@ -3,6 +3,7 @@ import { assigneeNames, isOverdue, startsLater } from '../../../src/boardModel/p
 import { Person } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { formatTime, useNow } from '../ui/Time.tsx'
+import { tooltip } from '../ui/tooltip.ts'
 
 const signs = { urgent: 'up', high: 'up', normal: undefined, low: 'down' } as const
 
@@ -29,7 +30,7 @@ function Start({ startAt }: { startAt: string }) {
   const now = useNow()
   if (!startsLater({ startAt }, now)) return null
   return (
-    <span className="fact due" title={`starts ${formatTime(startAt)}`}>
+    <span className="fact due" {...tooltip(`starts ${formatTime(startAt)}`)}>
       <Icon name="calendar" />
       <span>
         starts <time dateTime={startAt}>{formatTime(startAt, 'shortDay')}</time>
@@ -43,7 +44,7 @@ function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnTyp
   const isLate = isOverdue(card, columnType, now)
   const isOfThisYear = new Date(dueAt).getFullYear() === new Date(now).getFullYear()
   return (
-    <span className={`fact due ${isLate ? 'late' : ''}`} title={`due ${formatTime(dueAt)}`}>
+    <span className={`fact due ${isLate ? 'late' : ''}`} {...tooltip(`due ${formatTime(dueAt)}`)}>
       <Icon name={isLate ? 'warning' : 'calendar'} />
       <span>
         {isLate ? 'overdue' : 'due'}{' '}
@@ -64,7 +65,7 @@ export function TilePeople({ card }: { card: Card }) {
       className="people"
       role="img"
       aria-label={`assigned to ${names.join(', ')}`}
-      title={`assigned to ${names.join(', ')}`}
+      {...tooltip(`assigned to ${names.join(', ')}`, { isName: true })}
     >
       {names.slice(0, maxShown).map((name, at) => (
         <Person key={at} name={name} />

@@ -6,6 +6,7 @@ import { Button } from '../ui/Button.tsx'
 import { Combobox } from '../ui/Combobox.tsx'
 import { Person } from '../ui/Fact.tsx'
 import { useCard, useOpened } from './openedCard.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 export type PlanChange = Omit<Parameters<typeof client.cards.update>[0], 'projectId' | 'cardId'>
 
@@ -27,7 +28,7 @@ export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<u
           <AssignedPerson
             key={'userId' in each ? each.userId : `${name} `}
             name={name}
-            title={'userId' in each ? undefined : 'has no account here'}
+            about={'userId' in each ? undefined : 'has no account here'}
             onRemove={
               change &&
               (() =>
@@ -52,15 +53,15 @@ export const useMyId = () => useStore(session, now => (now.name === 'in' ? now.m
 
 interface AssignedProps {
   name: string
-  title?: string
+  about?: string
   onRemove: (() => unknown) | undefined
 }
 
 /** An assigned person, with a button to remove the person. */
-export const AssignedPerson = ({ name, title, onRemove }: AssignedProps) => (
+export const AssignedPerson = ({ name, about, onRemove }: AssignedProps) => (
   <span className="label editable">
     <Person name={name} />
-    <span title={title}>{name}</span>
+    <span {...tooltip(about)}>{name}</span>
     {onRemove && <Button isPlain icon="close" label={`Remove ${name}`} onClick={() => void onRemove()} />}
   </span>
 )

@@ -28,14 +28,14 @@ export function CardActions({ onGone }: { onGone: () => void }) {
       {isHeldBack && (
         <Button
           icon="check"
-          title="Someone without permission to start agents created or changed this card. Activate the card so that columns can pull it"
+          about="Someone without permission to start agents created or changed this card. Activate the card so that columns can pull it"
           onClick={() => client.cards.activate({ projectId, cardId: card.id })}
         >
           Activate
         </Button>
       )}
       {main && (
-        <Button isMain={main.isMain} isDanger={main.isDanger} icon={main.icon} title={main.title} onClick={main.run}>
+        <Button isMain={main.isMain} isDanger={main.isDanger} icon={main.icon} about={main.about} onClick={main.run}>
           {main.label}
         </Button>
       )}
@@ -47,7 +47,7 @@ export function CardActions({ onGone }: { onGone: () => void }) {
 interface MainAction extends Pick<MenuItem, 'label' | 'isDanger'> {
   icon: IconName
   run: () => void | Promise<unknown>
-  title?: string
+  about?: string
   isMain?: boolean
 }
 
@@ -60,14 +60,14 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     label: 'Cancel',
     icon: 'stop',
     isDanger: true,
-    title: 'Stops the agent. Changed files remain',
+    about: 'Stops the agent. Changed files remain',
     run: () => client.agents.cancel(place),
   }
   const retry: MainAction = {
     label: 'Retry',
     icon: 'run',
     isMain: true,
-    title: 'Resumes the latest session, which uses tokens',
+    about: 'Resumes the latest session, which uses tokens',
     run: () => client.agents.retry({ ...place, force: isHeld(card) }),
   }
   const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first

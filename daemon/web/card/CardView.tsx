@@ -16,6 +16,7 @@ import { AsPage } from './Heading.tsx'
 import { Landed } from './Landed.tsx'
 import { OpenedProvider, useCard, useOpened, useOpenedCard } from './openedCard.ts'
 import { keepLayout, readLayouts, useIsRead } from './panelStates.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 interface CardViewProps extends CardPart {
   projectId: string
@@ -82,7 +83,7 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
           </span>
           <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
           {merged && (
-            <span className="merged" title={`${card.mergedCommit}`}>
+            <span className="merged" {...tooltip(`${card.mergedCommit}`)}>
               <Icon name="check" />
               {merged}
             </span>
@@ -107,11 +108,11 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
               className="button plain square wide-only"
               href={hrefOf({ name: 'card', projectId, cardId })}
               aria-label="Open on its own page"
-              title="Open on its own page"
+              {...tooltip('Open on its own page', { isName: true })}
             >
               <Icon name="expand" />
             </a>
-            <Button isPlain icon="close" label="Close card" onClick={onClose} />
+            <Button isPlain icon="close" label="Close card" keys="Esc" onClick={onClose} />
           </>
         )}
       </div>

@@ -188,7 +188,7 @@ function FailedItem({ project, card }: { project: Project; card: Card }) {
           <Button
             icon="run"
             aria-label={`Retry ${card.title}: starts the agent`}
-            title="Starts the agent"
+            about="Starts the agent"
             onClick={retry}
           >
             Retry

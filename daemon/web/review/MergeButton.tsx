@@ -10,6 +10,7 @@ import { useMergeCheck, type MergeCheck } from './mergeCheck.ts'
 import { MergeDialog, type MergeKind } from './MergeDialog.tsx'
 import type { PullDraft } from './pullRequest.ts'
 import type { ReadDiff, ReviewStore } from './reviewStore.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 const NewPullRequest = lazyPart(() => import('./NewPullRequest.tsx'), 'NewPullRequest', { isDialog: true })
 
@@ -69,7 +70,7 @@ function MergeState({ check, branch }: { check: MergeCheck | undefined; branch: 
   const words =
     problem ?? `Conflicts with ${branch} in ${conflicts.length === 1 ? '1 file' : `${conflicts.length} files`}`
   return (
-    <span className="merge-state warning" title={words}>
+    <span className="merge-state warning" {...tooltip(words, { isName: true })}>
       <Icon name="warning" /> {words}
     </span>
   )

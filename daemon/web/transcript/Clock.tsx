@@ -1,8 +1,9 @@
 import { formatTime } from '../ui/Time.tsx'
+import { tooltip } from '../ui/tooltip.ts'
 
 /** The time of day of a message. */
 export const Clock = ({ at }: { at: string }) => (
-  <time dateTime={at} title={formatTime(at, 'second')}>
+  <time dateTime={at} {...tooltip(formatTime(at, 'second'))}>
     {formatTime(at, 'clock')}
   </time>
 )

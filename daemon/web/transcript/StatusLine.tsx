@@ -1,6 +1,7 @@
 import type { Session } from '../../../src/boardModel/openedCard.ts'
 import { Status } from '../ui/Status.tsx'
 import { plainText } from '../ui/plainText.ts'
+import { tooltip } from '../ui/tooltip.ts'
 
 const number = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const money = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
@@ -30,14 +31,14 @@ export function Used({ usage }: { usage: NonNullable<Session['usage']> }) {
   return (
     <>
       {inputTokens + outputTokens > 0 && (
-        <span title={`${inputTokens.toLocaleString()} in, ${outputTokens.toLocaleString()} out`}>
+        <span {...tooltip(`${inputTokens.toLocaleString()} in, ${outputTokens.toLocaleString()} out`)}>
           {atLeast}
           {number.format(inputTokens)} in, {number.format(outputTokens)} out
         </span>
       )}
       {costUsd !== null && <span>{money.format(costUsd)}</span>}
       {share !== undefined && (
-        <span title={`${contextUsed!.toLocaleString()} of ${contextSize!.toLocaleString()} tokens`}>
+        <span {...tooltip(`${contextUsed!.toLocaleString()} of ${contextSize!.toLocaleString()} tokens`)}>
           {share}% of context
         </span>
       )}

@@ -1,13 +1,18 @@
 import { useId, useState, type ButtonHTMLAttributes, type ReactNode, type Ref } from 'react'
 import { dismiss, showError } from '../app/messages.ts'
 import { Icon, type IconName } from './Icon.tsx'
+import { tooltip } from './tooltip.ts'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
   children?: ReactNode
   ref?: Ref<HTMLButtonElement>
   icon?: IconName
-  /** The accessible name of a button that shows only an icon. */
+  /** The accessible name of a button that shows only an icon. Also shown as a tooltip. */
   label?: string
+  /** Additional information, shown as a tooltip. */
+  about?: string
+  /** The shortcut of the button: `Ctrl-K`. */
+  keys?: string
   /** The primary button. */
   isMain?: boolean
   /** The button destroys data. */
@@ -23,6 +28,8 @@ export function Button({
   children,
   icon,
   label,
+  about,
+  keys,
   isMain,
   isDanger,
   isPlain,
@@ -51,10 +58,10 @@ export function Button({
   return (
     <button
       type="button"
+      {...tooltip(about ?? label, { keys, isName: about === undefined })}
       {...rest}
       className={names.filter(Boolean).join(' ')}
-      aria-label={label ?? rest['aria-label']}
-      title={label}
+      aria-label={rest['aria-label'] ?? label}
       aria-busy={isBusy || rest['aria-busy']}
       // A button that is disabled loses the focus.
       aria-disabled={isBusy || rest['aria-disabled']}

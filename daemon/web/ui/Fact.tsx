@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
 import { tintOf } from './tint.ts'
+import { tooltip } from './tooltip.ts'
 
 /** An icon with an accessible name. */
 export const Fact = ({ name, kind = '', children }: { name: string; kind?: string; children: ReactNode }) => (
-  <span className={`fact ${kind}`} role="img" aria-label={name} title={name}>
+  <span className={`fact ${kind}`} role="img" aria-label={name} {...tooltip(name, { isName: true })}>
     {children}
   </span>
 )

@@ -5,6 +5,7 @@ import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
 import { plainText } from './plainText.ts'
 import { saveFile } from './saveFile.ts'
+import { tooltip } from './tooltip.ts'
 
 type Parse = (text: string) => Token[]
 
@@ -127,9 +128,9 @@ function AttachmentLink({ attachmentId, text }: { attachmentId: string; text: Re
 function Followed({ href, text }: { href: string | undefined; text: ReactNode }) {
   const attachmentId = /^attachment:([1-9]\d{0,15})$/.exec(href ?? '')?.[1]
   if (attachmentId) return <AttachmentLink attachmentId={attachmentId} text={text} />
-  if (!href || !/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{text}</span>
+  if (!href || !/^(https?:\/\/|mailto:)/i.test(href)) return <span {...tooltip(href)}>{text}</span>
   return (
-    <a href={href} rel="noreferrer" target="_blank" title={href}>
+    <a href={href} rel="noreferrer" target="_blank" {...tooltip(href)}>
       {text}
     </a>
   )

@@ -1,5 +1,6 @@
 import { useEffect } from 'react'
 import { Store, useStore } from '../app/store.ts'
+import { tooltip } from './tooltip.ts'
 
 const minuteMs = 60_000
 /** The current time, to the minute. All relative times render together. */
@@ -34,7 +35,7 @@ export function useNow(): number {
 export function Time({ at }: { at: string }) {
   const now = useNow()
   return (
-    <time dateTime={at} title={formatTime(at)}>
+    <time dateTime={at} {...tooltip(formatTime(at))}>
       {ago(Math.max(now, Date.parse(at)) - Date.parse(at), at)}
     </time>
   )
