@@ -72,7 +72,7 @@ export function Locks() {
   return (
     <section>
       <Heading>Locks</Heading>
-      <ul>
+      <ul className="bullets">
         {locks.map(({ kind, holder, acquiredAt }) => (
           <li key={`${kind} ${holder}`}>
             {kind}, held by {holder} since <Time at={acquiredAt} />

@@ -10,7 +10,7 @@ export function FirstSteps({ project }: { project?: Project }) {
   return (
     <section className="panel first-steps" aria-labelledby="first-steps">
       <h2 id="first-steps">First steps</h2>
-      <ol>
+      <ol className="bullets">
         <li className={project && 'done'}>
           <strong>Create a project.</strong> A project is a folder, ideally a Git repository. Each agent then works on a
           separate branch, and your files are unchanged until you merge.

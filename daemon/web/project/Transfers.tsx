@@ -215,7 +215,7 @@ function Summary({ report }: { report: Report }) {
       {report.warnings.length > 0 && (
         <details open>
           <summary>{report.warnings.length} items cannot be imported</summary>
-          <ul>
+          <ul className="bullets">
             {report.warnings.map((warning, at) => (
               <li key={at}>{warning}</li>
             ))}

@@ -12,7 +12,7 @@ export const Conflicts = ({ paths, onResolve }: ConflictsProps) => (
   <div className="notice failure" role="alert">
     <div>
       <p>The merge has conflicts, and nothing was changed. Conflicting files:</p>
-      <ul>
+      <ul className="bullets">
         {paths.map(path => (
           <li key={path}>
             <code dir="ltr">

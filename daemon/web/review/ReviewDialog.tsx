@@ -87,7 +87,7 @@ function Drafted() {
   const { comments } = useStore(useContext(DraftContext)!.state)
   if (comments.length === 0) return null
   return (
-    <ul className="drafted">
+    <ul className="drafted bullets">
       {comments.map((comment, at) => (
         <li key={at}>
           <code dir="ltr">
