@@ -33,7 +33,7 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
     const at = `#/projects/${projectId}`
     const cardAt = `${at}/cards/${id}`
     places = ['#/', at, `${at}/beside/${id}`, cardAt, `${cardAt}/transcript`, `${cardAt}/changes`, `${at}/assistant`]
-    places.push(`${at}/charts`, `${at}/settings`, '#/admin', '#/me', '#/nowhere')
+    places.push(`${at}/charts`, `${at}/settings`, '#/admin', '#/me', '#/design', '#/nowhere')
   }, 60_000)
   afterAll(() => board.close())
 

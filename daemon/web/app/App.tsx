@@ -31,6 +31,7 @@ const SignInAgain = lazyPart<object, 'SignInAgain'>(() => import('../signIn/Sign
 })
 const OtherAccount = lazyPart(() => import('../signIn/OtherAccount.tsx'), 'OtherAccount')
 const ConnectPage = lazyPart(() => import('../connect/ConnectPage.tsx'), 'ConnectPage', opening)
+const DesignPage = lazyPart(() => import('../design/DesignPage.tsx'), 'DesignPage', opening)
 const InvitationPage = lazyPart(() => import('../signIn/InvitationPage.tsx'), 'InvitationPage', opening)
 
 applyTheme()
@@ -106,6 +107,8 @@ function Routed({ route }: { route: Route }) {
       return <InvitationPage {...route} />
     case 'connect':
       return <ConnectPage key={route.request} {...route} />
+    case 'design':
+      return <DesignPage />
     case 'missing':
       return (
         <Page title="Not found">

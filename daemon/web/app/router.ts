@@ -12,8 +12,13 @@ export type Route =
   | { name: 'me'; section?: string }
   | { name: 'invitation'; token: string }
   | { name: 'connect'; request: string }
+  | { name: 'design' }
   | { name: 'missing' }
 
+/**
+ * wouter 3.13 would replace 46 lines with as many, and 0.6 kB of compressed script with 2.1 kB: its hash locations put the query in front of
+ * the fragment, and its patterns accept any text as an ID.
+ */
 const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = [
   [/^\/?$/, () => ({ name: 'home' })],
   [
@@ -33,6 +38,7 @@ const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = 
   [/^\/admin(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'admin', section })],
   [/^\/me(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'me', section })],
   [/^\/invitation\/([\w-]+)$/, ([token]) => ({ name: 'invitation', token: token! })],
+  [/^\/design$/, () => ({ name: 'design' })],
   [/^\/connect\/([\w.-]+)$/, ([request]) => ({ name: 'connect', request: request! })],
 ]
 
@@ -75,6 +81,8 @@ export function hrefOf(route: Route): string {
       return `#/invitation/${route.token}`
     case 'connect':
       return `#/connect/${route.request}`
+    case 'design':
+      return '#/design'
   }
 }
 

@@ -79,6 +79,7 @@ const icons = {
 } satisfies Record<string, LucideIcon>
 
 export type IconName = keyof typeof icons
+export const iconNames = Object.keys(icons) as IconName[]
 
 /** A small icon next to text, or in a button with an accessible name. */
 export function Icon({ name }: { name: IconName }) {
