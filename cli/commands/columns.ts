@@ -241,7 +241,7 @@ function registerDelete(columns: Command): void {
 function registerReorder(columns: Command): void {
   const command = columns
     .command('reorder <columns...>')
-    .summary("Put a board's columns in order")
+    .summary("Reorder a board's columns")
     .description('Reorder the columns of a board: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)

@@ -32,7 +32,7 @@ const roots: Column<Entry>[] = [
 export function register(fs: Command): void {
   const ls = fs
     .command('ls [path]')
-    .summary('List a folder of the server')
+    .summary('List a folder on the server')
     .description(
       "List a folder on the server: the folders of projects that you can view, and for a super_admin also the server's browse root. Without a path, list these top folders. -q prints paths.",
     )

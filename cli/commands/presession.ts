@@ -88,7 +88,7 @@ export function register(presession: Command): void {
 function registerTalk(presession: Command): void {
   const start = presession
     .command('start <card>')
-    .summary("Start to refine a card's prompt")
+    .summary("Refine a card's prompt with an agent")
     .description("Start a planning agent that reads the project, asks questions and refines a card's prompt.")
     .option('-w, --wait', waits)
     .addOption(reconnectOption())
@@ -165,7 +165,7 @@ async function printAnswer(
 function registerEnd(presession: Command): void {
   const accept = presession
     .command('accept <session>')
-    .summary("Make the refined prompt the card's prompt")
+    .summary('Accept the refined prompt')
     .description("Accept the refined prompt as the card's prompt, and end the pre-session.")
     .action(async (sessionId: string) => {
       const context = await openContext(accept)

@@ -35,14 +35,14 @@ export const scheduleFields = ({ terminal }: Out): Column<Schedule>[] => [
   },
   { name: 'lastRunAt', header: 'Last run', style: 'time', value: schedule => schedule.lastRunAt },
   { name: 'lastCardId', header: 'Last card', value: schedule => schedule.lastCardId },
-  { name: 'skipped', header: 'Left out', value: schedule => schedule.skipped || undefined },
+  { name: 'skipped', header: 'Skipped', value: schedule => schedule.skipped || undefined },
   { name: 'overlap', value: schedule => schedule.overlap },
   { name: 'catchUp', header: 'Catch up', value: schedule => schedule.catchUp },
   { name: 'title', style: 'text', value: ({ template }) => template.title },
   { name: 'columnId', header: 'Column', value: ({ template }) => template.columnId },
   { name: 'labels', value: ({ template }) => template.labels },
   { name: 'agent', value: ({ template }) => template.agent },
-  { name: 'createdBy', header: 'With the rights of', style: 'text', value: makerOf },
+  { name: 'createdBy', header: 'Runs as', style: 'text', value: makerOf },
 ]
 
 /** The person or key whose permissions the runs have. A deleted person or key is shown by its ID. */

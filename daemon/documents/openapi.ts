@@ -32,9 +32,12 @@ function makeDocument(): OpenApiDocument {
 
 const description = `A project board server that runs coding agents.
 
-Success is \`{"data": ...}\`; 204 has no body. Failure is \`{"error": {"code", "message", "details"}}\`. Every answer carries \`X-Request-Id\`.
-Each route lists its possible statuses. An incomplete HTTP request gets 400, 408, 413, 417 or 431 before routing.
-Routes below \`/api/external\` use integer IDs, all others decimal strings. Times are ISO 8601, UTC, with milliseconds.`
+A successful response contains its result in \`{"data": ...}\`. A response with status 204 has no body. An error response contains
+\`{"error": {"code", "message", "details"}}\`. Every response has the header \`X-Request-Id\`.
+
+Each route lists its possible statuses. The server rejects a malformed HTTP request with 400, 408, 413, 417 or 431 before it selects a route.
+
+Routes below \`/api/external\` use integers as IDs. All other routes use decimal strings. Times are in ISO 8601 with milliseconds, in UTC.`
 
 const securitySchemes = {
   signIn: {

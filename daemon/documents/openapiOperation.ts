@@ -38,10 +38,10 @@ const whoTexts = {
   user: 'Requires a sign-in.',
   admin: 'Requires the role admin or super_admin.',
   super: 'Requires the role super_admin.',
-  local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
+  local: 'Open to the account that runs the server, on its machine. All other callers require the role super_admin.',
   key: 'Requires an API key with one of the permissions.',
-  agent: 'Requires an agent token of the card. The requests per session and minute are limited.',
-  token: 'Requires any token. The requests per agent session and minute are limited.',
+  agent: 'Requires an agent token of the card. The number of requests per session and minute is limited.',
+  token: 'Requires any token. The number of requests per agent session and minute is limited.',
 }
 
 function security(who: Who): Operation['security'] {
@@ -65,7 +65,7 @@ const idempotencyKey: Parameter = {
   in: 'header',
   required: false,
   schema: { type: 'string', maxLength: 255 },
-  description: 'A repeated request with the same key returns the first answer for 24 hours.',
+  description: 'A repeated request with the same key returns the first response for 24 hours.',
 }
 
 function parameters(route: Route): Parameter[] {
@@ -74,7 +74,7 @@ function parameters(route: Route): Parameter[] {
     in: 'path',
     required: true,
     schema: paramSchema(route, name),
-    description: `${route.notFound![name]} where there is none.`,
+    description: `Returns ${route.notFound![name]} if not found.`,
   }))
   return [
     ...path,

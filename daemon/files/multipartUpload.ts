@@ -102,7 +102,7 @@ function parse(
       // The invalid chunk can also contain a file.
       if (failed) file.destroy()
       else if (name === 'file') onFile(stream, filename, fail)
-      else fail(invalid(String(name).slice(0, 100), 'is not a known field; send the file in the field file'))
+      else fail(invalid(String(name).slice(0, 100), 'is not a known field. Send the file in the field "file"'))
     })
     parser.on('field', name =>
       fail(

@@ -14,14 +14,17 @@ export const askPerson = defineTool({
   card: 'own',
   at: 'machine',
   description:
-    'Ask people a question that you cannot answer yourself, and wait for the answer. options: the possible answers, if there are few; people can always answer in other words. An answer of null leaves the decision to you. If there is no answer in time, the question stays open. Do other work, or end your turn. The answer then comes as your next message.',
+    'Ask people a question that you cannot answer yourself, and wait for the answer. options: the possible answers, if there are few; people can always answer in their own words. If the answer is null, decide yourself. If there is no answer in time, the question stays open. Do other work, or end your turn. The answer then comes as your next message.',
   entries: {
-    question: v.pipe(text(1, 4000), v.description('The whole question, with what a person must know to answer it.')),
+    question: v.pipe(
+      text(1, 4000),
+      v.description('The complete question, with the information that a person needs to answer it.'),
+    ),
     options: v.optional(
       v.pipe(
         v.array(text(1, 200)),
         v.maxLength(10, 'must have at most 10 options'),
-        v.check(options => new Set(options).size === options.length, 'must name each option once'),
+        v.check(options => new Set(options).size === options.length, 'must contain each option once'),
       ),
       [],
     ),

@@ -24,13 +24,13 @@ const addMonitor = defineTool({
     command: text(1, limits.maxCommandLength),
     intervalSecs: v.pipe(
       integer(limits.minIntervalSecs, limits.maxIntervalSecs),
-      v.description('How often, in seconds.'),
+      v.description('Seconds between two runs.'),
     ),
     description: v.optional(v.pipe(text(0, limits.maxDescriptionLength), v.description('The purpose of the monitor.'))),
     cwd: v.optional(
       v.pipe(
         text(1, 4096),
-        v.description("An absolute path within the project or your worktree; the card's folder without it."),
+        v.description("An absolute path within the project or your worktree. Default: the card's folder."),
       ),
     ),
     allowUnsandboxed: v.pipe(

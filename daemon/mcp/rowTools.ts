@@ -97,7 +97,7 @@ function splitFields(
     const name = argumentOf(route, param)
     const value = rest[name]
     if (value === undefined) throw invalid(name, 'is required')
-    if (typeof value !== 'string' && typeof value !== 'number') throw invalid(name, 'must be an id')
+    if (typeof value !== 'string' && typeof value !== 'number') throw invalid(name, 'must be an ID')
     raw[param] = encodeURIComponent(String(value).toWellFormed())
     delete rest[name]
   }

@@ -34,7 +34,7 @@ const getCard = defineTool({
   card: 'any',
   entries: {},
   description:
-    'Read a card: title, prompt, labels, status, column, and the list of its attachments. For its comments, use list_comments.',
+    'Get a card: title, prompt, labels, status, column, and the list of its attachments. For its comments, use list_comments.',
   run: async (app, ref) => {
     const { locks: _, sessions: _sessions, ...card } = cardDetail(await cards.find(app.db, ref))
     return json({ ...card, attachments: (await attachments.list(app.db, ref)).map(attachment) })
@@ -50,8 +50,8 @@ const listCardsTool = defineTool({
     status: v.optional(CardStatus),
     label: v.optional(text(1, 100)),
     search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))),
-    ready: v.optional(v.pipe(v.boolean(), v.description('Only what could start now.')), false),
-    blocked: v.optional(v.pipe(v.boolean(), v.description('Only what waits for other cards.')), false),
+    ready: v.optional(v.pipe(v.boolean(), v.description('Only cards that can start now.')), false),
+    blocked: v.optional(v.pipe(v.boolean(), v.description('Only cards that are blocked by other cards.')), false),
     ...PlanFilter,
     limit: v.optional(integer(1, 100), 50),
     cursor: v.optional(queryInteger(1)),
@@ -110,7 +110,7 @@ const answerComment = defineTool({
   name: 'answer_comment',
   card: 'own',
   description:
-    'Answer a comment of a review of the card: describe briefly what you changed, or why you did not. resolved: the requested change is complete.',
+    'Answer a comment from a review of the card: describe briefly what you changed, or why you did not. resolved: the requested change is complete.',
   entries: {
     commentId: refTo('REVIEW_COMMENT_NOT_FOUND'),
     answer: text(1, 16_384),
@@ -122,7 +122,7 @@ const answerComment = defineTool({
 const createCard = defineTool({
   name: 'create_card',
   description:
-    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of; startAt: a time before which it does not start. The new card automatically refers to your card.',
+    'Create a card for other work, at the end of a column of the default board, by default the first. Its agent does not start until a user starts it. blockedBy: the cards that block it; parentId: its parent card; startAt: the earliest time of its start. The new card automatically refers to your card.',
   entries: {
     title: Title,
     prompt: v.optional(Prompt, ''),
@@ -145,8 +145,7 @@ const attachFile = defineTool({
   forPeople: { row: contract.attachments.create, group: 'change' },
   card: 'own',
   at: 'machine',
-  description:
-    'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
+  description: 'Attach a file of at most 512 KiB to the card, for users: text as text, any other content as base64.',
   entries: { filename: text(1, 255), text: v.optional(v.string()), base64: v.optional(v.string()) },
   run: async (app, ref, { filename, ...content }, caller) =>
     json(await attachBytes(app, { ...ref, caller }, filename, bytesOf(content))),

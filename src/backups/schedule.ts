@@ -29,12 +29,12 @@ export function parseSchedule(text: string): Schedule {
   }
   try {
     const cron = new Cron(text, { paused: true })
-    if (cron.nextRun() === null) throw new Error('It never comes.')
+    if (cron.nextRun() === null) throw new Error('The schedule has no next run.')
     return (last, since) => cron.nextRun(last ?? since) ?? undefined
   } catch {
     throw invalid(
       'backup-every',
-      'must be a time such as 30m, 6h or 1d, or a cron expression such as "0 3 * * *" that comes again',
+      'must be an interval such as 30m, 6h or 1d, or a cron expression with a future run, such as "0 3 * * *"',
     )
   }
 }

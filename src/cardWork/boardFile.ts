@@ -78,9 +78,12 @@ function parse(content: string): ReadBoardFile {
     return unusableFile('it is not JSON')
   }
   // Valibot accepts a list as an object without fields.
-  if (Array.isArray(value)) return unusableFile('it: must be an object')
+  if (Array.isArray(value)) return unusableFile('it must be an object')
   const { success, output, issues } = v.safeParse(BoardFile, value)
-  if (!success) return unusableFile(`${v.getDotPath(issues[0]) ?? 'it'}: ${issueText(issues[0])}`)
+  if (!success) {
+    const path = v.getDotPath(issues[0])
+    return unusableFile(`${path === null ? 'it' : `${path}:`} ${issueText(issues[0])}`)
+  }
   const { $schema: _, ...settings } = output
   return { problem: null, settings, version: versionOf(settings) }
 }

@@ -40,9 +40,9 @@ export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMa
 function placeComment({ startLine, ...comment }: NewComment, files: ShownFiles): PlacedComment | string {
   const { repository, path, side, line } = comment
   const first = startLine ?? line
-  if (first > line) return `begins at line ${first}, behind its last line ${line}`
+  if (first > line) return `has startLine ${first}, which must not be greater than line ${line}`
   const file = files[side].get(path) ?? files.new.get(path) ?? files.old.get(path)
-  if (!file) return `names ${JSON.stringify(path)}, of which the diff${repository && ` of ${repository}`} shows nothing`
+  if (!file) return `names ${JSON.stringify(path)}, which is not in the diff${repository && ` of ${repository}`}`
   if (file.isBinary) return `names ${JSON.stringify(path)}, which is binary`
   const lines = file[side]
   if (lines.size < line - first + 1) return notShown(path, side, first, line)
@@ -56,7 +56,7 @@ function placeComment({ startLine, ...comment }: NewComment, files: ShownFiles):
 }
 
 const notShown = (path: string, side: 'old' | 'new', first: number, line: number): string =>
-  `names ${first === line ? `line ${line}` : `lines ${first} to ${line}`} of ${JSON.stringify(path)}, which the diff does not show${side === 'old' ? ' on the side old' : ''}`
+  `names ${first === line ? `line ${line}` : `lines ${first} to ${line}`} of ${JSON.stringify(path)}, which the diff does not contain${side === 'old' ? ' on the old side' : ''}`
 
 /** The store cuts text at NUL, and lone surrogates have no UTF-8 encoding. */
 const storableText = (text: string): string =>

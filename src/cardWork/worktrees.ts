@@ -274,7 +274,7 @@ export async function attach(tx: Transaction, ref: CardRef, path: string, branch
   if (card.worktreeManaged === 1)
     throw new Problem('CONFLICT', 'The card already has a worktree that the board created. Remove it first.')
   if (card.worktreePath !== null && card.worktreePath !== path)
-    throw new Problem('CONFLICT', 'The card already has a worktree. Detach it first.')
+    throw new Problem('CONFLICT', 'The card already has an attached worktree. Detach it first.')
   return changeCard(tx, card, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
 }
 

@@ -13,7 +13,9 @@ export const pinnedTo = (certificate: string): ConnectionOptions => ({
   checkServerIdentity: (_, { raw }) =>
     raw.equals(new X509Certificate(certificate).raw)
       ? undefined
-      : Object.assign(new Error('The certificate is another one.'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
+      : Object.assign(new Error("The server's certificate differs from the pinned certificate."), {
+          code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+        }),
 })
 
 const agents = new Map<string, Agent>()

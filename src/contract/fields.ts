@@ -49,10 +49,10 @@ export const queryBoolean = v.pipe(
 
 /** A row's ID on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
-const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
+const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an ID'))
 /** A row's ID in a client's request on internal routes, for which a missing row has no 404 of its own. */
 const Ref = v.pipe(
-  v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
+  v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an ID'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),
 )
 /**
@@ -67,11 +67,11 @@ export const queryRefTo = (notFound: NotFoundCode) => v.pipe(queryInteger(1), v.
 /** A row's ID in responses of internal routes: `"12"`. */
 export const Id = idText
 /** An account's ID. Before the first account exists, the local operator is 0. */
-export const AccountId = v.union([Id, v.literal('0')], 'must be an id')
+export const AccountId = v.union([Id, v.literal('0')], 'must be an ID')
 export const IntegerAccountId = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 /** The ID of an account that a client names on internal routes. */
 export const AccountRef = v.pipe(
-  v.union([v.pipe(AccountId, v.transform(Number)), v.number()], 'must be an id'),
+  v.union([v.pipe(AccountId, v.transform(Number)), v.number()], 'must be an ID'),
   IntegerAccountId,
 )
 /** All IDs of a list in their new order. */
@@ -108,7 +108,7 @@ export const isVisible = (value: string): boolean =>
 const nameText = (max: number) =>
   v.pipe(
     text(1, max),
-    v.check(value => value === '' || isVisible(value), 'must have a character that can be seen'),
+    v.check(value => value === '' || isVisible(value), 'must contain a visible character'),
   )
 export const Name = nameText(200)
 export const Title = nameText(500)
@@ -142,7 +142,7 @@ export const WebhookUrl = v.pipe(
   v.regex(/^https?:\/\//i, 'must begin with https:// or http://'),
   v.check(
     url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
-    'must not hold a name or password',
+    'must not contain a user name or password',
   ),
 )
 export const Count = v.pipe(v.number(), v.integer())
@@ -165,7 +165,7 @@ export type ReviewState = v.InferOutput<typeof ReviewState>
 /** A script's shell command. */
 export const ShellCommand = text(1, 16_384)
 /** The ID of an agent provider. */
-export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the id of an agent'))
+export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the ID of an agent'))
 /** The name of an environment variable that users can set. The board's own variables are reserved. */
 export const VariableName = v.pipe(
   v.string(),

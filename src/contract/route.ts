@@ -124,12 +124,12 @@ type Status = 200 | 201 | 202 | 204
 
 /** The limits that a row can name, in addition to the limit on concurrently read bodies. */
 export const rateLimits = {
-  apiKey: 'A maximum number of requests per minute and API key. The RateLimit headers state how many are left.',
-  signIn: '10 failures a minute for each address and for each email.',
+  apiKey: 'A maximum number of requests per minute and API key. The RateLimit headers show the remaining number.',
+  signIn: '10 failures per minute for each IP address and each email address.',
   pendingSignIns: 'A maximum number of concurrent sign-ins with the identity provider.',
   transfers: 'A maximum number of concurrent exports and of concurrent imports.',
-  deliveries: 'A maximum number of deliveries per minute and address.',
-  registrations: 'A maximum number of apps per hour and address.',
+  deliveries: 'A maximum number of deliveries per minute and IP address.',
+  registrations: 'A maximum number of apps per hour and IP address.',
 } as const
 type RateLimit = keyof typeof rateLimits
 
@@ -144,7 +144,7 @@ export type RawAnswers = Readonly<Record<number, RawAnswer>>
 export const fileAnswers = (type: string): RawAnswers => ({
   200: { description: 'The file', type },
   206: { description: 'A range of the file', type },
-  304: { description: 'The client has the file' },
+  304: { description: 'The file is unchanged' },
 })
 
 export interface Spec {

@@ -52,7 +52,7 @@ export async function requireApart(
     if (repository?.topLevel !== folder)
       throw invalid(field, `must be the top folder of a Git repository, which ${path} is not`)
     if (board.some(each => isWithin(each, folder) || isWithin(folder, each)))
-      throw invalid(field, "must be apart from the board's own data")
+      throw invalid(field, "must be separate from the board's data folder")
     const { commonDir } = repository
     const other = taken.find(
       each => each.commonDir === commonDir || isWithin(each.folder, folder) || isWithin(folder, each.folder),
@@ -60,7 +60,7 @@ export async function requireApart(
     if (other)
       throw invalid(
         field,
-        `must be apart from ${other.what}: ${name} is the same repository, or one contains the other`,
+        `must be separate from ${other.what}: ${name} is the same repository, or one contains the other`,
       )
     taken.push({ folder, commonDir, what: `the repository ${name}` })
   }

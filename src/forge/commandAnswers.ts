@@ -4,7 +4,12 @@ import { CheckState, ReviewVerdict } from '../contract/forges/pullRequestRecords
 import type { ForgePull } from './forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, pageUrl, PageUrl, Sha, Title } from './forgeFields.ts'
 
-const Id = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255), v.regex(/^\P{Cc}*$/u, 'must be without controls'))
+const Id = v.pipe(
+  v.string(),
+  v.nonEmpty(),
+  v.maxLength(255),
+  v.regex(/^\P{Cc}*$/u, 'must not contain control characters'),
+)
 const Address = v.pipe(
   v.string(),
   v.transform(text => pageUrl(text)),

@@ -49,7 +49,7 @@ async function readLoose(commonDir: string): Promise<Map<string, string>> {
     for (const entry of await readdir(join(commonDir, folder), { withFileTypes: true })) {
       const name = `${folder}/${entry.name}`
       if (entry.isDirectory()) waiting.push(name)
-      else if (!usualName.test(name) || !entry.isFile()) throw new Error('No usual ref.')
+      else if (!usualName.test(name) || !entry.isFile()) throw new Error('The ref is not a regular ref.')
       else if (!name.endsWith('.lock')) found.set(name, await readPlain(join(commonDir, name), maxRefBytes))
       if (found.size + waiting.length > maxLoose) throw new Error('Too many refs for single files.')
     }

@@ -132,7 +132,7 @@ export function reasonIn(
   const fatal = startsWith('fatal') === -1 ? startsWith('error') : startsWith('fatal')
   // SSH prints the reason before Git prints that the connection failed.
   const at = /Could not read from remote repository/.test(lines[fatal] ?? '') && fatal > 0 ? fatal - 1 : fatal
-  const line = (lines[at] ?? lines[0] ?? 'Git did not say why').replace(/^(fatal|error): /, '')
+  const line = (lines[at] ?? lines[0] ?? 'Git reported no reason').replace(/^(fatal|error): /, '')
   return [...secretsOf(url), ...formsOf(credential)]
     .reduce((text, secret) => text.replaceAll(secret, '…'), line)
     .replace(/([a-z][\w+.-]*:\/\/)[^\s/'"]*@/gi, '$1…@')

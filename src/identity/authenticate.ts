@@ -195,7 +195,7 @@ async function authenticateAgent(
 
 async function authenticateLocal(auth: AuthContext, tokenHash: string): Promise<Caller> {
   if (tokenHash !== auth.identity.localTokenHash)
-    return refuse('The local token is not valid; the server that it belonged to has stopped.')
+    return refuse('The local token is not valid, because its server has stopped.')
   return localOperatorCaller(auth, tokenHash)
 }
 

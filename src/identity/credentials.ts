@@ -46,7 +46,7 @@ export async function create(
   { name, provider, apiKey, baseUrl = null, headers = {}, models = [] }: NewCredential,
 ): Promise<CredentialRow> {
   if (apiKey === undefined)
-    throw invalid('apiKey', 'is required; without one, start with POST /api/credentials/oauth/init')
+    throw invalid('apiKey', 'is required. To authorize without a key, use POST /api/credentials/oauth/init')
   baseUrlOf({ provider, baseUrl })
   const id = await insertCredential(tx, { userId: caller.userId, name, provider, kind: 'api_key', baseUrl })
   await updateCredential(tx, id, {
@@ -94,7 +94,7 @@ export async function update(
 }
 
 function requireNameOnly({ apiKey, baseUrl }: CredentialChange): void {
-  if (apiKey !== undefined) throw invalid('apiKey', 'must not be combined with an authorization')
+  if (apiKey !== undefined) throw invalid('apiKey', 'cannot be combined with an authorization')
   if (baseUrl !== undefined) throw invalid('baseUrl', 'of an authorization cannot be changed')
 }
 

@@ -14,7 +14,7 @@ export async function presentMaker(
   { makerUserId, makerKeyId }: Maker & { makerUserId: number },
   projectId: number,
   now: string,
-  did = 'made it',
+  did = 'owns it',
 ): Promise<{ caller?: Caller; name?: string; gone?: string }> {
   if (makerKeyId === null) {
     const caller = await callerOfAccount(db, makerUserId)

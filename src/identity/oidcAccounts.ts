@@ -41,7 +41,7 @@ export async function accountOf(
   const { issuer, subject } = claims
   // The store cuts text at NUL, so two subjects could become equal.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
-    throw refuse('The identity provider names you in a way that is not allowed.')
+    throw refuse('The subject claim (sub) of the identity provider must be 1 to 255 printable ASCII characters.')
   requireAllowed(bounds, claims)
   const linked = await findUserByOidc(tx, claims)
   if (linked) return { user: linked }
@@ -115,14 +115,14 @@ function verifiedAddress(
   { email, isVerified }: Claims,
   { emailVerification }: Pick<OidcBounds, 'emailVerification'>,
 ): string {
-  if (email === undefined) throw refuse('The identity provider does not tell your email address.')
+  if (email === undefined) throw refuse('The identity provider does not provide your email address.')
   if (isVerified === undefined && emailVerification === 'required')
     throw refuse(
       'The identity provider does not state that your email address is verified. A super_admin can accept that: board settings oidc --email-verification assumed',
     )
   if (isVerified === false) throw refuse('The identity provider has not verified your email address.')
   const address = v.safeParse(Email, email)
-  if (!address.success) throw refuse('The identity provider gives an email address that is not valid.')
+  if (!address.success) throw refuse('The identity provider provides an invalid email address.')
   return address.output
 }
 

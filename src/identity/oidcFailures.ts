@@ -32,7 +32,7 @@ export function whyNoSignIn(error: unknown): Problem {
   if (name === 'AuthorizationResponseError')
     return refusedSignIn(
       refusal === 'access_denied'
-        ? 'The sign-in was cancelled, or the identity provider refused it.'
+        ? 'The sign-in was cancelled, or the identity provider rejected it.'
         : 'The identity provider could not sign you in. Start again.',
     )
   if (refusal === 'invalid_client' || refusal === 'unauthorized_client')

@@ -170,7 +170,7 @@ async function profile(
 }
 
 const fetchOutside: CustomFetch = async (url, { method, headers, body, signal }) => {
-  if (!mayBeProvider(new URL(url))) throw new Error('An endpoint of the provider is without TLS.')
+  if (!mayBeProvider(new URL(url))) throw new Error('An endpoint of the identity provider does not use TLS.')
   const {
     status,
     headers: { 'content-type': type },

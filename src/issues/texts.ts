@@ -17,7 +17,7 @@ export const digestOf = (text: string): string => createHash('sha256').update(te
 
 /** The author of a text on the forge, as cards and comments name them. */
 export const authorName = (login: string, forgeName: string): string =>
-  `${nameOf(withoutHidden(login)) || 'Somebody'} (${forgeName})`
+  `${nameOf(withoutHidden(login)) || 'Unknown user'} (${forgeName})`
 
 /** Removes characters that hide or reverse the surrounding text. */
 const withoutHidden = (text: string): string =>

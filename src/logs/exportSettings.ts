@@ -49,7 +49,7 @@ export async function changeLogExport(seal: Seal, tx: Transaction, change: Parti
   for (const name of names) {
     if (own.test(name)) throw invalid(`headers.${name}`, 'is set by the server')
     if (names.some(other => other !== name && other.toLowerCase() === name.toLowerCase()))
-      throw invalid(`headers.${name}`, 'must be given once')
+      throw invalid(`headers.${name}`, 'must be specified only once')
   }
   settings.headers = Object.fromEntries(
     names.map(name => [name, sealHeader(seal, before, settings, name, given.headers?.[name])]),
@@ -95,9 +95,9 @@ function sealHeader(
 ): string {
   if (value !== undefined && value !== mask) return seal.seal(place(endpoint!, name), value)
   const kept = Object.hasOwn(before.headers, name) ? before.headers[name] : undefined
-  if (kept === undefined) throw invalid(`headers.${name}`, 'has no value that could be kept')
+  if (kept === undefined) throw invalid(`headers.${name}`, 'has no stored value')
   if (originOf(before.endpoint!) !== originOf(endpoint!))
-    throw invalid(`headers.${name}`, 'must be given again for an endpoint elsewhere')
+    throw invalid(`headers.${name}`, 'must be specified again, because the endpoint has another origin')
   return kept
 }
 

@@ -20,9 +20,7 @@ function agentMessage({ id, description, command, status, exitCode, error, outpu
   if (status === 'ok') return `${name} is ok again: ${command}`
   const why = error ?? `The command ended with exit code ${exitCode}.`
   const last = output.trim().slice(-maxQuotedLength).toWellFormed()
-  return [
-    `${name} is not ok any more (${status}): ${command}`,
-    why,
-    ...(last ? [`Its last output:\n${last}`] : []),
-  ].join('\n\n')
+  return [`${name} is no longer ok (${status}): ${command}`, why, ...(last ? [`Its last output:\n${last}`] : [])].join(
+    '\n\n',
+  )
 }

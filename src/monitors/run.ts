@@ -86,7 +86,7 @@ async function start(
 function explain({ log }: RunDependencies, { id }: MonitorRow, error: unknown): string {
   if (error instanceof Problem || error instanceof LaunchFailed) return error.message
   logFailure(log, 'A monitor could not be run.', error, { monitorId: id })
-  return 'The server could not run it; see its log.'
+  return "The server could not run the command. The server's log has the details."
 }
 
 /** Collects the tail of a command's output. The returned function returns it, once the processes have exited. */

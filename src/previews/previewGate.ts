@@ -56,7 +56,8 @@ export class PreviewGate {
   }
 
   async admit(request: IncomingMessage, port: number, now: Date): Promise<Admission> {
-    if (!hasOneHost(request, `${this.#options.host}:${port}`)) return this.#refuse('Its address is another one.')
+    if (!hasOneHost(request, `${this.#options.host}:${port}`))
+      return this.#refuse('The address does not match the preview.')
     const { ticket, url } = splitTicket(request.url ?? '')
     const location = this.#originOf(port) + url
     const isNavigation = request.method === 'GET' && ticket !== undefined
@@ -68,7 +69,7 @@ export class PreviewGate {
     const session = await this.#sessionOf(request)
     if (session) return isNavigation ? { location } : { session }
     return this.#refuse(
-      ticket === undefined ? 'It belongs to the person who opened it.' : 'The link was used already, or has expired.',
+      ticket === undefined ? 'The preview link belongs to another user.' : 'The link was already used or has expired.',
     )
   }
 

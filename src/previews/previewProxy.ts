@@ -66,7 +66,7 @@ export async function openPreviewProxy(options: ProxyOptions): Promise<PreviewPr
         (request, response) =>
           void answerRequest(proxy, request, response).catch((error: unknown) => {
             onError(error)
-            refuse(response, 503, 'The preview cannot be read now.')
+            refuse(response, 503, 'The preview cannot be read.')
           }),
       )
       server.on('upgrade', (request, socket, head) => {
@@ -111,7 +111,7 @@ async function answerRequest(proxy: PortProxy, request: IncomingMessage, respons
   if ('refusal' in admission) return refuse(response, 403, admission.refusal)
   if ('location' in admission) return redirect(response, admission)
   const upstream = await connectForSession(proxy, admission.session, response)
-  if (!upstream) return refuse(response, 502, "The preview's program takes no connection.")
+  if (!upstream) return refuse(response, 502, "The preview's program does not accept connections.")
   removePreviewCookies(request)
   forwardRequest(request, response, forwardingTo(proxy, upstream))
 }

@@ -116,7 +116,7 @@ export class PreviewRun {
     try {
       await this.#serve()
     } catch (error) {
-      this.#fail(reasonOf(error) ?? 'The server could not run it; see its log.')
+      this.#fail(reasonOf(error) ?? "The server could not run the command. The server's log has the details.")
       if (reasonOf(error) === undefined) this.#logFailure(error)
     } finally {
       clearTimeout(this.#lease)

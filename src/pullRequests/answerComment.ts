@@ -24,5 +24,5 @@ export async function answerComment(
     await pulls.change(tx, row, { answers: JSON.stringify(changed) })
     return { commentId, answer }
   }
-  throw invalid('commentId', 'must be of a comment that you were asked about')
+  throw invalid('commentId', 'must be the ID of a comment that you received')
 }

@@ -55,7 +55,7 @@ export async function changePullRequest(
 
 function requireApart(field: string, added: readonly string[] = [], removed: readonly string[] = []): void {
   const both = removed.find(name => added.includes(name))
-  if (both !== undefined) throw invalid(field, `must not hold ${both}, which is to be added`)
+  if (both !== undefined) throw invalid(field, `must not contain ${both}, which is also in the list to add`)
 }
 
 /**

@@ -27,7 +27,7 @@ export function requireTiming(timing: Timing, now: string): void {
   } catch (error) {
     throw invalid('cron', `is not a cron expression: ${reasonOf(error)}`)
   }
-  if (next === null) throw invalid('cron', 'must match a future time, but never does')
+  if (next === null) throw invalid('cron', 'must match a future time')
 }
 
 /** The first time after a moment. */

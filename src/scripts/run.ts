@@ -66,7 +66,11 @@ export function startRun(dependencies: RunDependencies, run: OpenRun): LiveRun {
 async function runToEnd(dependencies: RunDependencies, run: OpenRun, state: State): Promise<void> {
   const ending = await runProcess(dependencies, run, state).catch((error: unknown): Ending => {
     logFailure(dependencies.log, 'A script could not be run.', error, { scriptId: run.scriptId })
-    return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
+    return {
+      status: 'failed',
+      exitCode: null,
+      error: "The server could not run the command. The server's log has the details.",
+    }
   })
   // Retried, because a run whose row stays open would be started again.
   const save = () =>

@@ -191,7 +191,7 @@ function checkCard(card: CardRecord, known: RecordIndex): void {
   if ((card.kind === 'terminal') !== (card.command !== null))
     known.addError(
       'command',
-      card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
+      card.kind === 'terminal' ? 'is required for a terminal card' : 'applies only to terminal cards',
     )
   if (!column) return
   checkPlace(card, column, known)

@@ -64,7 +64,7 @@ function checkDependency(record: DependencyRecord, known: RecordIndex): void {
   }
   if (baseCardId !== null && (baseCardId === cardId || card?.base))
     known.addError('baseCardId', 'must be another card, and stand without base')
-  if (new Set(blockedBy).size < blockedBy.length) known.addError('blockedBy', 'must name each card once')
+  if (new Set(blockedBy).size < blockedBy.length) known.addError('blockedBy', 'must contain each card once')
   for (const id of blockedBy)
     if (known.count(`waiting for ${id}`) > maxDependents)
       known.addError('blockedBy', `must not let more than ${maxDependents} cards wait for card ${id}`)

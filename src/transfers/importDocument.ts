@@ -193,7 +193,7 @@ async function folderOf(
       details: [
         {
           path: 'path',
-          message: `must name a folder for the project "${project.name}": the folder in the file does not exist`,
+          message: `must be a folder for the project "${project.name}": the folder in the file does not exist`,
         },
       ],
     })

@@ -52,12 +52,14 @@ export async function requireTarget(
   if (projectId !== undefined) {
     await requireRole(db, caller, projectId, 'member', () => new Problem('PROJECT_NOT_FOUND'))
     if (organizationId !== undefined)
-      throw invalid('organizationId', 'is only for new projects, but projectId names an existing one')
-    if (path !== undefined) throw invalid('path', 'is only for new projects, but projectId names an existing one')
+      throw invalid('organizationId', 'cannot be combined with projectId, because it applies only to new projects')
+    if (path !== undefined)
+      throw invalid('path', 'cannot be combined with projectId, because it applies only to new projects')
   }
   await requireOrganization(db, caller, organizationId ?? null)
   readMap(map)
-  if (map !== undefined && format === 'board') throw invalid('map', 'is for the formats trello, github and markdown')
+  if (map !== undefined && format === 'board')
+    throw invalid('map', 'applies only to the formats trello, github and markdown')
 }
 
 /**

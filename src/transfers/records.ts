@@ -55,14 +55,14 @@ const agentChoice = {
 }
 const limit = { wipLimit: v.optional(WipLimit, null), pull: v.optional(v.boolean(), false) }
 const LongText = text(0, maxTextLength)
-const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
+const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the ID of a commit'))
 const Branch = text(1, 1000)
 const Member = { email: v.nullable(text(0, 254)), displayName: text(0, 500) }
 
 const maxAddressLength = 2048
 export const Address = v.pipe(
   text(1, maxAddressLength),
-  v.regex(/^https?:\/\/[^\s"<>]+$/i, 'must be an address of http or https'),
+  v.regex(/^https?:\/\/[^\s"<>]+$/i, 'must be an http or https URL'),
 )
 
 export const Head = v.strictObject({

@@ -22,7 +22,7 @@ export async function whyNotSent(
   if (projectId === null || maker.makerUserId === null) return undefined
   const { caller, name, gone } = await presentMaker(db, { ...maker, makerUserId: maker.makerUserId }, projectId, now)
   if (!caller) return `${gone} ${whatNext}`
-  if (!(await projectRole(db, caller, projectId))) return `${name} cannot read this project any more. ${whatNext}`
+  if (!(await projectRole(db, caller, projectId))) return `${name} can no longer read this project. ${whatNext}`
   const why = missingEventAccess(caller, types)
   return why === undefined ? undefined : `${name} ${why}. ${whatNext}`
 }

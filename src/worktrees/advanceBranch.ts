@@ -80,7 +80,7 @@ export async function checkoutOf(repository: Repository, branch: string): Promis
     )
   return (
     (await worktreeOf(repository, found.topLevel)) ??
-    refuse(`${found.topLevel}, where ${branch} is checked out, is not a worktree of the repository any more.`)
+    refuse(`${found.topLevel}, where ${branch} is checked out, is no longer a worktree of the repository.`)
   )
 }
 

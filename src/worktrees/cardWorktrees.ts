@@ -96,7 +96,7 @@ async function freeBranch(
   const name = `board${(await isTaken('board')) ? '-' : '/'}${cardId}-${slugOf(title)}`
   const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
   for (const candidate of candidates) if (!(await isTaken(candidate))) return candidate
-  return fail('No branch name is free for the card.')
+  return fail('No branch name is available for the card.')
 }
 
 /**

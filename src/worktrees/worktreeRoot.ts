@@ -42,7 +42,7 @@ function takeRoot({ dataDir, database }: Pick<ServerConfig, 'dataDir' | 'databas
   requireNoRepository(root, root)
   const real = makeRoot(root)
   const data = realpathSync(dataDir)
-  if (isWithin(real, realpathSync(homedir()))) throw refusedRoot(root, 'it is the home folder, or holds it')
+  if (isWithin(real, realpathSync(homedir()))) throw refusedRoot(root, 'it is the home folder, or contains it')
   if (isWithin(real, data) || (isWithin(data, real) && real !== worktreesFolder(data)))
     throw refusedRoot(root, 'it is the data folder, is inside it, or contains it')
   requireNoRepository(root, real)
@@ -54,7 +54,7 @@ function takeRoot({ dataDir, database }: Pick<ServerConfig, 'dataDir' | 'databas
       'other accounts can write to it. Use a folder that belongs to this account and that only this account can write to',
     )
   if (readdirSync(real).some(name => !name.startsWith(ownerName) && !/^\d+$/.test(name)))
-    throw refusedRoot(root, 'it holds other files: it must be a folder for worktrees alone')
+    throw refusedRoot(root, 'it contains other files, but must contain only worktrees')
   takeOwnership(root, join(real, ownerName), data, database?.url)
   keepRoot(dataDir, real)
   return real
@@ -89,7 +89,7 @@ function takeOwnership(root: string, file: string, data: string, databaseUrl: st
   const owner = databaseUrl ?? data
   if (present === owner) return
   if (present !== undefined && present !== data && (!isAbsolute(present) || existsSync(present)))
-    throw refusedRoot(root, `it belongs to the board of ${present}. If that is not so any more, delete ${file}`)
+    throw refusedRoot(root, `it belongs to the board of ${present}. If that is no longer the case, delete ${file}`)
   writeWhole(file, `${owner}\n`)
 }
 

@@ -61,7 +61,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
         'MCP',
         // Copilot calls a tool by its title.
         told.some(
-          ({ tool }) => tool?.status === 'completed' && /report_progress|Say what you do/.test(JSON.stringify(tool)),
+          ({ tool }) => tool?.status === 'completed' && /report_progress|Report progress/.test(JSON.stringify(tool)),
         )
           ? 'yes'
           : 'no',

@@ -52,7 +52,7 @@ const ownTools: Record<string, Asked> = {
   'GitHub Copilot CLI, which names the tool in the title': {
     agent: 'copilot',
     before: [begins({ title: 'board-report_progress', kind: 'other', rawInput: detail })],
-    call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
+    call: { toolCallId: 'c1', title: 'Report progress', kind: 'other', rawInput: detail },
   },
   'GitHub Copilot CLI, which reports a tool that creates as an edit': {
     agent: 'copilot',
@@ -107,7 +107,7 @@ const lookAlikes: Record<string, Asked> = {
   'an edit of GitHub Copilot CLI that is titled like a tool that is not an edit': {
     agent: 'copilot',
     before: [begins({ title: 'board-report_progress', kind: 'edit', rawInput: detail })],
-    call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
+    call: { toolCallId: 'c1', title: 'Report progress', kind: 'other', rawInput: detail },
   },
   'a tool of another server of GitHub Copilot CLI that creates a card': {
     agent: 'copilot',
@@ -117,12 +117,12 @@ const lookAlikes: Record<string, Asked> = {
   'a tool of GitHub Copilot CLI that makes the board run a command': {
     agent: 'copilot',
     before: [begins({ title: 'board-add_monitor', kind: 'other', rawInput: { command: 'x', intervalSecs: 60 } })],
-    call: { toolCallId: 'c1', title: 'Run a command on a schedule', kind: 'other', rawInput: { command: 'x' } },
+    call: { toolCallId: 'c1', title: 'Create a monitor', kind: 'other', rawInput: { command: 'x' } },
   },
   'a tool of another server that has the title of one of the board': {
     agent: 'copilot',
     before: [begins({ title: 'evil-report_progress', kind: 'other', rawInput: detail })],
-    call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
+    call: { toolCallId: 'c1', title: 'Report progress', kind: 'other', rawInput: detail },
   },
   'a tool of another server of Gemini CLI whose id has the same prefix': {
     agent: 'gemini',
@@ -135,7 +135,7 @@ const lookAlikes: Record<string, Asked> = {
   'a title like that of GitHub Copilot CLI from another agent': {
     agent: 'other',
     before: [begins({ title: 'board-report_progress', kind: 'other' })],
-    call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other' },
+    call: { toolCallId: 'c1', title: 'Report progress', kind: 'other' },
   },
   'a tool of Gemini CLI that makes the board run a command': {
     agent: 'gemini',

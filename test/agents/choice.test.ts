@@ -53,7 +53,7 @@ test('a model that the agent does not offer fails the start, and cannot be selec
   await expect(cardOf({ model: 'huge' })).rejects.toMatchObject({
     status: 400,
     code: 'VALIDATION_FAILED',
-    details: [{ path: 'model', message: 'is not one that the agent offers: small, middle, big' }],
+    details: [{ path: 'model', message: 'must be one of the values that the agent offers: small, middle, big' }],
   })
   await expect(setColumn({ agent: 'offering', effort: 'endless' })).rejects.toMatchObject({
     details: [{ path: 'effort' }],
@@ -118,7 +118,12 @@ test('a profile gives its agent a program, arguments, a sealed environment and a
   await client.agentProfiles.delete({ id: profile.id })
   const gone = await board.start('offering', { agent: null, profile: null, columnId: board.columns.backlog })
   await expect(client.cards.update({ projectId, cardId: gone.id, profile: 'gateway' })).rejects.toMatchObject({
-    details: [{ path: 'profile', message: 'names no profile: there is no gateway (see: board agents profiles)' }],
+    details: [
+      {
+        path: 'profile',
+        message: 'must be an existing profile, which gateway is not. To list the profiles, run: board agents profiles',
+      },
+    ],
   })
   await expect(client.agents.relaunch({ projectId, cardId: card.id })).rejects.toMatchObject({
     code: 'AGENT_UNAVAILABLE',
@@ -166,7 +171,7 @@ test('models of a credential can be selected in addition to those of the agent, 
   await client.agents.relaunch({ projectId, cardId: card.id })
   await board.untilStatus(card.id, 'completed')
   await expect(change('own-3')).rejects.toMatchObject({
-    details: [{ message: 'is not one that the agent offers: own-1, own-2, small, middle, big' }],
+    details: [{ message: 'must be one of the values that the agent offers: own-1, own-2, small, middle, big' }],
   })
   await expect(setProject({ agent: 'keyed', model: 'own-2' })).rejects.toMatchObject(refused)
   await client.credentials.choose({ projectId, credentialId })

@@ -43,12 +43,12 @@ test("the operator's file overrides the bundled list, and errors in it are repor
     2, 4, 11.25,
   ])
   const says = (content: unknown) => readPriceList(file(content)).then(String, (error: Error) => error.message)
-  expect(await says('{')).toMatch(/^prices must be a file of JSON: .*prices\.json: /)
+  expect(await says('{')).toMatch(/^prices must be a JSON file: .*prices\.json: /)
   expect(await says({ models: [{ model: 'x', input: -1, output: 1 }] })).toMatch(
     /^prices\.models\.0\.input must be at least 0 \(/,
   )
   expect(await says({ models: [{ model: 'x', input: 1, output: 'much' }] })).toMatch(
     /^prices\.models\.0\.output must be/,
   )
-  await expect(readPriceList(join(root, 'none.json'))).rejects.toThrow(/^prices must be a file of JSON: .*ENOENT/)
+  await expect(readPriceList(join(root, 'none.json'))).rejects.toThrow(/^prices must be a JSON file: .*ENOENT/)
 })

@@ -113,7 +113,7 @@ describe('the list of agents', () => {
       /agents\.x\.env\.BOARD_TOKEN must not begin with BOARD_/,
     ],
     [{ agents: { x: { command: ['y'], comand: ['y'] } } }, /agents\.x\.comand is not known/],
-    [{ agents: { '../x': { command: ['y'] } } }, /must be the id of an agent/],
+    [{ agents: { '../x': { command: ['y'] } } }, /must be the ID of an agent/],
     [{ agents: { x: { command: ['y'], credentials: { nobody: { key: 'K' } } } } }, /must be anthropic, openai/],
     ['[]', /it must be Object/],
     [{ agents: { x: { command: 'sk-secret' } } }, /agents\.x\.command must be Array/],

@@ -191,8 +191,14 @@ describe('an open pull request', () => {
   })
 
   test.each([
-    [{ addReviewers: ['ann'], removeReviewers: ['ann'] }, 'removeReviewers must not hold ann, which is to be added'],
-    [{ addLabels: ['a', 'b'], removeLabels: ['b'] }, 'removeLabels must not hold b, which is to be added'],
+    [
+      { addReviewers: ['ann'], removeReviewers: ['ann'] },
+      'removeReviewers must not contain ann, which is also in the list to add',
+    ],
+    [
+      { addLabels: ['a', 'b'], removeLabels: ['b'] },
+      'removeLabels must not contain b, which is also in the list to add',
+    ],
     [{ addReviewers: ['an n'] }, 'addReviewers.0 must be a name on the forge'],
     [{ removeLabels: [''] }, 'removeLabels.0 must not be empty'],
     [{ addReviewers: Array.from({ length: 16 }, (_, at) => `a${at}`) }, 'addReviewers must have at most 15 names'],

@@ -93,10 +93,10 @@ describe('the repositories of a project', () => {
       ['missing', join(plain, 'missing'), 'does not exist'],
       ['plain', plain, 'must be the top folder of a Git repository'],
       ['below', join(lib, 'below'), 'must be the top folder of a Git repository'],
-      ['inside', inside, 'must be apart from the project itself'],
-      ['home', path, 'must be apart from the project itself'],
-      ['a worktree of another', worktree, 'must be apart from the repository lib'],
-      ['data', makeRepository(join(board.dataDir, 'mine')), "must be apart from the board's own data"],
+      ['inside', inside, 'must be separate from the project itself'],
+      ['home', path, 'must be separate from the project itself'],
+      ['a worktree of another', worktree, 'must be separate from the repository lib'],
+      ['data', makeRepository(join(board.dataDir, 'mine')), "must be separate from the board's data folder"],
     ]
     for (const [what, given, message] of cases)
       expect({
@@ -119,12 +119,12 @@ describe('the repositories of a project', () => {
         ])),
       }).toMatchObject({ name, code: 'VALIDATION_FAILED' })
     expect(await set(Array.from({ length: 21 }, (_, at) => ({ name: `r${at}`, path: lib })))).toMatchObject({
-      message: expect.stringContaining('must be at most 20'),
+      message: expect.stringContaining('must have at most 20 entries'),
     })
     expect((await board.client.projects.get({ id: projectId })).repositories).toEqual(repositories)
     // The main repository must not move into one of the others either.
     expect(await failure(board.client.projects.update({ id: projectId, path: join(lib, 'below') }))).toMatchObject({
-      message: expect.stringContaining('must be apart from the project itself'),
+      message: expect.stringContaining('must be separate from the project itself'),
     })
     await board.client.projects.update({ id: projectId, repositories: [{ name: 'lib', path: `${lib}/../lib/` }] })
     expect((await board.client.projects.get({ id: projectId })).repositories).toEqual([{ name: 'lib', path: lib }])

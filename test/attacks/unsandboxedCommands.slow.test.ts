@@ -43,7 +43,7 @@ const questions: Record<string, [object, string?]> = {
   'GitHub Copilot CLI': [
     {
       before: [{ sessionUpdate: 'tool_call', toolCallId: id, title: 'board-add_monitor', kind: 'other' }],
-      call: { toolCallId: id, kind: 'other', title: 'Run a command on a schedule', rawInput: input },
+      call: { toolCallId: id, kind: 'other', title: 'Create a monitor', rawInput: input },
     },
     'copilot',
   ],

@@ -89,7 +89,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     await choose(page.getByLabel('Default answer'), 'refuse')
     await page.getByLabel('Always allow these commands').fill('git status\nls; rm')
     await page.getByRole('button', { name: 'Save answers' }).click()
-    await page.getByText('must be plain words of a command').first().waitFor()
+    await page.getByText('must be a command prefix of plain words, without shell operators').first().waitFor()
     await page.getByLabel('Always allow these commands').fill('git status\nls')
     await page.getByRole('button', { name: 'Save answers' }).click()
     await page.getByText('Saved the answers to questions from agents.').waitFor()

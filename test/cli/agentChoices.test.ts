@@ -80,7 +80,7 @@ test('an unknown profile, model or setting is rejected by name', async () => {
   ]
   expect([profile.code, model.code, words.code, key.code]).toEqual([3, 2, 2, 2])
   expect(profile.stderr).toContain('did you mean: quick')
-  expect(model.stderr).toContain('is not one that the agent offers: small, middle, big')
+  expect(model.stderr).toContain('must be one of the values that the agent offers: small, middle, big')
   expect(words.stderr).toContain('--agent-profile, --model, --mode, --effort')
 })
 

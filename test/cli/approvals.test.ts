@@ -106,7 +106,7 @@ test.each(['allow', 'refuse'])('projects edit states the allowed form of a prefi
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: [
-      `board: --approve-${list} must be plain words of a command`,
+      `board: --approve-${list} must be a command prefix of plain words, without shell operators`,
       `specify the first words of one command, without quotes or shell operators: --approve-${list} "npm test"`,
       '',
     ].join('\n'),

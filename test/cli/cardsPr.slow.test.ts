@@ -147,7 +147,7 @@ describe('board cards pr', () => {
     expect(refused.stderr).toContain(`board cards pr view ${cardId} --web`)
     expect(forge.pull()).toMatchObject({ reviewers: ['bob'], labels: ['roof'] })
     const both = await cli.board(['cards', 'pr', 'edit', cardId, '--add-label', 'a', '--remove-label', 'a'])
-    expect(both.stderr).toContain('removeLabels must not hold a, which is to be added')
+    expect(both.stderr).toContain('removeLabels must not contain a, which is also in the list to add')
   })
 
   test('reports when to try again after a rate limit of the forge', async () => {

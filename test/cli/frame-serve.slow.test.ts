@@ -227,7 +227,7 @@ test('an unusable worktree folder exits with 2 and the reason, and a usable one 
   const root = join(cli.home, 'large', 'worktrees')
   const refused = await cli.board(['serve', '--port', '0', '--data-dir', dataDir, '--worktree-root', cli.home])
   expect(refused).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toMatch(/^board: worktree-root cannot be .*: it is the home folder, or holds it\n/)
+  expect(refused.stderr).toMatch(/^board: worktree-root cannot be .*: it is the home folder, or contains it\n/)
   const { child } = await serve(['--port', '0'], { BOARD_DATA_DIR: dataDir, BOARD_WORKTREE_ROOT: root })
   const env = { BOARD_DATA_DIR: dataDir }
   const status = await cli.board(['server', 'status', '--json', 'worktreeRoot'], { env })

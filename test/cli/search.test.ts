@@ -47,7 +47,7 @@ test('a word is required, and special characters alone are not one', async () =>
   expect(await cli.board(['search'])).toMatchObject({ code: 2, stdout: '' })
   const signs = await cli.board(['search', '***'])
   expect(signs).toMatchObject({ code: 2, stdout: '' })
-  expect(signs.stderr).toContain('q must hold a letter or a digit')
+  expect(signs.stderr).toContain('q must contain a letter or a digit')
 })
 
 test('statistics are bars on a terminal, lines in a pipe and one object as JSON', async () => {

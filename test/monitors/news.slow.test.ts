@@ -132,7 +132,7 @@ describe('the agent at work on the card', () => {
     )
     await eventually('the message', async () => (await said()).length === 1)
     expect((await said())[0]).toBe(
-      `Monitor ${id} (Fixed?) is not ok any more (failing): test -e fixed || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`,
+      `Monitor ${id} (Fixed?) is no longer ok (failing): test -e fixed || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`,
     )
     writeFileSync(join(worktreePath, 'fixed'), '')
     await eventually('the other message', async () => (await said()).length === 2)

@@ -32,8 +32,8 @@ test('a version of board.json is the full SHA-256 of its content, so that no oth
 
 const leaves = "copiedFiles.0: must not leave the project's folder, to which it is relative: config/*.local"
 test.each<[string, string | Buffer, string]>([
-  ['a list', '[]', 'it: must be an object'],
-  ['null', 'null', 'it: must be an object'],
+  ['a list', '[]', 'it must be an object'],
+  ['null', 'null', 'it must be an object'],
   ['a setting of another type', '{"setup":1}', 'setup: must be text'],
   ['an unknown setting', '{"setUp":"x"}', 'setUp: is not a known field'],
   ['a setting with the name of a built-in property', '{"__proto__":{"setup":"x"}}', '__proto__: is not a known field'],

@@ -87,11 +87,11 @@ describe('the plan of a card', () => {
     [{ estimate: -1 }, 'estimate', 'must be at least 0'],
     [{ estimate: 0.125 }, 'estimate', 'must have at most 2 decimals'],
     [{ estimate: 1e7 }, 'estimate', 'must be at most 1000000'],
-    [{ assigneeIds: ['1', '1'] }, 'assigneeIds', 'must name each of them once'],
+    [{ assigneeIds: ['1', '1'] }, 'assigneeIds', 'must contain each user once'],
     [
       { assigneeIds: Array.from({ length: 21 }, (_, at) => String(at + 1)) },
       'assigneeIds',
-      'must name at most 20 people',
+      'must have at most 20 users',
     ],
     [{ assigneeIds: ['999'] }, 'assigneeIds.0', 'must be a member of the project, which 999 is not'],
   ])('is rejected if it is invalid: %j', async (wrong, path, message) => {
@@ -148,7 +148,7 @@ describe('assignees', () => {
     ])
     const names = Array.from({ length: 20 }, (_, at) => `n${at}`)
     expect(await problem(update(id, { assigneeNames: names }))).toEqual([
-      { path: 'assigneeNames', message: 'must not give the card more than 20 assignees' },
+      { path: 'assigneeNames', message: 'must not result in more than 20 assignees' },
     ])
   })
 

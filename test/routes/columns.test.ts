@@ -57,7 +57,7 @@ it.each([' ', '\t\n', '\u200b', '\u2060\ufeff \u00ad', '\u3164', '\u2800', '\u20
     const refused = async (made: Promise<unknown>, path: string) =>
       expect(made).rejects.toMatchObject({
         code: 'VALIDATION_FAILED',
-        details: [{ path, message: 'must have a character that can be seen' }],
+        details: [{ path, message: 'must contain a visible character' }],
       })
     const { cardId } = await card(`seen${blank}`)
     await refused(board.client.cards.create({ projectId, title: blank }), 'title')

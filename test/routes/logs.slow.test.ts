@@ -263,7 +263,7 @@ describe('the export', () => {
 
   test('sends header values to no other address', async () => {
     expect(await put({ endpoint: 'http://127.0.0.1:9' })).toBe(
-      'headers.authorization must be given again for an endpoint elsewhere',
+      'headers.authorization must be specified again, because the endpoint has another origin',
     )
     expect(await put({ endpoint: `${receiver.url}/other/path` })).toBeUndefined()
     expect((await set({ endpoint: 'http://127.0.0.1:9', headers: { authorization: header } })).endpoint).toBe(

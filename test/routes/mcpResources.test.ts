@@ -93,7 +93,7 @@ describe('prompts', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     ['nothing', {}, /There is no prompt nothing/],
     ['plan_work', { projectId: '1' }, /goal is required/],
-    ['plan_work', { projectId: '1; drop', goal: 'x' }, /projectId must be an id/],
+    ['plan_work', { projectId: '1; drop', goal: 'x' }, /projectId must be an ID/],
     ['what_waits', { projectId: '1', other: 'x' }, /other is not a known argument/],
   ])('report invalid arguments: %s %j', async (name, given, message) => {
     await expect((await connect(owner)).getPrompt({ name, arguments: given })).rejects.toThrow(message)

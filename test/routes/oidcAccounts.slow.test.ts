@@ -177,7 +177,7 @@ describe('an account that exists', () => {
     people.set('mallory', {})
     expect(await sso.refusalOf('mallory')).toEqual([
       'OIDC_REFUSED',
-      'The identity provider does not tell your email address.',
+      'The identity provider does not provide your email address.',
     ])
   })
 

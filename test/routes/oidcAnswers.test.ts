@@ -124,7 +124,7 @@ describe('a response of the provider is rejected', () => {
     }
     expect(await sso.refusalOf('ada', atCallback(decline))).toEqual([
       'OIDC_REFUSED',
-      'The sign-in was cancelled, or the identity provider refused it.',
+      'The sign-in was cancelled, or the identity provider rejected it.',
     ])
     const page = await new Browser().signIn(
       `${board.url}/api/oidc/login`,

@@ -81,10 +81,10 @@ test('a webhook is created, listed, changed and deleted', async () => {
 test('an invalid value names the field and the rule', async () => {
   const { id } = (await create()).body.data
   const cases: Array<[object, string, string]> = [
-    [{ events: [] }, 'events', 'must name at least one event'],
-    [{ events: ['card.exploded'] }, 'events.0', 'must be the type of an event'],
-    [{ events: ['notification'] }, 'events.0', 'must be the type of an event'],
-    [{ events: ['project.deleted'] }, 'events.0', 'must be the type of an event'],
+    [{ events: [] }, 'events', 'must contain at least one event'],
+    [{ events: ['card.exploded'] }, 'events.0', 'must be an event type'],
+    [{ events: ['notification'] }, 'events.0', 'must be an event type'],
+    [{ events: ['project.deleted'] }, 'events.0', 'must be an event type'],
     [{ events: 'card.moved' }, 'events', 'must be a list'],
     [{ url: 'ftp://example.org' }, 'url', 'must begin with https:// or http://'],
     [{ url: 7 }, 'url', 'must be text'],

@@ -96,14 +96,14 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'a command of a card without a terminal',
     card({ command: 'rm -rf /' }),
-    ['cards.0.command is for terminal cards only'],
+    ['cards.0.command applies only to terminal cards'],
   ],
   [
     'two assistants',
     document({ cards: [1, 2].map(id => ({ id, columnId: 1, kind: 'assistant', position: null, title: 'x' })) }),
     ['cards.1.kind is taken already in project 1'],
   ],
-  ['an invalid commit', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the id of a commit']],
+  ['an invalid commit', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the ID of a commit']],
   [
     'a session of an unknown card',
     document({ sessions: [{ ...session, cardId: 5 }] }),

@@ -79,13 +79,13 @@ async function hook({ client }: Pick<Maker, 'client'>, projectId: string) {
 }
 
 const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: string]> = {
-  'a removed member': [member, 'Maker N, who made it, cannot read this project any more.'],
+  'a removed member': [member, 'Maker N, who owns it, can no longer read this project.'],
   'a deleted account': [
     async projectId => {
       const made = await member(projectId)
       return { ...made, end: () => board.client.users.delete({ id: made.userId }) }
     },
-    'The account that made it is deleted.',
+    'The account that owns it is deleted.',
   ],
   'an administrator of the server who becomes a user': [
     async () => {
@@ -97,22 +97,22 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
         end: () => board.client.users.update({ id, role: 'user' }),
       }
     },
-    'Maker N, who made it, cannot read this project any more.',
+    'Maker N, who owns it, can no longer read this project.',
   ],
-  'a revoked key': [projectId => keyOf(board.client, projectId), 'The API key that made it was revoked.'],
+  'a revoked key': [projectId => keyOf(board.client, projectId), 'The API key that owns it was revoked.'],
   'an expired key': [
     async projectId => ({
       ...(await keyOf(board.client, projectId, { expiresInDays: 1 })),
       end: async () => (now += 1.1 * 86_400_000),
     }),
-    'The API key "CI" that made it has expired.',
+    'The API key "CI" that owns it has expired.',
   ],
   'a key of a removed owner': [
     async projectId => {
       const owner = await member(projectId)
       return { ...(await keyOf(owner.client, projectId)), end: owner.end }
     },
-    'The API key "CI" that made it cannot read this project any more.',
+    'The API key "CI" that owns it can no longer read this project.',
   ],
   'a key that lost the permission for its event': [
     async projectId => {
@@ -125,7 +125,7 @@ const ways: Record<string, [way: (projectId: string) => Promise<Maker>, reason: 
           ),
       }
     },
-    'The API key "CI" that made it cannot read card.created: it lacks cards.read.',
+    'The API key "CI" that owns it cannot read card.created: it lacks cards.read.',
   ],
 }
 

@@ -47,8 +47,10 @@ async function sendToProvider(
 ): Promise<Response> {
   const loopback = page ? `${serverUrl(app, call)}/` : given.loopback
   if ((loopback === undefined) !== (challenge === undefined))
-    throw invalid(loopback === undefined ? 'loopback' : 'challenge', 'is required with the other one')
-  if (page && given.loopback !== undefined) throw invalid('loopback', 'must not be combined with page')
+    throw loopback === undefined
+      ? invalid('loopback', 'is required together with challenge')
+      : invalid('challenge', 'is required together with loopback or page')
+  if (page && given.loopback !== undefined) throw invalid('loopback', 'cannot be combined with page')
   if (loopback !== undefined) refuseForeignLink(call.request)
   const callback = redirectUri(app, call)
   if (call.request.headers.host !== new URL(callback).host && !moved) {

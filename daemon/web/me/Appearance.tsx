@@ -8,7 +8,7 @@ import { Form } from '../ui/Form.tsx'
 const switches = [
   ['highContrast', 'High contrast', 'Shows dim text and thin lines at full strength.'],
   ['sidebarExpanded', 'Project names in the sidebar', 'If this is off, the sidebar shows only icons.'],
-  ['agentReasoning', 'Thoughts of agents', 'Transcripts show what agents think before they act.'],
+  ['agentReasoning', 'Agent reasoning', 'Transcripts show the reasoning of agents.'],
   ['statusLine', 'Status line', 'Shows tokens, cost and context below a transcript.'],
 ] as const
 

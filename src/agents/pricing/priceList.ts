@@ -33,7 +33,7 @@ async function readPriceFile(file: string): Promise<Price[]> {
   try {
     given = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw invalid('prices', `must be a file of JSON: ${file}: ${(error as Error).message}`)
+    throw invalid('prices', `must be a JSON file: ${file}: ${(error as Error).message}`)
   }
   const parsed = v.safeParse(PriceFile, given)
   if (parsed.success) return parsed.output.models

@@ -16,16 +16,16 @@ const BaseUrl = v.pipe(
   v.check(value => {
     const { username, password, search, hash } = new URL(value)
     return username + password + search + hash === ''
-  }, 'must hold no user name, password, query or fragment'),
+  }, 'must not contain a user name, password, query or fragment'),
 )
 const ApiKey = v.pipe(text(1, 10_000), v.regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
 
 const HeaderName = v.pipe(
   text(1, 100),
-  v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header'),
+  v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'),
   v.check(
     name => !/^(host|connection|content-length|transfer-encoding)$/i.test(name),
-    'must be a header that clients can set',
+    'must not be a header that the server sets',
   ),
 )
 const HeaderValue = v.pipe(text(1, 4096), v.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII'))
@@ -91,7 +91,7 @@ export const credentials = {
     fails: ['SEALED_WITH_OTHER_KEY'],
     audited: { target: 'credential', id: 'id', detail: ['provider'] },
     who: user,
-    summary: "Keep a provider's API key, sealed",
+    summary: 'Create a credential. Its API key is stored encrypted',
     input: CreateCredential,
     output: Credential,
     idempotent: true,
@@ -100,14 +100,14 @@ export const credentials = {
   get: get('/api/credentials/{id}', {
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
-    summary: 'Read a credential with its key masked',
+    summary: 'Get a credential with its API key masked',
     output: MaskedCredential,
   }),
   update: patch('/api/credentials/{id}', {
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     audited: { target: 'credential' },
     who: user,
-    summary: 'Change a credential',
+    summary: 'Update a credential',
     input: UpdateCredential,
     output: Credential,
   }),
@@ -115,19 +115,19 @@ export const credentials = {
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     audited: { target: 'credential' },
     who: user,
-    summary: 'Delete a credential; what used it has none then',
+    summary: 'Delete a credential, and clear it from its projects, cards, organizations and agent profiles',
   }),
   verify: post('/api/credentials/{id}/verify', {
     fails: ['SEALED_WITH_OTHER_KEY'],
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
-    summary: 'Ask the provider whether the key is good',
+    summary: 'Verify a credential with its provider',
     output: v.object({ valid: v.boolean(), detail: v.nullable(v.string()) }),
   }),
   usage: get('/api/credentials/{id}/usage', {
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
-    summary: 'Read what agents have used with a credential',
+    summary: 'Get the usage of a credential by agents',
     output: Usage,
   }),
   initOauth: post('/api/credentials/oauth/init', {
@@ -142,7 +142,7 @@ export const credentials = {
     notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
     fails: ['CONFLICT', 'SEALED_WITH_OTHER_KEY'],
-    summary: 'Tell how far a device authorization is',
+    summary: 'Get the status of a device authorization',
     output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }),
   }),
   choose: put('/api/projects/{projectId}/credential', {
@@ -150,7 +150,7 @@ export const credentials = {
     notFound: ofProject,
     audited: { target: 'project', detail: ['credentialId'] },
     who: manager(),
-    summary: "Choose the credential that a project's agents use",
+    summary: "Set the credential of a project's agents",
     input: Choose,
     output: Chosen,
     emits: ['project.updated'],
@@ -160,7 +160,7 @@ export const credentials = {
     notFound: ofCard,
     audited: { target: 'card', detail: ['credentialId'] },
     who: member(),
-    summary: "Choose the credential that a card's agent uses",
+    summary: "Set the credential of a card's agent",
     input: Choose,
     output: Chosen,
     emits: ['card.updated'],

@@ -33,7 +33,7 @@ const CreateKey = v.pipe(
     projectId: v.optional(refTo('PROJECT_NOT_FOUND')),
     permissions: v.pipe(
       v.array(v.picklist(permissions, `must be one of ${permissions.join(', ')}`)),
-      v.minLength(1, 'must name at least one permission'),
+      v.minLength(1, 'must contain at least one permission'),
       v.maxLength(100),
     ),
     expiresAt: v.optional(Time),
@@ -53,23 +53,23 @@ const CreateKey = v.pipe(
   v.forward(
     v.check(
       body => body.scope === 'server' || !body.permissions.some(isAboutServer),
-      `${serverPermissions.join(' and ')} go with scope server only`,
+      `${serverPermissions.join(' and ')} require scope server`,
     ),
     ['permissions'],
   ),
   v.forward(
-    v.check(body => body.scope === 'project' || body.projectId === undefined, 'goes with scope project only'),
+    v.check(body => body.scope === 'project' || body.projectId === undefined, 'requires scope project'),
     ['projectId'],
   ),
   v.forward(
-    v.check(
-      body => body.scope === 'organization' || body.organizationId === undefined,
-      'goes with scope organization only',
-    ),
+    v.check(body => body.scope === 'organization' || body.organizationId === undefined, 'requires scope organization'),
     ['organizationId'],
   ),
   v.forward(
-    v.check(body => body.expiresAt === undefined || body.expiresInDays === undefined, 'does not go with expiresInDays'),
+    v.check(
+      body => body.expiresAt === undefined || body.expiresInDays === undefined,
+      'cannot be combined with expiresInDays',
+    ),
     ['expiresAt'],
   ),
 )
@@ -85,24 +85,24 @@ export const keys = {
       detail: ['scope', 'organizationId', 'permissions', 'expiresAt=row.expiresAt'],
     },
     who: user,
-    summary: 'Create an API key; it is shown once',
+    summary: 'Create an API key. The key is shown once',
     input: CreateKey,
     output: NewKey,
     idempotent: false,
     status: 201,
   }),
-  get: get('/api/keys/{id}', { notFound: { id: 'KEY_NOT_FOUND' }, who: user, summary: 'Read an API key', output: Key }),
+  get: get('/api/keys/{id}', { notFound: { id: 'KEY_NOT_FOUND' }, who: user, summary: 'Get an API key', output: Key }),
   revoke: del('/api/keys/{id}', {
     notFound: { id: 'KEY_NOT_FOUND' },
     audited: { target: 'key' },
     who: user,
-    summary: 'Revoke an API key at once',
+    summary: 'Revoke an API key',
   }),
   rotate: post('/api/keys/{id}/rotate', {
     notFound: { id: 'KEY_NOT_FOUND' },
     audited: { target: 'key', detail: ['graceSecs', 'newKeyId=row.id'] },
     who: user,
-    summary: 'Replace an API key; the old one stays valid for graceSecs',
+    summary: 'Rotate an API key. The previous key stays valid for graceSecs seconds',
     input: RotateKey,
     output: NewKey,
     idempotent: false,

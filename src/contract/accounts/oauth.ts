@@ -37,8 +37,8 @@ const Registration = v.looseObject({
   client_name: v.optional(text(0, 4096)),
   redirect_uris: v.pipe(
     v.array(text(1, 1000)),
-    v.minLength(1, 'must name at least one address'),
-    v.maxLength(10, 'must name at most 10 addresses'),
+    v.minLength(1, 'must contain at least one URL'),
+    v.maxLength(10, 'must contain at most 10 URLs'),
   ),
 })
 const AuthorizationRequest = v.looseObject({
@@ -64,19 +64,19 @@ const Decided = v.object({ redirectTo: v.string() })
 export const oauth = {
   resource: get(resourceMetadataPath, {
     who: anyone,
-    summary: 'Tell where one signs in to use the board from an app (RFC 9728)',
+    summary: 'Get the protected resource metadata (RFC 9728)',
     transfer: 'raw',
     answers: { 200: json('The metadata') },
   }),
   resourceOfMcp: get(`${resourceMetadataPath}/api/mcp`, {
     who: anyone,
-    summary: 'Tell the same of the tools',
+    summary: 'Get the protected resource metadata of /api/mcp (RFC 9728)',
     transfer: 'raw',
     answers: { 200: json('The metadata') },
   }),
   server: get('/.well-known/oauth-authorization-server', {
     who: anyone,
-    summary: 'Tell how apps get a token (RFC 8414)',
+    summary: 'Get the authorization server metadata (RFC 8414)',
     transfer: 'raw',
     answers: { 200: json('The metadata') },
   }),
@@ -85,7 +85,7 @@ export const oauth = {
     oauth: true,
     fails: ['INVALID_REDIRECT_URI'],
     rateLimit: 'registrations',
-    summary: 'Register an app (RFC 7591); it has no rights until a user allows it',
+    summary: 'Register an app (RFC 7591). The app has no rights until a user authorizes it',
     input: Registration,
     transfer: 'raw',
     idempotent: false,
@@ -95,7 +95,7 @@ export const oauth = {
   authorize: get('/api/oauth/authorize', {
     who: anyone,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_INVALID'],
-    summary: 'Lead to the page that asks whether an app is allowed',
+    summary: 'Redirect to the page where a user authorizes an app',
     input: AuthorizationRequest,
     transfer: 'raw',
     answers: { 302: { description: 'A redirect to the page' } },
@@ -103,7 +103,7 @@ export const oauth = {
   request: post('/api/oauth/request', {
     who: user,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_ENDED'],
-    summary: "Read an app's request",
+    summary: "Get an app's authorization request",
     input: v.strictObject(Sealed),
     output: AppRequest,
   }),
@@ -111,7 +111,7 @@ export const oauth = {
     who: user,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_ENDED', 'PROJECT_NOT_FOUND'],
     audited: { target: 'key', id: 'row.id', detail: ['access', 'clientId'] },
-    summary: "Allow an app to work in one's name: everywhere, or in one project",
+    summary: 'Authorize an app to act for the caller, everywhere or in one project',
     input: v.strictObject({
       ...Sealed,
       access: v.picklist(appAccess, `must be ${appAccess.join(', ')}`),
@@ -122,7 +122,7 @@ export const oauth = {
   refuse: post('/api/oauth/refuse', {
     who: user,
     fails: ['APP_UNKNOWN', 'APP_REQUEST_ENDED'],
-    summary: "Refuse an app's request",
+    summary: "Reject an app's authorization request",
     input: v.strictObject(Sealed),
     output: Decided,
   }),
@@ -131,7 +131,7 @@ export const oauth = {
     form: true,
     oauth: true,
     fails: ['INVALID_CLIENT', 'INVALID_GRANT', 'INVALID_TARGET', 'UNSUPPORTED_GRANT_TYPE'],
-    summary: 'Trade a code, or a refresh token, for tokens',
+    summary: 'Exchange an authorization code or a refresh token for tokens',
     input: Form,
     transfer: 'raw',
     answers: { 200: json('The tokens') },
@@ -141,9 +141,9 @@ export const oauth = {
     form: true,
     oauth: true,
     fails: ['INVALID_CLIENT'],
-    summary: 'End a token of an app, and with its refresh token all that it was allowed (RFC 7009)',
+    summary: 'Revoke a token of an app (RFC 7009). Revoking the refresh token revokes the whole authorization',
     input: Form,
     transfer: 'raw',
-    answers: { 200: json('It is ended') },
+    answers: { 200: json('The token is revoked') },
   }),
 }

@@ -28,7 +28,7 @@ const HttpUrl = v.pipe(
 const Domain = v.pipe(
   text(1, 253),
   v.toLowerCase(),
-  v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the part of an address behind its @'),
+  v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the domain of an email address, such as example.org'),
 )
 /**
  * The provider and its restrictions. An omitted field is unchanged, and an empty list does not restrict. A new issuer must verify addresses
@@ -62,25 +62,25 @@ const Callback = v.looseObject({
 export const oidc = {
   get: get('/api/settings/oidc', {
     who: superAdmin,
-    summary: 'Read the single sign-on settings',
+    summary: 'Get the single sign-on settings',
     output: OidcSettings,
   }),
   set: post('/api/settings/oidc', {
     audited: { target: 'settings', named: 'oidc', detail: ['issuerUrl', 'clientId', 'emailVerification'] },
     who: superAdmin,
-    summary: 'Configure single sign-on',
+    summary: 'Set the single sign-on settings',
     input: SetOidc,
     output: OidcSettings,
   }),
   delete: del('/api/settings/oidc', {
     audited: { target: 'settings', named: 'oidc' },
     who: superAdmin,
-    summary: 'Remove single sign-on',
+    summary: 'Delete the single sign-on settings',
   }),
   test: post('/api/oidc/test', {
     who: superAdmin,
     fails: ['OIDC_NOT_CONFIGURED'],
-    summary: 'Ask the identity provider for its metadata',
+    summary: "Test the single sign-on settings by fetching the identity provider's metadata",
     output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }),
   }),
   /**
@@ -106,11 +106,11 @@ export const oidc = {
     who: anyone,
     fails: ['OIDC_SIGN_IN_UNKNOWN', 'OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'PROVIDER_UNAVAILABLE'],
     rateLimit: 'pendingSignIns',
-    summary: 'Complete a sign-in',
+    summary: 'Complete a single sign-on',
     input: Callback,
     transfer: 'raw',
     answers: {
-      200: { description: 'A page that says who is signed in', type: 'text/html' },
+      200: { description: 'A page that shows the account that is signed in', type: 'text/html' },
       302: { description: 'A redirect to the program that waits for the one-time code' },
     },
   }),
@@ -118,7 +118,7 @@ export const oidc = {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
     fails: ['INVALID_CREDENTIALS'],
-    summary: 'Exchange a one-time code of a sign-in for a token',
+    summary: 'Exchange the one-time code of a single sign-on for a token',
     input: v.strictObject({ code: text(1, 200), verifier: text(43, 128) }),
     output: v.object({
       token: v.string(),

@@ -22,7 +22,7 @@ export const organizations = {
   create: post('/api/organizations', {
     audited: { target: 'organization', id: 'id' },
     who: user,
-    summary: 'Create an organization; its creator is its admin',
+    summary: 'Create an organization. The caller becomes its admin',
     input: v.strictObject({ name: Name }),
     output: Organization,
     idempotent: true,
@@ -36,7 +36,7 @@ export const organizations = {
   get: get('/api/organizations/{id}', {
     notFound: { id: 'ORGANIZATION_NOT_FOUND' },
     who: organizationMember('id'),
-    summary: 'Read an organization',
+    summary: 'Get an organization',
     output: Organization,
   }),
   update: patch('/api/organizations/{id}', {
@@ -51,7 +51,7 @@ export const organizations = {
     audited: { target: 'organization' },
     who: organizationAdmin('id'),
     fails: ['ORGANIZATION_HAS_PROJECTS'],
-    summary: 'Delete an organization without projects',
+    summary: 'Delete an organization. It must have no projects',
   }),
   listMembers: get('/api/organizations/{id}/members', {
     notFound: { id: 'ORGANIZATION_NOT_FOUND' },
@@ -75,7 +75,7 @@ export const organizations = {
     notFound: { id: 'ORGANIZATION_NOT_FOUND', userId: 'MEMBER_NOT_FOUND' },
     audited: { target: 'user', detail: ['organizationId=id', 'role'] },
     who: organizationAdmin('id'),
-    summary: "Change a member's role",
+    summary: "Update a member's role",
     input: v.strictObject({ role: OrganizationRole }),
     output: OrganizationMember,
   }),
@@ -84,14 +84,14 @@ export const organizations = {
     audited: { target: 'user', detail: ['organizationId=id'] },
     who: organizationMember('id'),
     fails: ['LAST_ORGANIZATION_ADMIN'],
-    summary: 'Remove a member; members can leave, and admins can remove others',
+    summary: 'Remove a member. Members can remove themselves, and admins can remove anyone',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {
     fails: ['CREDENTIAL_NOT_FOUND'],
     notFound: { orgId: 'ORGANIZATION_NOT_FOUND' },
     audited: { target: 'organization', detail: ['credentialId'] },
     who: organizationAdmin('orgId'),
-    summary: "Choose the credential that the organization's projects use",
+    summary: "Set the default credential of an organization's projects",
     input: v.strictObject({ credentialId: v.nullable(refTo('CREDENTIAL_NOT_FOUND')) }),
     output: Organization,
   }),

@@ -44,57 +44,57 @@ export const defaultContextRelay: v.InferOutput<typeof ContextRelay> = {
 }
 
 export const settings = {
-  getUser: get('/api/user/settings', { who: user, summary: "Read the caller's settings", output: UserSettings }),
+  getUser: get('/api/user/settings', { who: user, summary: "Get the caller's settings", output: UserSettings }),
   setUser: put('/api/user/settings', {
     who: user,
-    summary: "Change some of the caller's settings",
+    summary: "Update the caller's settings. Omitted fields are unchanged",
     input: v.partial(v.strictObject(UserSettingsFields)),
     output: UserSettings,
   }),
   getShortcuts: get('/api/settings/keyboard-shortcuts', {
     who: user,
-    summary: "Read the caller's keyboard shortcuts",
+    summary: "Get the caller's keyboard shortcuts",
     output: Shortcuts,
   }),
   setShortcuts: put('/api/settings/keyboard-shortcuts', {
     who: user,
-    summary: "Change some of the caller's keyboard shortcuts",
+    summary: "Update the caller's keyboard shortcuts. Omitted actions are unchanged",
     input: SetShortcuts,
     output: Shortcuts,
   }),
   getContextRelay: get('/api/settings/context-relay', {
     who: user,
-    summary: 'Read when agents hand over to a fresh session',
+    summary: 'Get the context relay settings, which determine when a session is handed off to a new one',
     output: ContextRelay,
   }),
   getAgents: get('/api/settings/agents', {
     who: user,
-    summary: 'Read which agent works where nothing nearer names one, and how',
+    summary: "Get the server's default agent, with its model, mode and effort",
     output: AgentChoice,
   }),
   setAgents: put('/api/settings/agents', {
     audited: { target: 'settings', named: 'agents', detail: ['agent', 'profile', 'model', 'mode', 'effort'] },
     who: admin,
-    summary: 'Change which agent works where nothing nearer names one, and how',
+    summary: "Update the server's default agent, model, mode or effort",
     input: ChangedAgentChoice,
     output: AgentChoice,
   }),
   getAgentSlots: get('/api/settings/agent-slots', {
     who: user,
-    summary: 'Read how many agents work at once on all machines, and how many of each agent',
+    summary: 'Get the maximum number of concurrent agents on all machines, in total and per agent',
     output: AgentSlots,
   }),
   setAgentSlots: put('/api/settings/agent-slots', {
     audited: { target: 'settings', named: 'agent-slots', detail: ['server'] },
     who: admin,
-    summary: 'Change how many agents work at once; lowering it ends nothing that runs',
+    summary: 'Update the maximum number of concurrent agents. A lower number stops no running agent',
     input: ChangedAgentSlots,
     output: AgentSlots,
   }),
   setContextRelay: put('/api/settings/context-relay', {
     audited: { target: 'settings', named: 'context-relay' },
     who: admin,
-    summary: 'Change when agents hand over to a fresh session',
+    summary: 'Update the context relay settings. Omitted fields are unchanged',
     input: v.partial(v.strictObject(ContextRelayFields)),
     output: ContextRelay,
   }),

@@ -25,7 +25,7 @@ const ListUsers = v.strictObject({
 export const users = {
   search: get('/api/users/search', {
     who: user,
-    summary: 'Find users by name or email',
+    summary: 'Search users by name or email',
     input: v.strictObject({ q: text(1, 200) }),
     output: v.array(FoundUser),
   }),
@@ -39,7 +39,7 @@ export const users = {
     fails: ['EMAIL_TAKEN'],
     audited: { target: 'user', id: 'id', detail: ['email', 'role'] },
     who: admin,
-    summary: 'Create an account with a generated password, which is shown once',
+    summary: 'Create an account. The generated password is shown once',
     input: v.strictObject({ email: Email, name: Name, role: UserRole }),
     output: v.object({ user: AdminUser, generatedPassword: v.string() }),
     idempotent: false,
@@ -50,7 +50,7 @@ export const users = {
     notFound: { id: 'USER_NOT_FOUND' },
     audited: { target: 'user', detail: ['role', 'addressVerified'] },
     who: admin,
-    summary: "Change an account's name or role, or confirm that its address is its own",
+    summary: "Update an account's name or role, or mark its email address as verified",
     input: v.strictObject({
       name: v.optional(Name),
       role: v.optional(UserRole),
@@ -63,20 +63,20 @@ export const users = {
     audited: { target: 'user' },
     who: admin,
     fails: ['CANNOT_DELETE_SELF', 'LAST_SUPER_ADMIN'],
-    summary: 'Delete an account; its projects pass to a super_admin',
+    summary: 'Delete an account. Its projects are transferred to a super_admin',
   }),
   resetPassword: post('/api/admin/users/{id}/reset-password', {
     fails: ['NOT_LOCAL_AUTH'],
     notFound: { id: 'USER_NOT_FOUND' },
     audited: { target: 'user' },
     who: admin,
-    summary: 'Replace a password by a generated one, which is shown once',
+    summary: "Reset an account's password. The generated password is shown once",
     output: v.object({ generatedPassword: v.string() }),
   }),
   checkDelete: get('/api/admin/users/{id}/check-delete', {
     notFound: { id: 'USER_NOT_FOUND' },
     who: admin,
-    summary: 'Tell what deleting an account would pass on',
+    summary: 'Count the projects that deleting an account would transfer',
     output: v.object({ ownedProjectsCount: Count }),
   }),
 }

@@ -50,12 +50,12 @@ export const agentCatalogue = {
   providers: get('/api/agents', {
     fails: ['AGENT_UNAVAILABLE'],
     who: user,
-    summary: 'List agents, what each offers, and how to get those that are not installed',
+    summary: 'List agents with their models, modes and efforts, and with the installation command of each',
     output: v.array(Provider),
   }),
   sandbox: get('/api/agents/sandbox', {
     who: user,
-    summary: 'Tell what keeps the agents of this server apart',
+    summary: 'Get the status of the agent sandbox',
     output: SandboxStatus,
   }),
   check: post('/api/agents/{agent}/check', {
@@ -63,7 +63,8 @@ export const agentCatalogue = {
     notFound: { agent: 'AGENT_NOT_FOUND' },
     audited: { target: 'agent', detail: ['profile', 'greet'] },
     who: userOr('agents.run'),
-    summary: 'Start an agent on trial and end it again; with greet it is asked for one sentence, which costs tokens',
+    summary:
+      'Check an agent by starting and stopping it. With greet, the agent answers with one sentence, which uses tokens',
     input: v.strictObject({
       profile: v.optional(v.nullable(AgentId), null),
       credentialId: v.optional(v.nullable(refTo('CREDENTIAL_NOT_FOUND')), null),

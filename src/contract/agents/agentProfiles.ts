@@ -3,7 +3,7 @@ import { ChangedAgentChoice } from './agentChoice.ts'
 import { AgentId, Id, refTo, text, Time, VariableName } from '../fields.ts'
 import { admin, del, get, patch, post, user } from '../route.ts'
 
-const Command = v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must name a program'), v.maxLength(200))
+const Command = v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must contain a program'), v.maxLength(200))
 const Arguments = v.pipe(v.array(text(1, 4096)), v.maxLength(200))
 const Environment = v.record(VariableName, text(0, 32_768))
 const { model, mode, effort } = ChangedAgentChoice.entries
@@ -31,14 +31,14 @@ export const AgentProfile = v.object({
 export const agentProfiles = {
   list: get('/api/agents/profiles', {
     who: user,
-    summary: 'List the named configurations of agents',
+    summary: 'List agent profiles',
     output: v.array(AgentProfile),
   }),
   create: post('/api/agents/profiles', {
     fails: ['CONFLICT', 'CREDENTIAL_NOT_FOUND', 'SEALED_WITH_OTHER_KEY', 'AGENT_UNAVAILABLE'],
     audited: { target: 'agent profile', id: 'id', detail: ['name', 'agent'] },
     who: admin,
-    summary: 'Name a configuration of an agent; its environment is sealed',
+    summary: 'Create an agent profile. Its environment variables are stored encrypted',
     input: v.strictObject({
       name: AgentId,
       agent: AgentId,
@@ -56,7 +56,7 @@ export const agentProfiles = {
     notFound: { id: 'PROFILE_NOT_FOUND' },
     audited: { target: 'agent profile' },
     who: admin,
-    summary: 'Change a configuration; a variable with null is removed',
+    summary: 'Update an agent profile. A null value removes an environment variable',
     input: v.strictObject({
       command: v.optional(v.nullable(Command)),
       args: v.optional(Arguments),
@@ -69,6 +69,6 @@ export const agentProfiles = {
     notFound: { id: 'PROFILE_NOT_FOUND' },
     audited: { target: 'agent profile' },
     who: admin,
-    summary: 'Delete a configuration; what names it starts no agent until it names another',
+    summary: 'Delete an agent profile. Cards, columns and projects that use it start no agent until they name another',
   }),
 }

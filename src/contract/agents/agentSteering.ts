@@ -14,7 +14,7 @@ export const agentSteering = {
     at: 'machine or here',
     who: member('agents.cancel'),
     tool: { name: 'cancel_agent', title: 'Cancel an agent', group: 'run', does: 'destroys' },
-    summary: "Cancel a card's agent; files that it wrote stay",
+    summary: "Cancel a card's agent. Files that the agent wrote remain",
     emits: ['agent.status', 'card.updated'],
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
@@ -32,7 +32,7 @@ export const agentSteering = {
       brief: ['id', 'sessionId', 'role', 'content', 'at'],
     },
     summary:
-      "Send a message to a card's agent, with attachments of the card; during a turn it waits for the turn's end",
+      "Send a message to a card's agent, with attachments of the card. During a turn, the message waits until the turn ends",
     input: AgentMessage,
     output: Message,
     status: 202,
@@ -44,8 +44,8 @@ export const agentSteering = {
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
-    tool: { name: 'retry_agent', title: 'Go on with a session', group: 'run', does: 'changes', openWorld: true },
-    summary: 'Go on with the latest session, in a new one where the agent cannot resume',
+    tool: { name: 'retry_agent', title: 'Resume a session', group: 'run', does: 'changes', openWorld: true },
+    summary: 'Resume the latest session. If the agent cannot resume, a new session continues the work',
     input: Forced,
     emits: ['agent.status', 'card.updated'],
   }),
@@ -56,7 +56,7 @@ export const agentSteering = {
     at: 'machine',
     who: member('agents.run'),
     tool: { name: 'relaunch_agent', title: 'Start a new session', group: 'run', does: 'changes', openWorld: true },
-    summary: 'Start a new session',
+    summary: "Start a new session of a card's agent",
     input: Forced,
     emits: ['agent.status', 'card.updated'],
   }),
@@ -66,7 +66,7 @@ export const agentSteering = {
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Hand a condensed context over to a fresh session',
+    summary: 'Hand off a session to a new one with a summary of its context',
     emits: ['agent.status', 'card.updated'],
   }),
   approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
@@ -84,7 +84,7 @@ export const agentSteering = {
       note: 'get_agent shows the open questions with their options.',
     },
     summary:
-      'Answer an open question, plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
+      'Answer an open question, plan, permission request or monitor request of an agent. requestId is optional if only one is open',
     input: v.strictObject({
       approved: v.boolean(),
       feedback: v.optional(Prompt),
@@ -102,8 +102,8 @@ export const agentSteering = {
     audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
-    tool: { name: 'approve_step', title: 'Let a card move on', group: 'run', does: 'changes', openWorld: true },
-    summary: 'Let a completed card move on to its next pipeline column',
+    tool: { name: 'approve_step', title: 'Approve a pipeline step', group: 'run', does: 'changes', openWorld: true },
+    summary: 'Approve a pipeline step. The completed card moves to its next pipeline column',
     emits: ['card.moved'],
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
@@ -115,7 +115,7 @@ export const agentSteering = {
     who: member('agents.run'),
     tool: { name: 'merge_card', title: 'Merge a card', group: 'review', does: 'destroys' },
     summary:
-      "Merge a card's branches in all repositories that it has touched; a conflict in one changes nothing in any",
+      "Merge a card's branches in all repositories that it changed. A conflict in any repository leaves all of them unchanged",
     input: MergeWork,
     output: MergedWork,
     emits: ['card.merged', 'card.moved', 'card.completed'],

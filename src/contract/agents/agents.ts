@@ -130,7 +130,7 @@ export const SlashCommand = v.object({ name: v.string(), description: v.string()
 const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
 const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
 
-const Moment = v.union([Time, queryInteger(0)], 'must be an ISO 8601 time or a message id')
+const Moment = v.union([Time, queryInteger(0)], 'must be an ISO 8601 time or a message ID')
 const ListMessages = v.strictObject({
   sessionId: v.optional(queryInteger(1)),
   since: v.optional(Moment),
@@ -145,12 +145,12 @@ export const agents = {
     who: viewer('agents.read'),
     tool: {
       name: 'get_agent',
-      title: 'Read what an agent does and asks',
+      title: 'Get the state of an agent',
       group: 'find',
       does: 'reads',
       brief: briefAgent,
     },
-    summary: "Read a card's latest agent session and its questions",
+    summary: "Get a card's latest agent session with its open questions",
     output: AgentState,
   }),
   wait: get('/api/projects/{projectId}/cards/{cardId}/agent/wait', {
@@ -163,13 +163,14 @@ export const agents = {
       title: 'Wait for an agent',
       group: 'run',
       does: 'reads',
-      note: 'waiting: it asks, see questions, and answer_agent answers; timeout: it still works, wait again; idle: nothing was started, move_card into an active column starts it.',
+      note: 'Outcomes: waiting (the agent asks: see questions, and answer with answer_agent), timeout (the agent still works: wait again), idle (no agent was started: use move_card into an active column), ended.',
       brief: ['outcome', ...briefAgent],
     },
-    summary: "Wait until a card's agent has ended, waits for a person or never began, or the time is over",
+    summary:
+      "Wait until a card's agent ends or waits for a user. Returns at once if no agent was started, and at the latest after timeoutSecs",
     // Programs that call this as a tool time out after a minute.
     input: v.strictObject({
-      timeoutSecs: v.optional(v.pipe(queryInteger(1, 50), v.description('1 to 50.')), 30),
+      timeoutSecs: v.optional(v.pipe(queryInteger(1, 50), v.description('Seconds to wait, from 1 to 50')), 30),
     }),
     output: v.object({ outcome: WaitOutcome, ...AgentState.entries }),
   }),
@@ -182,8 +183,8 @@ export const agents = {
   history: get('/api/projects/{projectId}/cards/{cardId}/agent/history', {
     notFound: ofCard,
     who: viewer('agents.read'),
-    tool: { name: 'list_sessions', title: 'List sessions of a card', group: 'find', does: 'reads' },
-    summary: "List a card's agent sessions condensed",
+    tool: { name: 'list_sessions', title: 'List agent sessions', group: 'find', does: 'reads' },
+    summary: "List summaries of a card's agent sessions",
     output: v.array(SessionSummary),
   }),
   messages: get('/api/projects/{projectId}/cards/{cardId}/agent/messages', {
@@ -192,15 +193,15 @@ export const agents = {
     who: viewer('agents.read'),
     tool: {
       name: 'read_transcript',
-      title: 'Read a transcript',
+      title: 'Get a transcript',
       group: 'find',
       does: 'reads',
-      note: 'The last messages without since and before.',
+      note: 'Without since and before, the last messages.',
       usual: { limit: 20 },
       brief: ['id', 'role', 'content', 'tool', 'at'],
       pages: { after: 'since', before: 'before' },
     },
-    summary: "List a card's messages, oldest first",
+    summary: "List the messages of a card's agent sessions, oldest first",
     input: ListMessages,
     output: v.array(Message),
   }),
@@ -208,13 +209,13 @@ export const agents = {
     notFound: ofCard,
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Summarize the work on a card',
+    summary: 'Create a summary of the work on a card',
     output: v.object({ summary: v.string() }),
   }),
   active: get('/api/projects/{projectId}/active-agents', {
     notFound: ofProject,
     who: viewer('agents.read'),
-    tool: { name: 'list_active_agents', title: 'List agents at work', group: 'find', does: 'reads' },
+    tool: { name: 'list_active_agents', title: 'List active agents', group: 'find', does: 'reads' },
     summary: "List a project's cards with an active agent",
     output: v.array(
       v.object({
@@ -230,14 +231,14 @@ export const agents = {
     notFound: ofProject,
     at: 'machine',
     who: viewer('agents.read'),
-    summary: 'List commands that agents announced and the project keeps',
+    summary: 'List the slash commands of a project and its agents',
     output: v.array(SlashCommand),
   }),
   token: post('/api/projects/{projectId}/cards/{cardId}/agent-token', {
     notFound: ofCard,
     audited: { target: 'card', detail: ['ttlSecs'] },
     who: member(),
-    summary: 'Mint an agent token for an active card',
+    summary: 'Create an agent token for an active card',
     input: v.strictObject({ ttlSecs: v.optional(integer(60, 43_200), 3600) }),
     output: v.object({ token: v.string(), expiresAt: Time }),
     idempotent: false,
@@ -248,8 +249,8 @@ export const agents = {
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND'],
-    tool: { name: 'read_diff', title: 'Read what a card changed', group: 'find', does: 'reads' },
-    summary: 'Read what a card has changed since its base commit, or since a review of it',
+    tool: { name: 'read_diff', title: 'Get the diff of a card', group: 'find', does: 'reads' },
+    summary: 'Get the diff of a card since its base commit or since a review',
     input: v.strictObject({ since: v.optional(queryRefTo('REVIEW_NOT_FOUND')), repository: RepositoryRef }),
     output: Diff,
   }),

@@ -5,7 +5,10 @@ import { text } from '../fields.ts'
 const Prefix = v.pipe(
   text(1, 500),
   v.trim(),
-  v.regex(/^[^\s;&|`$<>()'"\\]+( [^\s;&|`$<>()'"\\]+)*$/, 'must be plain words of a command'),
+  v.regex(
+    /^[^\s;&|`$<>()'"\\]+( [^\s;&|`$<>()'"\\]+)*$/,
+    'must be a command prefix of plain words, without shell operators',
+  ),
 )
 const Prefixes = v.pipe(v.array(Prefix), v.maxLength(200, 'must have at most 200 prefixes'))
 

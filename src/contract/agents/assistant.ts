@@ -10,7 +10,7 @@ export const assistant = {
   get: get('/api/projects/{projectId}/assistant', {
     notFound: ofProject,
     who: viewer('agents.read'),
-    summary: "Read the project assistant's session; before the first message there is none, and no card",
+    summary: "Get the session of the project's assistant. sessionId and cardId are null before the first message",
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
@@ -19,7 +19,8 @@ export const assistant = {
     audited: { target: 'project' },
     at: 'machine',
     who: member('agents.run'),
-    summary: "Send a message to the project's assistant, with attachments of the project; it starts when it is needed",
+    summary:
+      "Send a message to the project's assistant, with attachments of the project. The assistant starts if it is not running",
     input: AgentMessage,
     output: Message,
     status: 202,

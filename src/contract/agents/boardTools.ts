@@ -12,23 +12,23 @@ interface ToolTraits {
 
 /** Every tool of `/api/mcp`. */
 const boardTools = {
-  get_card: { title: 'Read a card', readOnly: true },
+  get_card: { title: 'Get a card', readOnly: true },
   list_cards: { title: 'List cards', readOnly: true },
   list_columns: { title: 'List columns', readOnly: true },
   list_schedules: { title: 'List schedules', readOnly: true },
-  report_progress: { title: 'Say what you do' },
+  report_progress: { title: 'Report progress' },
   ask_person: { title: 'Ask a person' },
-  answer_comment: { title: 'Answer a comment of a review' },
-  get_pull_request: { title: 'Read a pull request', readOnly: true },
-  answer_request_comment: { title: 'Answer a comment on a pull request' },
-  list_comments: { title: 'Read comments on a card', readOnly: true },
+  answer_comment: { title: 'Answer a review comment' },
+  get_pull_request: { title: 'Get a pull request', readOnly: true },
+  answer_request_comment: { title: 'Answer a pull request comment' },
+  list_comments: { title: 'List comments', readOnly: true },
   add_comment: { title: 'Comment on a card' },
   create_card: { title: 'Create a card' },
   attach_file: { title: 'Attach a file' },
   read_attachment: { title: 'Read an attachment', readOnly: true },
   list_budgets: { title: 'List budgets', readOnly: true },
   list_monitors: { title: 'List monitors', readOnly: true },
-  add_monitor: { title: 'Run a command on a schedule', runsCommands: true },
+  add_monitor: { title: 'Create a monitor', runsCommands: true },
   delete_monitor: { title: 'Delete a monitor', destructive: true },
 } as const satisfies Record<string, ToolTraits>
 

@@ -89,7 +89,7 @@ export const budgets = {
     who: viewer('agents.read'),
     tool: { name: 'list_budgets', title: 'List budgets', group: 'find', does: 'reads' },
     summary:
-      "List the budgets that bound a project's agents: its own, its cards', its organization's, and those of the credentials that it uses",
+      "List the budgets that limit a project's agents: budgets of the project, its cards, its organization and its credentials",
     output: v.array(Budget),
   }),
   create: post('/api/budgets', {
@@ -103,7 +103,7 @@ export const budgets = {
       'CONFLICT',
     ],
     audited: { target: 'budget', id: 'id', detail: ['scope', 'scopeId', 'unit', 'limit', 'period'] },
-    summary: 'Limit the usage of the agents of a card, a project, an organization or a credential',
+    summary: 'Create a budget that limits the agents of a card, a project, an organization or a credential',
     input: NewBudget,
     output: Budget,
     idempotent: true,
@@ -115,7 +115,7 @@ export const budgets = {
     who: user,
     fails: ['FORBIDDEN', 'CONFLICT'],
     audited: { target: 'budget', detail: ['limit', 'period'] },
-    summary: 'Change a budget; sessions that waited for it continue if it allows them now',
+    summary: 'Update a budget. Sessions that wait for the budget continue if it now allows them',
     input: ChangeBudget,
     output: Budget,
     emits: ['budget.updated'],
@@ -125,7 +125,7 @@ export const budgets = {
     who: user,
     fails: ['FORBIDDEN'],
     audited: { target: 'budget' },
-    summary: 'Delete a budget; sessions that waited for it continue',
+    summary: 'Delete a budget. Sessions that wait for the budget continue',
     emits: ['budget.deleted'],
   }),
 }

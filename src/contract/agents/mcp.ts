@@ -20,12 +20,12 @@ export const mcp = {
     challenges: true,
     rateLimit: 'apiKey',
     summary:
-      'The board as tools of the Model Context Protocol; ?tools=find,run: some groups of them; ?readOnly=true: those that change nothing',
+      "Send a message to the board's Model Context Protocol server. ?tools=find,run selects groups of tools, ?readOnly=true selects tools that change nothing",
     input: v.union([McpMessage, v.pipe(v.array(McpMessage), v.minLength(1), v.maxLength(maxBatch))]),
     transfer: 'raw',
     answers: {
-      200: { description: 'The answer', type: 'application/json' },
-      202: { description: 'The message needs no answer' },
+      200: { description: 'The response of the Model Context Protocol server', type: 'application/json' },
+      202: { description: 'The message was accepted, and has no response' },
     },
   }),
 }

@@ -45,7 +45,7 @@ export const usage = {
   list: get('/api/usage', {
     who: user,
     fails: ['PROJECT_NOT_FOUND', 'CARD_NOT_FOUND', 'ORGANIZATION_NOT_FOUND'],
-    summary: 'Read what agents have used, the most expensive first (days in their order)',
+    summary: 'Get the usage of agents, most expensive first. Days are in chronological order',
     input: ListUsage,
     csv: true,
     output: v.array(UsageRow),

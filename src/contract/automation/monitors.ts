@@ -94,7 +94,7 @@ export const monitors = {
     at: 'machine',
     who: agentOf('cardId'),
     summary:
-      "Run a command on a schedule while the card is active; for an agent in a sandbox, only once a user allows it or if the project's sandbox allows monitors",
+      "Create a monitor that runs a command on a schedule while the card is active. For a sandboxed agent, a user or the project's sandbox settings must allow the monitor",
     input: CreateMonitor,
     checkedBy: 'rules',
     output: Monitor,
@@ -105,14 +105,14 @@ export const monitors = {
   list: get('/api/projects/{projectId}/cards/{cardId}/monitors', {
     notFound: ofCard,
     who: agentOf('cardId'),
-    summary: "List the card's monitors in the order of their creation",
+    summary: "List a card's monitors in order of creation",
     output: v.array(Monitor),
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', {
     notFound: { ...ofCard, monitorId: 'MONITOR_NOT_FOUND' },
     audited: { target: 'monitor' },
     who: agentOf('cardId'),
-    summary: 'Delete a monitor; a running command and its descendants are ended',
+    summary: 'Delete a monitor. Its running command and all processes of the command are stopped',
     emits: ['monitor.deleted'],
   }),
   listProject: get('/api/projects/{projectId}/monitors', {
@@ -125,7 +125,7 @@ export const monitors = {
     notFound: { ...ofProject, monitorId: 'MONITOR_NOT_FOUND' },
     audited: { target: 'monitor' },
     who: member(),
-    summary: 'Delete a monitor of any card of a project',
+    summary: 'Delete a monitor of any card in a project',
     emits: ['monitor.deleted'],
   }),
 }

@@ -71,14 +71,15 @@ export const defaultNotificationSettings: v.InferOutput<typeof NotificationSetti
 export const notifications = {
   get: get('/api/settings/notifications', {
     who: user,
-    summary: 'Read what the caller is notified of',
+    summary: "Get the caller's notification settings",
     output: NotificationSettings,
   }),
   set: put('/api/settings/notifications', {
     fails: ['WEBHOOK_TARGET_REFUSED'],
     audited: { target: 'settings', named: 'notifications' },
     who: user,
-    summary: 'Change what the caller is notified of; a new webhookUrl is answered with its secret, once',
+    summary:
+      "Update the caller's notification settings. The response to a new webhookUrl contains its secret, which is shown once",
     input: v.partial(v.strictObject(Fields)),
     output: v.object({ ...Fields, webhookSecret: v.optional(v.string()) }),
   }),

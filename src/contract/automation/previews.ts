@@ -31,7 +31,7 @@ export const previews = {
     notFound: ofCard,
     at: 'machine',
     who: viewer('agents.read'),
-    summary: "Read whether a card's worktree is served, and where",
+    summary: 'Get the preview of a card',
     output: Preview,
   }),
   start: post('/api/projects/{projectId}/cards/{cardId}/preview', {
@@ -41,7 +41,7 @@ export const previews = {
     at: 'machine',
     who: member('scripts.run'),
     summary:
-      "Serve a card's worktree by its project's preview command, or keep serving it: it ends 2 minutes after the last call",
+      "Start or extend a card's preview, which runs the project's preview command. The preview stops 2 minutes after the last call",
     output: Preview,
     emits: ['preview.updated'],
   }),
@@ -51,7 +51,7 @@ export const previews = {
     audited: { target: 'card' },
     at: 'machine',
     who: viewer('agents.read'),
-    summary: "Create an address that opens a card's preview in a browser: once, within two minutes",
+    summary: "Create a URL that opens a card's preview in a browser. The URL works once, within 2 minutes",
     output: v.object({ url: v.string(), expiresAt: Time }),
     idempotent: false,
     status: 201,
@@ -60,7 +60,7 @@ export const previews = {
     notFound: ofCard,
     at: 'machine',
     who: member('scripts.run'),
-    summary: "End the preview of a card's worktree, with all that it has started",
+    summary: "Stop a card's preview with all its processes",
     emits: ['preview.updated'],
   }),
 }

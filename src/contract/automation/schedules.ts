@@ -156,7 +156,10 @@ const UpdateSchedule = v.pipe(
     enabled: v.optional(v.boolean()),
   }),
   v.forward(
-    v.check(({ cron, everySecs }) => cron === undefined || everySecs === undefined, 'does not go with everySecs'),
+    v.check(
+      ({ cron, everySecs }) => cron === undefined || everySecs === undefined,
+      'cannot be combined with everySecs',
+    ),
     ['cron'],
   ),
 )
@@ -178,7 +181,7 @@ export const schedules = {
   preview: get('/api/projects/{projectId}/schedules/preview', {
     notFound: ofProject,
     who: viewer('cards.read'),
-    summary: 'Tell when a schedule would run next',
+    summary: 'Preview the next run times of a cron expression or an interval',
     input: Preview,
     output: v.object({ timeZone: v.string(), nextRuns: v.array(Time) }),
   }),
@@ -187,7 +190,7 @@ export const schedules = {
     notFound: ofProject,
     audited: { target: 'schedule', id: 'id' },
     who: member('schedules.write'),
-    summary: 'Create cards on a schedule: by a cron expression with its time zone, or every N seconds',
+    summary: 'Create a schedule that creates cards by a cron expression in a time zone, or every N seconds',
     input: CreateSchedule,
     output: Schedule,
     idempotent: true,
@@ -199,7 +202,7 @@ export const schedules = {
     notFound: ofSchedule,
     audited: { target: 'schedule', detail: ['enabled'] },
     who: member('schedules.write'),
-    summary: 'Change a schedule; a change of more than its name makes the caller its owner',
+    summary: "Update a schedule. If fields other than the name change, the caller becomes the schedule's owner",
     input: UpdateSchedule,
     output: Schedule,
     emits: ['schedule.updated'],
@@ -208,7 +211,7 @@ export const schedules = {
     notFound: ofSchedule,
     audited: { target: 'schedule' },
     who: member('schedules.write'),
-    summary: 'Delete a schedule; its cards stay',
+    summary: 'Delete a schedule. Its cards remain',
     emits: ['schedule.deleted'],
   }),
   run: post('/api/projects/{projectId}/schedules/{scheduleId}/run', {
@@ -217,7 +220,7 @@ export const schedules = {
     audited: { target: 'schedule', detail: ['cardId=id'] },
     at: 'machine or here',
     who: member('schedules.write'),
-    summary: "Create a schedule's next card now, with the caller's rights; with force, also in a full column",
+    summary: "Run a schedule now, with the caller's rights. Use force to create the card in a full column",
     input: Forced,
     output: CardDetail,
     idempotent: true,

@@ -37,7 +37,7 @@ export const boards = {
     fails: ['INVALID_ORDER'],
     notFound: ofProject,
     who: member('boards.write'),
-    summary: "Put a project's boards in order",
+    summary: "Reorder a project's boards",
     input: Order,
     output: v.array(Board),
     emits: ['board.reordered'],
@@ -57,7 +57,7 @@ export const boards = {
     at: 'machine',
     who: manager('boards.write'),
     fails: ['LAST_BOARD'],
-    summary: 'Delete a board with its columns and cards',
+    summary: 'Delete a board and its columns and cards',
     emits: ['board.deleted'],
   }),
 }

@@ -10,19 +10,19 @@ export const panelStates = {
   get: get('/api/projects/{projectId}/panel-states', {
     notFound: ofProject,
     who: viewer(),
-    summary: "Read the caller's layouts of a project's cards",
+    summary: "Get the caller's panel layouts for a project's cards",
     output: PanelStates,
   }),
   set: put('/api/projects/{projectId}/panel-states', {
     notFound: ofProject,
     who: viewer(),
-    summary: 'Replace the layouts of the cards that the body names',
+    summary: "Replace the caller's panel layouts for the cards in the body",
     input: JsonObject,
     output: PanelStates,
   }),
   delete: del('/api/projects/{projectId}/panel-states/{cardId}', {
     notFound: { ...ofProject, cardId: 'PANEL_STATE_NOT_FOUND' },
     who: viewer(),
-    summary: "Forget a card's layout",
+    summary: "Delete the caller's panel layout for a card",
   }),
 }

@@ -35,12 +35,12 @@ const UpdateTemplate = v.strictObject({
 export const templates = {
   list: get('/api/board-templates', {
     who: user,
-    summary: "List the board templates that the caller can use: built-in ones, shared ones, the caller's own",
+    summary: "List the board templates that the caller can use: built-in, shared, and the caller's own",
     output: v.array(Template),
   }),
   create: post('/api/board-templates', {
     who: user,
-    summary: 'Create a board template of the caller; administrators can share theirs',
+    summary: 'Create a board template. Only admins can share their templates',
     input: CreateTemplate,
     output: Template,
     idempotent: true,
@@ -49,7 +49,7 @@ export const templates = {
   update: patch('/api/board-templates/{id}', {
     notFound: { id: 'TEMPLATE_NOT_FOUND' },
     who: user,
-    summary: "Change one of the caller's board templates",
+    summary: "Update one of the caller's board templates",
     input: UpdateTemplate,
     output: Template,
   }),

@@ -23,7 +23,7 @@ export const attachments = {
     notFound: ofProject,
     who: viewer('cards.read'),
     summary:
-      "List the attachments of a project's cards, newest first; cursor: those with a smaller id. A page can be short and still have a nextCursor",
+      "List the attachments of a project's cards, newest first. Use cursor for attachments with a smaller ID. The last page has no nextCursor, whatever its length",
     input: ListAttachments,
     output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }),
   }),
@@ -32,7 +32,7 @@ export const attachments = {
     who: viewer('cards.read'),
     tool: {
       name: 'list_attachments',
-      title: 'List attachments of a card',
+      title: 'List attachments',
       group: 'find',
       does: 'reads',
       brief: ['id', 'filename', 'contentType', 'size', 'createdAt'],
@@ -44,7 +44,7 @@ export const attachments = {
     notFound: ofCard,
     at: 'machine',
     who: member('cards.update'),
-    summary: 'Attach a file: multipart/form-data, field file',
+    summary: 'Attach a file to a card, as multipart/form-data, field file',
     transfer: 'upload',
     output: Attachment,
     idempotent: true,

@@ -9,8 +9,8 @@ export const maxChildren = 1000
 const cards = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
   v.pipe(
     v.array(id),
-    v.maxLength(maxBlockers, `must name at most ${maxBlockers} cards`),
-    v.check(ids => new Set(ids).size === ids.length, 'must name each card once'),
+    v.maxLength(maxBlockers, `must have at most ${maxBlockers} cards`),
+    v.check(ids => new Set(ids).size === ids.length, 'must contain each card once'),
   )
 
 /** The earliest start of a card. Null if there is no start time. */

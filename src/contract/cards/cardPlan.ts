@@ -17,8 +17,8 @@ export const Estimate = v.pipe(
 const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
   v.pipe(
     v.array(id),
-    v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`),
-    v.check(ids => new Set(ids).size === ids.length, 'must name each of them once'),
+    v.maxLength(maxAssignees, `must have at most ${maxAssignees} users`),
+    v.check(ids => new Set(ids).size === ids.length, 'must contain each user once'),
   )
 /** The start time of a card belongs to its order, because it can start an agent. */
 export type PlanEntries = Readonly<Record<Exclude<PlanFieldName, 'startAt'>, v.GenericSchema>>
@@ -30,7 +30,7 @@ export const Plan = {
 } satisfies PlanEntries
 export type Plan = v.InferOutput<v.ObjectSchema<typeof Plan, undefined>>
 export const planNames = Object.keys(Plan) as ReadonlyArray<keyof Plan>
-const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
+const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must have at most ${maxAssignees} users`))
 /** The assignees, priority, due date and size of a card. Assignees with and without an account are set separately. */
 export const CardPlan = { assigneeIds: v.optional(people(AccountRef)), assigneeNames: v.optional(names), ...Plan }
 /** The plan on external routes. */
@@ -57,7 +57,7 @@ export type Sort = SortField | `-${SortField}`
 const sortNames: readonly Sort[] = [...sorts, ...sorts.map(sort => `-${sort}` as const)]
 /** The filters of external lists by the plan of a card. */
 export const ExternalPlanFilter = {
-  assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an id, or none')),
+  assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an ID, or none')),
   priority: v.optional(Priority),
   dueBefore: v.optional(GivenTime),
 } satisfies Readonly<Record<ChoiceName, v.GenericSchema>> & v.ObjectEntries
@@ -67,7 +67,7 @@ export const PlanFilter = {
   sort: v.optional(
     v.picklist(
       sortNames,
-      `must be ${sorts.slice(0, -1).join(', ')} or ${sorts.at(-1)!}, with - before it for the other way round`,
+      `must be ${sorts.slice(0, -1).join(', ')} or ${sorts.at(-1)!}, or the same with a leading - for descending order`,
     ),
   ),
 }

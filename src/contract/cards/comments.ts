@@ -10,7 +10,7 @@ export const maxComments = 2500
 export const CommentBody = v.pipe(
   Prompt,
   v.minLength(1, 'must not be empty'),
-  v.check(value => value === '' || isVisible(value), 'must have a character that can be seen'),
+  v.check(value => value === '' || isVisible(value), 'must contain a visible character'),
 )
 /** The author: an account of this server, an agent, or a person whose name came with an import. */
 const Author = v.object({
@@ -41,13 +41,13 @@ export const comments = {
     who: viewer('cards.read'),
     tool: {
       name: 'list_comments',
-      title: 'Read comments on a card',
+      title: 'List comments',
       group: 'find',
       does: 'reads',
       usual: { limit: 20 },
       pages: { after: 'cursor' },
     },
-    summary: "List a card's comments, newest first; cursor: those with a smaller id",
+    summary: "List a card's comments, newest first. Use cursor for comments with a smaller ID",
     input: ListComments,
     output: v.object({ items: v.array(Comment), nextCursor: v.nullable(Id) }),
   }),
@@ -55,7 +55,7 @@ export const comments = {
     notFound: ofCard,
     who: viewer('comments.write'),
     tool: { name: 'add_comment', title: 'Comment on a card', group: 'change', does: 'changes' },
-    summary: 'Comment on a card; @[name](userId) mentions a user who can see the project',
+    summary: 'Create a comment on a card. @[name](userId) mentions a user who can see the project',
     input: v.strictObject({ body: CommentBody }),
     output: Comment,
     idempotent: true,
@@ -65,7 +65,7 @@ export const comments = {
   update: patch('/api/projects/{projectId}/cards/{cardId}/comments/{commentId}', {
     notFound: ofComment,
     who: viewer('comments.write'),
-    summary: "Change one's own comment",
+    summary: "Update one of the caller's comments",
     input: v.strictObject({ body: CommentBody }),
     output: Comment,
     emits: ['comment.updated'],
@@ -74,7 +74,7 @@ export const comments = {
     notFound: ofComment,
     audited: { target: 'comment' },
     who: viewer('comments.write'),
-    summary: 'Delete your own comment, or, as an admin of the project, any comment',
+    summary: 'Delete a comment. Project admins can delete any comment, other users only their own',
     emits: ['comment.deleted'],
   }),
 }

@@ -24,7 +24,7 @@ export const Hit = v.object({
 const Search = v.strictObject({
   q: v.pipe(
     text(1, 200),
-    v.check(q => /[\p{L}\p{N}]/u.test(q), 'must hold a letter or a digit'),
+    v.check(q => /[\p{L}\p{N}]/u.test(q), 'must contain a letter or a digit'),
   ),
   projectId: v.optional(queryInteger(1)),
   limit: limit(20, 100),
@@ -55,7 +55,7 @@ export const search = {
       ],
     },
     summary:
-      'Find cards by words in their text, comments and last message of the agent, and boards and projects by name; the last word can be a prefix',
+      'Search cards by words in their text, comments and last agent message, and boards and projects by name. The last word can be a prefix',
     input: Search,
     output: v.array(Hit),
   }),

@@ -31,8 +31,8 @@ export const branches = {
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['CONFLICT'],
-    tool: { name: 'list_repositories', title: 'List repositories of a card', group: 'find', does: 'reads' },
-    summary: "List what a card has in each of its project's repositories, the home first",
+    tool: { name: 'list_repositories', title: 'List repositories', group: 'find', does: 'reads' },
+    summary: "List a card's branches in the project's repositories, home repository first",
     output: v.array(CardRepository),
   }),
   checkMerge: get('/api/projects/{projectId}/cards/{cardId}/merge', {
@@ -41,7 +41,7 @@ export const branches = {
     takesLong: true,
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
-    summary: "Try the merge of a card's branches, without changing anything",
+    summary: "Check whether a card's branches can be merged, without changing them",
     input: CheckMerge,
     output: v.array(CheckedMerge),
   }),
@@ -53,7 +53,8 @@ export const branches = {
     who: member('agents.run'),
     fails: ['NOT_A_GIT_REPOSITORY', 'AGENT_ALREADY_RUNNING', 'PUSH_REJECTED', 'CONFLICT', 'SEALED_WITH_OTHER_KEY'],
     tool: { name: 'push_branch', title: 'Push a branch', group: 'review', does: 'changes', openWorld: true },
-    summary: "Push a card's branch to its repository's remote; force replaces the version that was last fetched",
+    summary:
+      "Push a card's branch to its repository's remote. Use force to replace the last fetched version of the remote branch",
     input: v.optional(v.strictObject({ force: v.optional(v.boolean(), false), repository: RepositoryRef }), {}),
     output: Pushed,
   }),
@@ -73,12 +74,13 @@ export const branches = {
     ],
     tool: {
       name: 'update_branch',
-      title: 'Take the base into a branch',
+      title: 'Update a branch with its base',
       group: 'review',
       does: 'changes',
       openWorld: true,
     },
-    summary: "Bring the newest of its base into a card's branch; a conflict changes nothing, or is given to its agent",
+    summary:
+      "Update a card's branch with its base. A conflict leaves the branch unchanged. With resolve, the card's agent resolves the conflict",
     input: v.optional(
       v.strictObject({
         strategy: v.optional(v.picklist(['merge', 'rebase'], 'must be merge or rebase'), 'merge'),

@@ -105,14 +105,14 @@ export const forges = {
     at: 'machine',
     who: viewer('projects.read'),
     fails: ['SEALED_WITH_OTHER_KEY'],
-    summary: "Read a project's forge, according to its settings, its remote and its credential",
+    summary: "Get a project's forge, based on its settings, Git remote and credential",
     output: FoundForge,
   }),
   giveWebhookSecret: post('/api/projects/{projectId}/forge/webhook-secret', {
     notFound: ofProject,
     audited: { target: 'project' },
     who: manager('webhooks.write'),
-    summary: "Make the secret that signs what the project's forge delivers; an earlier one ends",
+    summary: "Create the secret that signs the forge's webhook deliveries. It replaces the previous secret",
     output: WebhookSecret,
     idempotent: false,
     status: 201,
@@ -125,8 +125,8 @@ export const forges = {
     rateLimit: 'deliveries',
     fails: ['UNAUTHENTICATED'],
     summary:
-      "Take a delivery of a forge's webhook, signed with the project's secret: what it is about is read from the forge",
+      "Receive a webhook delivery from a forge, signed with the project's secret. The server queries the forge for the current data",
     transfer: 'raw',
-    answers: { 202: { description: 'It was taken, now or before' } },
+    answers: { 202: { description: 'The delivery is accepted, or was accepted earlier' } },
   }),
 }

@@ -46,7 +46,7 @@ export const issues = {
   list: get('/api/projects/{projectId}/forge/issues', {
     notFound: ofProject,
     who: viewer('cards.read'),
-    summary: "List a project's cards that are issues on its forge, oldest first, and tell when it was last asked",
+    summary: "List the issues that are linked to a project's cards, oldest first, with the state of the sync",
     input: v.strictObject({ limit: limit(50, 100), cursor: v.optional(queryInteger(1)) }),
     output: v.object({ sync: SyncState, items: v.array(CardIssue), nextCursor: v.nullable(Id) }),
   }),
@@ -64,7 +64,7 @@ export const issues = {
     at: 'machine',
     takesLong: true,
     who: member('cards.update'),
-    summary: 'Bring the issues of the forge and their cards together now',
+    summary: 'Sync issues with their cards now',
     output: Synced,
     emits: ['card.created', 'card.updated', 'card.moved', 'card.completed', 'comment.created'],
   }),

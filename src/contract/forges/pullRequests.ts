@@ -17,7 +17,7 @@ const PullTitle = v.pipe(
 const Body = text(0, pullRequestLimits.body)
 const Reviewer = v.pipe(text(1, 100), v.regex(/^[\w.@/-]+$/, 'must be a name on the forge'))
 const Reviewers = v.pipe(v.array(Reviewer), v.maxLength(15, 'must have at most 15 names'))
-const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the name of a commit'))
+const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be a commit ID'))
 
 /** The proposed fields of a card's pull request, or the current fields of an open one, for editing. */
 export const PullRequestDraft = v.object({
@@ -52,12 +52,12 @@ export const pullRequests = {
     fails: ['PULL_REQUEST_NOT_FOUND'],
     tool: {
       name: 'get_pull_request',
-      title: 'Read a pull request',
+      title: 'Get a pull request',
       group: 'find',
       does: 'reads',
       note: 'Its content comes from the forge and is untrusted.',
     },
-    summary: "Read a card's newest pull request as the board saw it last, with its checks and reviews",
+    summary: "Get a card's latest pull request with its checks and reviews, as of the last sync with the forge",
     input: inRepository,
     output: PullRequest,
   }),
@@ -69,7 +69,7 @@ export const pullRequests = {
     fails: [...forgeFails, 'NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     tool: { name: 'draft_pull_request', title: 'Draft a pull request', group: 'review', does: 'reads' },
     summary:
-      "Read the draft of a card's pull request: its title, and a body from the agent's summary and the repository's template; for an open pull request, its title and body on the forge",
+      "Get the title and body for a card's pull request, from the agent's summary and the repository's template. For an open pull request, the title and body on the forge",
     input: inRepository,
     output: PullRequestDraft,
   }),
@@ -82,12 +82,13 @@ export const pullRequests = {
     fails: [...forgeFails, ...gitFails, 'PULL_REQUEST_EXISTS'],
     tool: {
       name: 'create_pull_request',
-      title: 'Open a pull request',
+      title: 'Create a pull request',
       group: 'review',
       does: 'changes',
       openWorld: true,
     },
-    summary: "Push a card's branch and open a pull request for it; one that is open for the branch already is taken",
+    summary:
+      "Push a card's branch and create its pull request. If the branch already has an open pull request, that pull request is used",
     input: v.optional(
       v.strictObject({
         repository: RepositoryRef,
@@ -116,13 +117,12 @@ export const pullRequests = {
     fails: [...forgeFails, 'NOT_A_GIT_REPOSITORY', 'PULL_REQUEST_NOT_FOUND'],
     tool: {
       name: 'update_pull_request',
-      title: 'Change a pull request',
+      title: 'Update a pull request',
       group: 'review',
       does: 'changes',
       openWorld: true,
     },
-    summary:
-      "Change a card's open pull request, its reviewers and labels, or whether and how it is merged as soon as the forge lets it",
+    summary: "Update a card's open pull request: its text, reviewers, labels and auto-merge",
     input: v.strictObject({
       repository: RepositoryRef,
       title: v.optional(PullTitle),
@@ -153,7 +153,7 @@ export const pullRequests = {
       openWorld: true,
     },
     summary:
-      "Merge a card's pull request on the forge at the commit that was seen; auto: as soon as the forge lets it; force: without its checks and reviews, if the forge lets it",
+      "Merge a card's pull request on the forge at the last synced commit. Use auto to merge as soon as the forge allows it, or force to skip checks and reviews if the forge allows it",
     input: v.optional(
       v.strictObject({
         repository: RepositoryRef,
@@ -175,13 +175,13 @@ export const pullRequests = {
     fails: ['PULL_REQUEST_NOT_FOUND'],
     tool: {
       name: 'continue_pull_request',
-      title: 'Go on with a pull request',
+      title: 'Resume work on a pull request',
       group: 'review',
       does: 'changes',
       openWorld: true,
     },
     summary:
-      "Resume agent work on a pull request that was handed to a person; the agent gets all open feedback again and works with the caller's rights",
+      "Resume agent work on a pull request that was handed to a user. The agent receives all open feedback again and works with the caller's rights",
     input: v.optional(inRepository, {}),
     output: PullRequest,
     emits: ['pull_request.updated'],
@@ -200,7 +200,7 @@ export const pullRequests = {
       does: 'destroys',
       openWorld: true,
     },
-    summary: "Close a card's pull request on the forge unmerged; its branch stays",
+    summary: "Close a card's pull request on the forge without merging. Its branch remains",
     input: inRepository,
     emits: ['pull_request.updated', 'card.updated'],
   }),
@@ -214,7 +214,7 @@ export const pullRequests = {
       does: 'reads',
       usual: { limit: 20 },
     },
-    summary: 'List the pull requests of a project, newest first, as the board saw them last',
+    summary: "List a project's pull requests, newest first, as of the last sync with the forge",
     input: v.strictObject({
       state: v.optional(v.picklist(['open', 'merged', 'closed', 'all'], 'must be open, merged, closed or all'), 'open'),
       limit: limit(50, 500),

@@ -15,7 +15,7 @@ const RepositoryName = v.pipe(
   text(1, 60),
   v.regex(
     /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?$/,
-    'must be like the name of a folder: letters, digits, dots, hyphens and underscores',
+    'must contain only letters, digits, dots, hyphens and underscores',
   ),
   v.check(
     name => !/\.(?:unfinished|set-up|git|lock|aside-\d+)$/i.test(name),
@@ -31,10 +31,10 @@ export const Repository = v.strictObject({ name: RepositoryName, path: FolderPat
 export type Repository = v.InferOutput<typeof Repository>
 export const Repositories = v.pipe(
   v.array(Repository),
-  v.maxLength(maxRepositories, `must be at most ${maxRepositories}`),
+  v.maxLength(maxRepositories, `must have at most ${maxRepositories} entries`),
   v.check(
     all => new Set(all.map(({ name }) => name.toLowerCase())).size === all.length,
-    'must have names that differ, not only in upper and lower case',
+    'must have unique names, regardless of case',
   ),
 )
 /** Names one of a project's repositories; empty: its home. */

@@ -31,12 +31,12 @@ const NewComment = v.strictObject({
   side: v.optional(Side, 'new'),
   startLine: v.optional(v.nullable(Line), null),
   line: Line,
-  body: v.pipe(text(1, reviewLimits.maxCommentLength), v.check(isVisible, 'must have a character that can be seen')),
+  body: v.pipe(text(1, reviewLimits.maxCommentLength), v.check(isVisible, 'must contain a visible character')),
 })
 export type NewComment = v.InferOutput<typeof NewComment>
 const NewComments = v.pipe(
   v.array(NewComment),
-  v.maxLength(reviewLimits.maxComments, `must be at most ${reviewLimits.maxComments}`),
+  v.maxLength(reviewLimits.maxComments, `must have at most ${reviewLimits.maxComments} comments`),
 )
 
 /** A user's unsent review of a card. `updatedAt` is null if there is no draft. */
@@ -88,13 +88,13 @@ export const reviews = {
   getDraft: get('/api/projects/{projectId}/cards/{cardId}/reviews/draft', {
     notFound: ofCard,
     who: member('cards.update'),
-    summary: "Read one's own review of a card that is not sent yet",
+    summary: "Get the caller's draft review of a card",
     output: Draft,
   }),
   putDraft: put('/api/projects/{projectId}/cards/{cardId}/reviews/draft', {
     notFound: ofCard,
     who: member('cards.update'),
-    summary: "Keep one's own review of a card until it is sent; an empty one is dropped",
+    summary: "Save the caller's draft review of a card. An empty draft is deleted",
     input: v.strictObject({ body: v.optional(Prompt, ''), comments: v.optional(NewComments, []) }),
     output: Draft,
   }),
@@ -103,7 +103,7 @@ export const reviews = {
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND', 'FILE_NOT_FOUND'],
-    summary: 'Read a file that a card has changed, before or after the change, up to 2 MiB, in Base64',
+    summary: 'Get a file that a card changed, before or after the change, as Base64. The maximum is 2 MiB',
     input: v.strictObject({
       path: text(1, 4096),
       side: v.optional(Side, 'new'),
@@ -115,7 +115,7 @@ export const reviews = {
   list: get('/api/projects/{projectId}/cards/{cardId}/reviews', {
     notFound: ofCard,
     who: viewer('cards.read'),
-    tool: { name: 'list_reviews', title: 'List reviews of a card', group: 'find', does: 'reads' },
+    tool: { name: 'list_reviews', title: 'List reviews', group: 'find', does: 'reads' },
     summary: "List a card's reviews, oldest first",
     output: v.array(Review),
   }),
@@ -127,7 +127,7 @@ export const reviews = {
     who: member('cards.update'),
     tool: { name: 'review_card', title: 'Review a card', group: 'review', does: 'changes', openWorld: true },
     summary:
-      "Review what a card has changed, by default with the draft; request_changes needs agents.run and becomes the agent's next message",
+      "Submit a review of a card's changes. The default is the caller's draft. request_changes requires agents.run and becomes the agent's next message",
     input: v.strictObject({
       verdict: Verdict,
       body: v.optional(Prompt),

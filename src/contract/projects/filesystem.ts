@@ -18,7 +18,7 @@ export const filesystem = {
   browse: get('/api/filesystem/browse', {
     who: user,
     fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS', 'PATH_NOT_ABSOLUTE'],
-    summary: 'List a folder of the server',
+    summary: 'List a folder on the server',
     input: Browse,
     output: v.object({
       path: v.nullable(v.string()),
@@ -30,7 +30,7 @@ export const filesystem = {
   read: get('/api/filesystem/read', {
     who: user,
     fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS', 'PATH_NOT_ABSOLUTE'],
-    summary: 'Read a file of the server, at most 1 MiB of it',
+    summary: 'Get a file on the server, up to 1 MiB',
     input: v.strictObject({ path: AbsolutePath, offset: v.optional(queryInteger(0), 0) }),
     output: v.object({
       path: v.string(),

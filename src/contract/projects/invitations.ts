@@ -11,7 +11,7 @@ export const invitations = {
     audited: { target: 'project', id: 'row.id', detail: ['role'] },
     who: user,
     fails: ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'],
-    summary: 'Accept an invitation to a project, once',
+    summary: 'Accept an invitation to a project. Each invitation can be accepted once',
     input: v.strictObject({ token: InvitationToken }),
     output: Project,
   }),

@@ -61,7 +61,7 @@ const ListAudit = v.strictObject({
 export const audit = {
   list: get('/api/audit', {
     who: superAdmin,
-    summary: 'Read who did what with which rights, newest first',
+    summary: 'List audit log entries, newest first',
     input: ListAudit,
     output: v.object({ items: v.array(AuditEntry), nextCursor: v.nullable(v.string()) }),
   }),

@@ -46,25 +46,25 @@ export const LogExport = v.object(Fields)
 export const logs = {
   list: get('/api/logs', {
     who: admin,
-    summary: "Read the server's log, newest first",
+    summary: 'List log entries, newest first',
     input: ListLogs,
     output: v.array(LogEntry),
   }),
   getExport: get('/api/settings/log-export', {
     who: superAdmin,
-    summary: 'Read where the log is sent',
+    summary: 'Get the log export settings',
     output: LogExport,
   }),
   setExport: put('/api/settings/log-export', {
     audited: { target: 'settings', named: 'log-export', detail: ['enabled'] },
     who: superAdmin,
-    summary: 'Change where the log is sent',
+    summary: 'Update the log export settings. Omitted fields are unchanged',
     input: v.partial(v.strictObject(Fields)),
     output: LogExport,
   }),
   testExport: post('/api/settings/log-export/test', {
     who: superAdmin,
-    summary: 'Send one entry to where the log is sent, and tell what came back',
+    summary: 'Send a test entry to the log export endpoint, and return its response',
     // `delivered` equals `ok`, for clients that use that name.
     output: v.object({
       ok: v.boolean(),

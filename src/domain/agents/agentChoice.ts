@@ -171,8 +171,13 @@ export async function requireProfile(
   agent: string | null = null,
 ): Promise<ProfileRow> {
   const profile = await readProfileNamed(db, name)
-  if (!profile) throw invalid(field, `names no profile: there is no ${name} (see: board agents profiles)`)
-  if (agent !== null && profile.agent !== agent) throw invalid(field, `is one of ${profile.agent}, not of ${agent}`)
+  if (!profile)
+    throw invalid(
+      field,
+      `must be an existing profile, which ${name} is not. To list the profiles, run: board agents profiles`,
+    )
+  if (agent !== null && profile.agent !== agent)
+    throw invalid(field, `must be a profile of ${agent}, not of ${profile.agent}`)
   return profile
 }
 
@@ -192,7 +197,7 @@ async function readOffers(
 function requireOffered(field: string, id: string, offered: readonly Offered[], more: readonly string[]): void {
   const ids = [...new Set([...more, ...offered.map(each => each.id)])]
   if (offered.length === 0 || ids.includes(id)) return
-  throw invalid(field, `is not one that the agent offers: ${listIds(ids)}`)
+  throw invalid(field, `must be one of the values that the agent offers: ${listIds(ids)}`)
 }
 
 /** Joins the IDs on one line of limited length. */

@@ -14,6 +14,6 @@ export async function countSessionCard(tx: Transaction, projectId: number, calle
   if (created > max)
     throw new Problem(
       'CARD_LIMIT_REACHED',
-      `A session of this project creates at most ${max === 1 ? 'one card' : `${max} cards`}. Put the rest into the prompt of a card, or ask a person to raise the limit (board projects edit --session-cards).`,
+      `A session of this project can create at most ${max === 1 ? 'one card' : `${max} cards`}. Put the rest into the prompt of a card, or ask a person to raise the limit (board projects edit --session-cards).`,
     )
 }

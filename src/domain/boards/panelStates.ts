@@ -25,7 +25,7 @@ export async function set(
   const keys = Object.keys(states)
   const cards = await findCardIds(tx, projectId, keys.filter(isId).map(Number))
   const stranger = keys.find(key => !isId(key) || !cards.has(Number(key)))
-  if (stranger !== undefined) throw invalid(stranger.slice(0, 100), 'must be the id of a card of this project')
+  if (stranger !== undefined) throw invalid(stranger.slice(0, 100), 'must be the ID of a card in this project')
   for (const key of keys)
     await writePanelState(tx, userId, projectId, { cardId: Number(key), state: JSON.stringify(states[key]) })
   return listPanelStates(tx, userId, projectId)

@@ -17,7 +17,7 @@ type BasedCard = Pick<CardRow, 'projectId'> & Partial<Pick<CardRow, 'id' | 'work
 export async function changedBase(db: Reader, card: BasedCard, change: CardBase): Promise<CardBase> {
   const { base, baseCardId } = change
   if (base === undefined && baseCardId === undefined) return {}
-  if (base && baseCardId) throw invalid('baseCardId', 'must not be combined with base')
+  if (base && baseCardId) throw invalid('baseCardId', 'cannot be combined with base')
   if (card.worktreeManaged === 1 && card.gitBranch)
     throw new Problem('CONFLICT', `The card already has the branch ${card.gitBranch}, so its base cannot change.`)
   if (baseCardId) await requireCards(db, card, [baseCardId])

@@ -272,12 +272,12 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   if (!isStartedWhenReady(card)) return card
   const ref = { projectId: card.projectId, cardId: card.id }
   const [step] = await readPipeline(tx, card)
-  if (card.columnType === 'active') return startByBoard(tx, agents, card, 'nothing blocks it any more')
+  if (card.columnType === 'active') return startByBoard(tx, agents, card, 'it is no longer blocked')
   if (!step) return card
   const column = await columnOfProject(tx, ref, step.columnId)
   if (!(await hasRoom(tx, column))) return awaitColumn(tx, card, column)
   const placed = await move(tx, agents, ref, { columnId: column.id }, true)
-  return startByBoard(tx, agents, placed, 'nothing blocks it any more')
+  return startByBoard(tx, agents, placed, 'it is no longer blocked')
 }
 
 /** Leaves a card in its column until the full column that it moves into automatically has capacity. */

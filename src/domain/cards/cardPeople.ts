@@ -31,7 +31,7 @@ export async function assigneesFor(
   if (accounts.length + names.length > maxAssignees)
     throw invalid(
       assigneeIds ? 'assigneeIds' : 'assigneeNames',
-      `must not give the card more than ${maxAssignees} assignees`,
+      `must not result in more than ${maxAssignees} assignees`,
     )
   return { assignees: JSON.stringify([...accounts, ...names]) }
 }

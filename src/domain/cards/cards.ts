@@ -176,7 +176,7 @@ async function startCreated(
 function requireCommand({ kind, command }: NewCard): void {
   const isTerminal = kind === 'terminal'
   if (isTerminal !== (typeof command === 'string'))
-    throw invalid('command', isTerminal ? 'is required for a terminal card' : 'is for terminal cards only')
+    throw invalid('command', isTerminal ? 'is required for a terminal card' : 'applies only to terminal cards')
 }
 
 /** Predicts whether creating a card would start an agent. */

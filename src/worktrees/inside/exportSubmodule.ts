@@ -24,7 +24,7 @@ export async function exportSubmodule(
   send: Send,
 ): Promise<void> {
   const nested = await submoduleAt(topLevel, path)
-  if (!nested) throw new GitFailed('failed', 'The submodule does not exist any more.')
+  if (!nested) throw new GitFailed('failed', 'The submodule no longer exists.')
   const folder = await mkdtemp(join(tmpdir(), 'board-transfer-'))
   try {
     const stores = [store, nested.commonDir].map(each => join(each, 'objects'))

@@ -25,12 +25,12 @@ function openQuestions(session: SessionRow): string {
   const texts = listQuestions(session).map(({ title, plan }) => `- ${plan ?? title}`)
   return texts.length === 0
     ? ''
-    : `\n\nNobody has answered these questions to people. Ask again if you need the answers:\n\n${texts.join('\n')}`
+    : `\n\nThese questions to users are unanswered. Ask again if you need the answers:\n\n${texts.join('\n')}`
 }
 
 /** The first prompt of the successor session. */
 const handoffPrompt = (task: string, handoff: string, { maxSummaryTokens }: HandoffSettings): string =>
-  `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * charsPerToken).toWellFormed()}\n\nGo on with the task. It is:\n\n${task}`
+  `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * charsPerToken).toWellFormed()}\n\nContinue the task:\n\n${task}`
 
 /**
  * Completes a session and starts its successor, which takes over the task and the waiting messages. Returns undefined if the

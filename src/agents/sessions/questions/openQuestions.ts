@@ -78,9 +78,9 @@ export interface ChosenAnswer {
  */
 export function answerFor(request: AskedQuestion, { approved, optionId, answer }: Answer): ChosenAnswer {
   if (answer !== undefined && !request.takesText)
-    throw notOffered('answer', 'is not possible: choose an option', request)
-  if (answer !== undefined && !approved) throw invalid('answer', 'must not be combined with approved: false')
-  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'must not be combined with optionId')
+    throw notOffered('answer', 'is not accepted by this question. Choose an option', request)
+  if (answer !== undefined && !approved) throw invalid('answer', 'cannot be combined with approved: false')
+  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'cannot be combined with optionId')
   if (answer !== undefined) return { approved, optionId: null, text: answer }
   if (approved && request.takesText && request.options.length === 0)
     throw invalid('answer', 'is required, because the question has no options')
@@ -93,9 +93,9 @@ function optionFor(request: AskedQuestion, approved: boolean, optionId: string |
   const option = optionId === undefined ? approvingOption(options) : options.find(({ id }) => id === optionId)
   if (!option) throw notOffered('optionId', describeMissing(options, optionId), request)
   if (approved && option.kind.startsWith('reject'))
-    throw notOffered('optionId', 'refuses, and approved is true', request)
+    throw notOffered('optionId', 'must be an option that allows, because approved is true', request)
   if (!approved && option.kind.startsWith('allow'))
-    throw notOffered('optionId', 'allows, and approved is false', request)
+    throw notOffered('optionId', 'must be an option that rejects, because approved is false', request)
   return option.id
 }
 

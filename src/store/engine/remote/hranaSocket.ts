@@ -29,7 +29,9 @@ export function openHranaSocket(url: string, token?: string): Connection {
   socket.on('open', () => {
     if (socket.protocol !== protocol)
       return close(
-        new Error(`The database server speaks ${socket.protocol} of the Hrana protocol; the board needs ${protocol}.`),
+        new Error(
+          `The database server speaks ${socket.protocol} of the Hrana protocol; the board requires ${protocol}.`,
+        ),
       )
     for (const message of early ?? []) socket.send(message)
     early = undefined
