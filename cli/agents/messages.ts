@@ -5,7 +5,7 @@ import type { CardPlace } from '../cards/cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
-import type { Colour } from '../output/terminal.ts'
+import type { Color } from '../output/terminal.ts'
 import { escapeControls } from '../output/text.ts'
 
 export type Message = Output<Contract['agents']['messages']>[number]
@@ -73,7 +73,7 @@ async function hiddenByPerson({ client, external }: Context): Promise<(message: 
   }
 }
 
-const colours: Record<Message['role'], Colour | undefined> = {
+const colors: Record<Message['role'], Color | undefined> = {
   user: 'green',
   agent: 'cyan',
   thought: 'dim',
@@ -88,7 +88,7 @@ export function headOf({ out }: Pick<Context, 'out'>, message: Message): string 
   const time = new Date(at).toTimeString().slice(0, 8)
   const what = tool ? [tool.name || tool.kind, tool.status].map(text => `  ${escapeControls(text)}`).join('') : ''
   const files = message.attachments.length === 0 ? '' : `  ${escapeControls(`with ${namesOf(message)}`)}`
-  return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}${files}\n`
+  return `${out.paint(role, colors[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}${files}\n`
 }
 
 /** A message on a terminal. For a tool, only the line: its input and output are in the JSON. */

@@ -1,5 +1,5 @@
 import { escapeControls } from './text.ts'
-import type { Colour } from './terminal.ts'
+import type { Color } from './terminal.ts'
 
 export interface FileChange {
   path: string
@@ -12,7 +12,7 @@ export interface DiffLine {
   kind: Kind
 }
 
-const colours: Record<Kind, Colour | undefined> = {
+const colors: Record<Kind, Color | undefined> = {
   file: 'bold',
   head: 'bold',
   hunk: 'cyan',
@@ -21,13 +21,13 @@ const colours: Record<Kind, Colour | undefined> = {
   same: undefined,
 }
 
-/** A unified diff in colours for a terminal, with its control characters escaped. */
-export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string =>
+/** A unified diff in colors for a terminal, with its control characters escaped. */
+export const coloredDiff = (diff: string, paint: (text: string, color: Color) => string): string =>
   [...diffLines(diff)]
     .map(({ text, kind }) => {
-      const colour = colours[kind]
+      const color = colors[kind]
       const shown = escapeControls(text, true)
-      return `${colour ? paint(shown, colour) : shown}\n`
+      return `${color ? paint(shown, color) : shown}\n`
     })
     .join('')
 

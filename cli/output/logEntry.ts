@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../src/contract/server/logs.ts'
 import type { Out } from './output.ts'
-import type { Colour } from './terminal.ts'
+import type { Color } from './terminal.ts'
 import { escapeControls } from './text.ts'
 
 /** The displayed fields of an entry in the server's log. */
@@ -13,7 +13,7 @@ export interface ShownEntry {
   fields: Readonly<Record<string, unknown>>
 }
 
-const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
+const colors: Record<LogLevel, Color> = { info: 'cyan', warn: 'yellow', error: 'red' }
 
 /** The fields that the message of a request already includes. */
 const told = new Set(['method', 'route', 'status', 'code'])
@@ -34,7 +34,7 @@ export function drawLogEntry(
   )
   const below =
     typeof cause === 'string' ? `${out.paint(escapeControls(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
-  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(escapeControls(source), 'dim')} ${escapeControls(message)}${named.join('')}\n${below}`
+  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colors[level])} ${out.paint(escapeControls(source), 'dim')} ${escapeControls(message)}${named.join('')}\n${below}`
 }
 
 /** Parses an entry of the server's log files: one line of JSON. Undefined if the line is not an entry. */

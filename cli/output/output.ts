@@ -2,7 +2,7 @@ import { usage, type Failure } from '../failures/failure.ts'
 import { Progress } from './progress.ts'
 import { talk, write } from './streams.ts'
 import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column } from './table.ts'
-import { paint, type Colour, type Terminal } from './terminal.ts'
+import { paint, type Color, type Terminal } from './terminal.ts'
 import type { Template } from './template.ts'
 import { escapeControls, harmlessJson, nearestWords } from './text.ts'
 
@@ -149,12 +149,12 @@ export class Out {
   /** Prints a warning on stderr. The command continues. Prints nothing with `--quiet`. */
   warn(message: string): void {
     if (this.quiet) return
-    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${escapeControls(message)}\n`)
+    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColor)} ${escapeControls(message)}\n`)
   }
 
-  /** Colours a text if stdout supports colour. */
-  paint(text: string, colour: Colour): string {
-    return paint(text, colour, this.terminal.colour)
+  /** Colors a text if stdout supports color. */
+  paint(text: string, color: Color): string {
+    return paint(text, color, this.terminal.color)
   }
 
   /** Shows the progress of an operation on stderr. Only on a terminal, and after half a second. */

@@ -1,9 +1,9 @@
-import { paint, type Colour, type Terminal } from './terminal.ts'
+import { paint, type Color, type Terminal } from './terminal.ts'
 import { truncate, escapeControls, relativeTime, widthOf } from './text.ts'
 
 /**
  * The format of a value on a terminal. `title` and `text` can be truncated, `time` is an ISO time shown relatively, `status` is
- * coloured by its value.
+ * colored by its value.
  */
 type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
 
@@ -34,17 +34,17 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? escapeControls(JSON.stringify(value)) : String(value)
 }
 
-/** Draws tab-separated lines without a header. FORCE_COLOR adds colours and changes nothing else. */
+/** Draws tab-separated lines without a header. FORCE_COLOR adds colors and changes nothing else. */
 export const drawTabs = <Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { colour }: Pick<Terminal, 'colour'>,
+  { color }: Pick<Terminal, 'color'>,
 ): string =>
   rows
     .map(row => {
       const cells = columns.map(({ value, style }) => {
         const text = cellText(value(row))
-        return colour ? paint(text, colourOf(style, text), true) : text
+        return color ? paint(text, colorOf(style, text), true) : text
       })
       return `${cells.join('\t')}\n`
     })
@@ -55,7 +55,7 @@ export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], termina
   `${columns
     .map(({ value, style }) => {
       const text = style === 'time' ? clockTime(value(row)) : shownText(value(row), style)
-      return paint(text, colourOf(style, text), terminal.colour)
+      return paint(text, colorOf(style, text), terminal.color)
     })
     .join('  ')
     .trimEnd()}\n`
@@ -91,10 +91,8 @@ export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Ro
       .join('  ')
       .trimEnd()
   const lines = [
-    drawRow(heads, text => paint(text, 'dim', terminal.colour)),
-    ...cells.map(row =>
-      drawRow(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour)),
-    ),
+    drawRow(heads, text => paint(text, 'dim', terminal.color)),
+    ...cells.map(row => drawRow(row, (text, at) => paint(text, colorOf(columns[at]!.style, row[at]!), terminal.color))),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -106,7 +104,7 @@ export function drawRecord<Row>(row: Row, fields: readonly Column<Row>[], termin
     .map(field => {
       const text = shownText(field.value(row), field.style)
       return (
-        `${paint(`${labelOf(field)}:`.padEnd(widest + 2), 'dim', terminal.colour)}${paint(text, colourOf(field.style, text), terminal.colour)}`.trimEnd() +
+        `${paint(`${labelOf(field)}:`.padEnd(widest + 2), 'dim', terminal.color)}${paint(text, colorOf(field.style, text), terminal.color)}`.trimEnd() +
         '\n'
       )
     })
@@ -163,10 +161,10 @@ const isKept = (style: Style | undefined): boolean => style === 'id' || style ==
 
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 
-/** The colour of a card's status. */
-export const statusColour = (status: string): Colour | undefined => statusColours[status]
+/** The color of a card's status. */
+export const statusColor = (status: string): Color | undefined => statusColors[status]
 
-const statusColours: Record<string, Colour> = {
+const statusColors: Record<string, Color> = {
   running: 'cyan',
   queued: 'blue',
   waiting: 'yellow',
@@ -186,9 +184,9 @@ const statusColours: Record<string, Colour> = {
   rejected: 'magenta',
 }
 
-function colourOf(style: Style | undefined, text: string): Colour | undefined {
+function colorOf(style: Style | undefined, text: string): Color | undefined {
   if (style === 'title') return 'bold'
   if (style === 'id') return 'cyan'
-  if (style === 'status') return statusColours[text]
+  if (style === 'status') return statusColors[text]
   return style === 'time' || style === 'dim' ? 'dim' : undefined
 }

@@ -1,15 +1,15 @@
 import type { ColorUse } from '../parsing/globals.ts'
 import { isTerminal } from './streams.ts'
 
-/** The terminal's properties: whether stdout is a terminal, its width, and whether it supports colour. */
+/** The terminal's properties: whether stdout is a terminal, its width, and whether it supports color. */
 export interface Terminal {
   stdout: boolean
   stderr: boolean
   stdin: boolean
   width: number
   height: number
-  colour: boolean
-  stderrColour: boolean
+  color: boolean
+  stderrColor: boolean
 }
 
 /**
@@ -17,7 +17,7 @@ export interface Terminal {
  * @param color `auto`: depends on the environment and the streams
  */
 export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process.env): Terminal {
-  const isColored = (terminal: boolean) => color === 'always' || (color === 'auto' && takesColour(terminal, env))
+  const isColored = (terminal: boolean) => color === 'always' || (color === 'auto' && supportsColor(terminal, env))
   const forced = isOn(env.BOARD_FORCE_TTY)
   const stdout = forced || isTerminal(1)
   const stderr = forced || isTerminal(2)
@@ -33,12 +33,12 @@ export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process
     stdin: isTerminal(0),
     width,
     height: rows || 24,
-    colour: isColored(stdout),
-    stderrColour: isColored(stderr),
+    color: isColored(stdout),
+    stderrColor: isColored(stderr),
   }
 }
 
-function takesColour(terminal: boolean, env: NodeJS.ProcessEnv): boolean {
+function supportsColor(terminal: boolean, env: NodeJS.ProcessEnv): boolean {
   if (env.FORCE_COLOR !== undefined) return isOn(env.FORCE_COLOR)
   if (env.NO_COLOR) return false
   return terminal && env.TERM !== 'dumb'
@@ -48,8 +48,8 @@ const isOn = (value: string | undefined): boolean =>
   value !== undefined && value !== '' && value !== '0' && value !== 'false'
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
-export type Colour = keyof typeof codes
+export type Color = keyof typeof codes
 
-/** Colours a text if `wanted` is true. */
-export const paint = (text: string, colour: Colour | undefined, wanted: boolean): string =>
-  wanted && colour && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+/** Colors a text if `wanted` is true. */
+export const paint = (text: string, color: Color | undefined, wanted: boolean): string =>
+  wanted && color && text !== '' ? `\u001b[${codes[color]}m${text}\u001b[0m` : text

@@ -36,7 +36,7 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   const { palette, glyphs } = theme
   if (isDense) return [denseLine(card, how)]
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
-    oneColour(
+    oneColor(
       card,
       how,
       spreadSpans([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis),
@@ -99,15 +99,11 @@ function denseLine(card: Card, how: CardStyling): Line {
   const right = hasBadge(card) ? [span(`${shown} `, style)] : []
   const title = span(card.title, card.unread ? palette.strong : palette.title)
   const left = [markOf(card, how, true), span(`#${card.id} `, palette.dim), title]
-  return oneColour(card, how, spreadSpans(left, right, inside, '', glyphs.ellipsis))
+  return oneColor(card, how, spreadSpans(left, right, inside, '', glyphs.ellipsis))
 }
 
 /** Draws the lines of the card under the cursor, or of a selected card, in one color. */
-function oneColour(
-  { unread }: Card,
-  { isCurrent, isSelected, theme: { palette } }: CardStyling,
-  { spans }: Line,
-): Line {
+function oneColor({ unread }: Card, { isCurrent, isSelected, theme: { palette } }: CardStyling, { spans }: Line): Line {
   if (!isCurrent && !isSelected) return { spans }
   const style = joinStyles(
     isSelected ? palette.selected : '',

@@ -77,7 +77,7 @@ const plain: Palette = {
   thought: '',
   code: '',
 }
-/** The terminal's own colours, which fit any background. */
+/** The terminal's own colors, which fit any background. */
 const system: Palette = {
   accent: '36',
   strong: '1',
@@ -229,22 +229,22 @@ const ascii: Glyphs = {
 export function themeOf({
   theme,
   highContrast: isHigh,
-  colour,
+  color,
   isAscii,
 }: {
   theme: 'system' | 'light' | 'dark'
   highContrast: boolean
-  colour: boolean
+  color: boolean
   isAscii: boolean
 }): Theme {
-  const chosen = colour ? { system, light, dark }[theme] : plain
+  const chosen = color ? { system, light, dark }[theme] : plain
   return {
-    palette: isHigh ? (colour ? highContrast(theme === 'system' ? system : chosen) : plain) : chosen,
+    palette: isHigh ? (color ? highContrast(theme === 'system' ? system : chosen) : plain) : chosen,
     glyphs: isAscii ? ascii : boxes,
   }
 }
 
-/** How a card's status is coloured. */
+/** How a card's status is colored. */
 export const statusStyle = ({ accent, busy, dim, error, good, warn }: Palette, status: CardStatus): string =>
   ({
     idle: dim,

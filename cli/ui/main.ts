@@ -65,7 +65,7 @@ class Ui {
     this.#ended = new Promise<void>((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error as Error))
     })
-    this.#themeWith = settings => themeOf({ ...settings, colour: context.out.terminal.colour, isAscii })
+    this.#themeWith = settings => themeOf({ ...settings, color: context.out.terminal.color, isAscii })
     this.#theme = this.#themeWith(start.settings)
     const size = { width: process.stdout.columns || 80, height: process.stdout.rows || 24 }
     this.#model = initialModel(start, size, preferences)

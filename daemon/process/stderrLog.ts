@@ -4,7 +4,7 @@ import type { LogLevel } from '../../src/contract/server/logs.ts'
 export type { Log } from '../../src/config/log.ts'
 
 const rank: Record<LogLevel, number> = { error: 0, warn: 1, info: 2 }
-const colours: Record<LogLevel, string> = { error: '31', warn: '33', info: '36' }
+const colors: Record<LogLevel, string> = { error: '31', warn: '33', info: '36' }
 
 /** The fields that the message of a request already includes. */
 const inMessage = new Set(['method', 'route', 'status', 'code'])
@@ -19,7 +19,7 @@ const maxBufferedBytes = 1024 * 1024
  * Writes one line to stderr for each message at or above the level. The field `at` is the time of the event, if it was not
  * now. Messages that the reader of stderr does not accept in time are dropped and counted, so that the server never waits.
  */
-export function createStderrLog(minLevel: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
+export function createStderrLog(minLevel: LogLevel, format: LogFormat = 'json', hasColor = false): Log {
   let dropped = 0
   const log: Log = (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
     if (rank[level] > rank[minLevel]) return
@@ -30,7 +30,7 @@ export function createStderrLog(minLevel: LogLevel, format: LogFormat = 'json', 
     process.stderr.write(
       format === 'json'
         ? `${JSON.stringify({ at, level, message, ...fields })}\n`
-        : formatPretty(String(at), level, message, fields, hasColour),
+        : formatPretty(String(at), level, message, fields, hasColor),
     )
   }
   return log
@@ -41,9 +41,9 @@ function formatPretty(
   level: LogLevel,
   message: string,
   { source, ...fields }: Readonly<Record<string, unknown>>,
-  hasColour: boolean,
+  hasColor: boolean,
 ): string {
-  const paint = (text: string, code: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
+  const paint = (text: string, code: string) => (hasColor ? `\u001b[${code}m${text}\u001b[0m` : text)
   const { cause, ...others } = fields
   const rest = Object.entries(others)
     .filter(([name]) => source !== 'http' || !inMessage.has(name))
@@ -59,7 +59,7 @@ function formatPretty(
           .split('\n')
           .map(line => `    ${escapeControls(line)}`)
           .join('\n')}`
-  return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(escapeControls(String(source ?? 'server')), '2')} ${escapeControls(message)}${rest}${paint(below, '2')}\n`
+  return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colors[level])} ${paint(escapeControls(String(source ?? 'server')), '2')} ${escapeControls(message)}${rest}${paint(below, '2')}\n`
 }
 
 /** Escapes control characters, so that log messages cannot control the terminal. */

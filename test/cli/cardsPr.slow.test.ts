@@ -160,8 +160,8 @@ describe('board cards pr', () => {
 
   test('continue resumes a pull request that was handed to a person', async () => {
     const row = (await readPullRequest(board.server.app.db, Number(cardId)))!
-    await board.server.app.db.transaction(tx => change(tx, row, { stopped: 'It asks which colour.', rounds: 5 }))
-    expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({ stopped: 'It asks which colour.' })
+    await board.server.app.db.transaction(tx => change(tx, row, { stopped: 'It asks which color.', rounds: 5 }))
+    expect(await cli.json(['cards', 'pr', 'view', cardId])).toMatchObject({ stopped: 'It asks which color.' })
     expect(await cli.board(['cards', 'pr', 'continue', cardId])).toMatchObject({
       code: 0,
       stderr: 'Resumed #2. Its agent receives the open feedback, if any.\n',

@@ -36,8 +36,8 @@ describe('in a pipe', () => {
   })
 
   test('FORCE_COLOR colors it, and FORCE_COLOR=0 does not', async () => {
-    const coloured = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
-    expect(coloured).toContain('\u001b[')
+    const colored = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
+    expect(colored).toContain('\u001b[')
     expect(await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '0', BOARD_FORCE_TTY: '1' } })).not.toContain(
       '\u001b[',
     )

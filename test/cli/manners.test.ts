@@ -115,10 +115,10 @@ test('-q prints nothing on stderr, and FORCE_COLOR colors a pipe without termina
     stderr: expect.stringContaining('there are more cards'),
   })
   const plain = await cli.ok(['cards', 'list'])
-  const coloured = await cli.ok(['cards', 'list'], { env: { FORCE_COLOR: '1' } })
-  expect(coloured).not.toBe(plain)
+  const colored = await cli.ok(['cards', 'list'], { env: { FORCE_COLOR: '1' } })
+  expect(colored).not.toBe(plain)
   // eslint-disable-next-line no-control-regex
-  expect(coloured.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
+  expect(colored.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
 })
 
 test('a word that is the id of one column and the name of another is ambiguous', async () => {

@@ -91,7 +91,7 @@ describe('prompts', () => {
   })
 
   it.each<[string, Record<string, string>, RegExp]>([
-    ['nothing', {}, /There is no prompt nothing/],
+    ['nothing', {}, /Unknown prompt: nothing/],
     ['plan_work', { projectId: '1' }, /goal is required/],
     ['plan_work', { projectId: '1; drop', goal: 'x' }, /projectId must be an ID/],
     ['what_waits', { projectId: '1', other: 'x' }, /other is not a known argument/],

@@ -64,7 +64,7 @@ describe('an opened card', () => {
     terminal.press('tab')
     await terminal.shows('+hello from turn 1')
     await terminal.shows('1 file changed, 1 inserted, 0 deleted')
-    expect(terminal.styleAt('+hello from turn 1')).toMatchObject({ colour: 2 })
+    expect(terminal.styleAt('+hello from turn 1')).toMatchObject({ color: 2 })
     terminal.press('h', 'h')
     await terminal.shows('Write the file.')
     terminal.press('escape')

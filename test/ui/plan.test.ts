@@ -16,7 +16,7 @@ describe('the comments of a card', () => {
     await terminal.shows('[Comments]')
     await terminal.shows('Have a look, @Ada.')
     expect(terminal.text()).toContain('Local operator')
-    expect(terminal.styleAt('red')!.colour).not.toBe(1)
+    expect(terminal.styleAt('red')!.color).not.toBe(1)
     await world.server.client.comments.create({ ...place(id), body: 'So I did.' })
     await terminal.shows('So I did.')
     const { items } = await world.server.client.comments.list(place(id))

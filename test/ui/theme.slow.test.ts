@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => terminal?.close())
 
 /** The used colors, as parameters of SGR sequences. */
-const coloursIn = (text: string) =>
+const colorsIn = (text: string) =>
   [...text.matchAll(/\u001b\[([\d;]*)m/g)]
     .flatMap(([, parameters]) => parameters!.split(';'))
     .filter(each => /^(3[0-8]|4[0-8]|9\d|10\d)$/.test(each))
@@ -47,14 +47,14 @@ describe("the user's settings", () => {
   test.each([
     ['dark', 254],
     ['light', 235],
-  ] as const)('the theme %s has its own colours', async (theme, colour) => {
+  ] as const)('the theme %s has its own colors', async (theme, color) => {
     await world.server.client.settings.setUser({ theme })
     terminal = await world.open()
-    expect(terminal.styleAt('One')?.colour).toBe(colour)
+    expect(terminal.styleAt('One')?.color).toBe(color)
     terminal.close()
     await world.server.client.settings.setUser({ theme: 'system' })
     terminal = await world.open()
-    expect(terminal.styleAt('Two')?.colour).toBeUndefined()
+    expect(terminal.styleAt('Two')?.color).toBeUndefined()
   })
 
   test('high contrast has no dim text', async () => {
@@ -69,12 +69,12 @@ describe("the user's settings", () => {
 
   test('changes from elsewhere apply when the user returns to the terminal', async () => {
     terminal = await world.open()
-    expect(terminal.styleAt('One')?.colour).toBeUndefined()
+    expect(terminal.styleAt('One')?.color).toBeUndefined()
     await world.server.client.settings.setUser({ theme: 'dark', statusLine: true })
     await world.server.client.settings.setShortcuts({ down: 's', help: 'f1' })
-    await eventually('the new colours', () => {
+    await eventually('the new colors', () => {
       terminal!.process.write('\u001b[O\u001b[I')
-      return terminal!.styleAt('Two')?.colour === 254
+      return terminal!.styleAt('Two')?.color === 254
     })
     await terminal.shows('f1 help')
     terminal.press('j', 's')
@@ -97,13 +97,13 @@ describe("the terminal's abilities", () => {
     terminal = await world.open({ env: { NO_COLOR: '1' } })
     await terminal.shows('▌ One')
     expect(terminal.styleAt('One')?.inverse).toBe(true)
-    expect(coloursIn(terminal.written)).toEqual([])
+    expect(colorsIn(terminal.written)).toEqual([])
     terminal.close()
     terminal = await world.open({ args: ['--no-color'] })
-    expect(coloursIn(terminal.written)).toEqual([])
+    expect(colorsIn(terminal.written)).toEqual([])
     terminal.close()
     terminal = await world.open()
-    expect(coloursIn(terminal.written)).not.toEqual([])
+    expect(colorsIn(terminal.written)).not.toEqual([])
   })
 
   test('--ascii draws with plain characters only', async () => {

@@ -106,13 +106,13 @@ test('the card under the cursor is drawn in one color, and so are selected ones'
   await world.card('Other', { labels: ['violet'] })
   await open()
   expect(terminal.styleAt('mauve')).toEqual(terminal.styleAt('Current'))
-  expect(terminal.styleAt('mauve')).toMatchObject({ inverse: true, dim: false, colour: undefined })
+  expect(terminal.styleAt('mauve')).toMatchObject({ inverse: true, dim: false, color: undefined })
   expect(terminal.styleAt('violet')).not.toEqual(terminal.styleAt('Other'))
   terminal.press('j', 'v', 'k')
   await terminal.shows('1 selected')
   await eventually(
-    'one colour',
-    () => line('Other') !== '' && terminal.styleAt('violet')?.colour === terminal.styleAt('Other')?.colour,
+    'one color',
+    () => line('Other') !== '' && terminal.styleAt('violet')?.color === terminal.styleAt('Other')?.color,
   )
 })
 

@@ -6,7 +6,7 @@ import { runBulk, readIds } from '../../input/bulk.ts'
 import { repositoryOption } from '../../cards/repositoryOption.ts'
 import { getCard, inItsProject, type CardPlace } from '../../cards/cardApi.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { changesOf, colouredDiff, type FileChange } from '../../output/diffText.ts'
+import { changesOf, coloredDiff, type FileChange } from '../../output/diffText.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
@@ -114,8 +114,7 @@ async function printDiff({ out }: Context, diff: Diff, stat: boolean | undefined
       diff,
       (['diff', 'stats', 'truncated'] as const).map(name => ({ name, value: each => each[name] })),
     )
-  else
-    await out.text(out.terminal.stdout ? colouredDiff(diff.diff, (text, colour) => out.paint(text, colour)) : diff.diff)
+  else await out.text(out.terminal.stdout ? coloredDiff(diff.diff, (text, color) => out.paint(text, color)) : diff.diff)
   if (filesChanged === 0) out.done('No changes.')
   else if (stat)
     out.done(

@@ -116,7 +116,7 @@ function Bar({ fills, x, width, y, values = [], title }: BarProps) {
   )
 }
 
-/** The lines of each pattern over its colour, so that series differ in print and for colour-blind people. */
+/** The lines of each pattern over its color, so that series differ in print and for color-blind people. */
 const patternPaths = [
   undefined,
   'M0 8 8 0M-2 2 2-2M6 10l4-4',

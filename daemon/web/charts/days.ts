@@ -42,7 +42,7 @@ export function cardsByDay(history: readonly HistoryDay[], days: readonly string
   return { series: kinds, points }
 }
 
-/** The statuses in stacking order, with colour and pattern. */
+/** The statuses in stacking order, with color and pattern. */
 const statusLooks = {
   completed: 0,
   running: 1,

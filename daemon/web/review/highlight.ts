@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { Store, useStore } from '../app/store.ts'
 import { languageOf, loadLanguage } from './languages.ts'
 
-/** A part of a line with the class of its colour. */
+/** A part of a line with the class of its color. */
 export interface Token {
   text: string
   className: string | undefined
@@ -41,7 +41,7 @@ async function load(language: string): Promise<void> {
     }
     loaded.set(new Map(loaded.get()).set(language, highlight))
   } catch {
-    // The file is shown without colours, and loading is retried for the next file.
+    // The file is shown without colors, and loading is retried for the next file.
     asked.delete(language)
   }
 }

@@ -1,6 +1,6 @@
 import { tintOf } from './tint.ts'
 
-/** The status of a card or session, and its reason. Shown by a word and a shape, not only by colour. */
+/** The status of a card or session, and its reason. Shown by a word and a shape, not only by color. */
 export const Status = ({ status, reason }: { status: string; reason?: string | null }) => (
   <span className={`status ${status}`}>
     {status}

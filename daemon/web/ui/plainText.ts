@@ -6,7 +6,7 @@ const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 const reordering = /[\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * Returns the text of a program or an agent without colours. All other control characters are shown as symbols, so that nothing
+ * Returns the text of a program or an agent without colors. All other control characters are shown as symbols, so that nothing
  * is hidden.
  */
 export const plainText = (output: string): string =>

@@ -27,7 +27,7 @@ export interface TestTerminal {
   readonly isAlternate: boolean
   readonly isCursorShown: boolean
   /** The style of the cell at the start of a text. */
-  styleAt(text: string): { bold: boolean; inverse: boolean; dim: boolean; colour: number | undefined } | undefined
+  styleAt(text: string): { bold: boolean; inverse: boolean; dim: boolean; color: number | undefined } | undefined
   press(...keys: string[]): void
   resize(width: number, height: number): void
   /** Waits until the screen shows a text, or no longer shows it. */
@@ -166,6 +166,6 @@ function styleAt(screen: InstanceType<typeof xterm.Terminal>, lines: string[], t
     bold: cell.isBold() > 0,
     inverse: cell.isInverse() > 0,
     dim: cell.isDim() > 0,
-    colour: cell.isFgDefault() ? undefined : cell.getFgColor(),
+    color: cell.isFgDefault() ? undefined : cell.getFgColor(),
   }
 }
