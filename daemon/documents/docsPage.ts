@@ -32,10 +32,10 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => html`<deta
 
 const routeDetails = ({ path, method, operation }: { path: string; method: string; operation: Operation }) => html`
 <details id="${operation.operationId}"><summary><b>${method.toUpperCase()}</b> <code>${path}</code> <span>${operation.summary}</span></summary>
-<p>${operation.description} ${permissionText(operation)}</p>
+${`${operation.description} ${permissionText(operation)}`.split('\n\n').map(text => html`<p>${text}</p>`)}
 ${operation.parameters.length > 0 ? html`<h4>Parameters</h4><table>${operation.parameters.map(parameterRow)}</table>` : ''}
 ${Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => html`<h4>Body, ${type}</h4>${schemaText(schema)}`)}
-<h4>Answers</h4>
+<h4>Responses</h4>
 ${Object.entries(operation.responses).map(([status, answer]) => (Number(status) < 400 ? answerText(status, answer) : html``))}
 <table>${Object.entries(operation.responses).map(([status, { description }]) => (Number(status) < 400 ? html`` : html`<tr><td><a href="#errors">${status}</a></td><td>${description}</td></tr>`))}</table></details>`
 

@@ -20,12 +20,15 @@ export function operationOf(resource: string, name: string, route: Route): Opera
   }
 }
 
-const describeRoute = ({ who, emits, rateLimit }: Route) =>
-  [
+/** The details in one paragraph, and the callers, events and limit in another. */
+function describeRoute({ details, who, emits, rateLimit }: Route): string {
+  const access = [
     whoText(who),
     ...(emits ? [`Emits ${emits.join(', ')}.`] : []),
     ...(rateLimit ? [`Limited: ${rateLimits[rateLimit]}`] : []),
   ].join(' ')
+  return details === undefined ? access : `${details}\n\n${access}`
+}
 
 function whoText(who: Who): string {
   if (who.kind === 'member') return `Requires the project role ${who.role} or more.`

@@ -40,10 +40,11 @@ export const rowToolsOf = (endpoints: Iterable<Endpoint>): ReadonlyMap<string, R
 /** Describes a tool from its row only, without any text that users wrote on the board. */
 export function describeRow({ tool, endpoint: { route } }: RowTool): Description {
   const { name, title, does, note, openWorld = false } = tool
+  const { summary, details } = route
   return {
     name,
     title,
-    description: `${route.summary.replace(/\.$/, '')}.${note ? ` ${note}` : ''}`,
+    description: [`${summary}.`, details, note].filter(Boolean).join(' '),
     inputSchema: inputOf(route),
     annotations: { readOnlyHint: does === 'reads', destructiveHint: does === 'destroys', openWorldHint: openWorld },
   }

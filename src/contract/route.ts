@@ -149,7 +149,10 @@ export const fileAnswers = (type: string): RawAnswers => ({
 
 export interface Spec {
   who: Who
+  /** An imperative without a period. */
   summary: string
+  /** Complete sentences that follow the summary. */
+  details?: string
   /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
   input?: GenericSchema
   /** The maximum length of a JSON body, if it differs from the default (`maxBodyBytes`). */

@@ -18,7 +18,7 @@ export function apiReference(): string {
         .filter(({ operation }) => operation.tags[0] === name)
         .map(({ method, path, operation }) => [
           code(`${method} ${path}`),
-          cell(operation.summary),
+          cell(purposeOf(operation)),
           cell(callersOf(operation)),
         ]),
     ),
@@ -49,8 +49,17 @@ export function apiReference(): string {
   ].join('\n\n')
 }
 
+/** The summary, followed by the details if the description has a paragraph of them. */
+function purposeOf({ summary, description }: Operation): string {
+  const [details] = description.split('\n\n').slice(0, -1)
+  return details === undefined ? summary : `${summary}. ${details}`
+}
+
 function callersOf({ description, security }: Operation): string {
   const permissions = security.flatMap(({ apiKey }) => apiKey ?? [])
-  const who = description.replace(/ ?(Emits|Limited:) .*/, '')
+  const who = description
+    .split('\n\n')
+    .at(-1)!
+    .replace(/ ?(Emits|Limited:) .*/, '')
   return permissions.length === 0 || who.includes('API key') ? who : `${who} API keys: ${permissions.join(' or ')}.`
 }

@@ -91,7 +91,8 @@ export const auth = {
   createTicket: post('/api/auth/tickets', {
     audited: { target: 'ticket', named: 'browser', detail: ['expiresAt'] },
     who: user,
-    summary: 'Create a sign-in ticket that signs a browser in as the caller. The ticket works once, within a minute',
+    summary: 'Create a sign-in ticket that signs a browser in as the caller',
+    details: 'The ticket works once, within a minute.',
     output: v.object({ ticket: v.string(), expiresAt: Time }),
     idempotent: false,
     status: 201,
@@ -109,7 +110,8 @@ export const auth = {
     who: user,
     fails: ['INVALID_CREDENTIALS', 'NOT_LOCAL_AUTH'],
     rateLimit: 'signIn',
-    summary: "Update the caller's password. All other sign-ins of the account are revoked",
+    summary: "Update the caller's password",
+    details: 'All other sign-ins of the account are revoked.',
     input: v.strictObject({ currentPassword: text(1, 1024), newPassword: Password }),
   }),
   sessions: get('/api/auth/sessions', {

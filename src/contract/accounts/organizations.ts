@@ -22,7 +22,8 @@ export const organizations = {
   create: post('/api/organizations', {
     audited: { target: 'organization', id: 'id' },
     who: user,
-    summary: 'Create an organization. The caller becomes its admin',
+    summary: 'Create an organization',
+    details: 'The caller becomes its admin.',
     input: v.strictObject({ name: Name }),
     output: Organization,
     idempotent: true,
@@ -51,7 +52,8 @@ export const organizations = {
     audited: { target: 'organization' },
     who: organizationAdmin('id'),
     fails: ['ORGANIZATION_HAS_PROJECTS'],
-    summary: 'Delete an organization. It must have no projects',
+    summary: 'Delete an organization',
+    details: 'It must have no projects.',
   }),
   listMembers: get('/api/organizations/{id}/members', {
     notFound: { id: 'ORGANIZATION_NOT_FOUND' },
@@ -84,7 +86,8 @@ export const organizations = {
     audited: { target: 'user', detail: ['organizationId=id'] },
     who: organizationMember('id'),
     fails: ['LAST_ORGANIZATION_ADMIN'],
-    summary: 'Remove a member. Members can remove themselves, and admins can remove anyone',
+    summary: 'Remove a member',
+    details: 'Members can remove themselves, and admins can remove anyone.',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {
     fails: ['CREDENTIAL_NOT_FOUND'],

@@ -47,7 +47,8 @@ export const settings = {
   getUser: get('/api/user/settings', { who: user, summary: "Get the caller's settings", output: UserSettings }),
   setUser: put('/api/user/settings', {
     who: user,
-    summary: "Update the caller's settings. Omitted fields are unchanged",
+    summary: "Update the caller's settings",
+    details: 'Omitted fields are unchanged.',
     input: v.partial(v.strictObject(UserSettingsFields)),
     output: UserSettings,
   }),
@@ -58,7 +59,8 @@ export const settings = {
   }),
   setShortcuts: put('/api/settings/keyboard-shortcuts', {
     who: user,
-    summary: "Update the caller's keyboard shortcuts. Omitted actions are unchanged",
+    summary: "Update the caller's keyboard shortcuts",
+    details: 'Omitted actions are unchanged.',
     input: SetShortcuts,
     output: Shortcuts,
   }),
@@ -87,14 +89,16 @@ export const settings = {
   setAgentSlots: put('/api/settings/agent-slots', {
     audited: { target: 'settings', named: 'agent-slots', detail: ['server'] },
     who: admin,
-    summary: 'Update the maximum number of concurrent agents. A lower number stops no running agent',
+    summary: 'Update the maximum number of concurrent agents',
+    details: 'A lower number stops no running agent.',
     input: ChangedAgentSlots,
     output: AgentSlots,
   }),
   setContextRelay: put('/api/settings/context-relay', {
     audited: { target: 'settings', named: 'context-relay' },
     who: admin,
-    summary: 'Update the context relay settings. Omitted fields are unchanged',
+    summary: 'Update the context relay settings',
+    details: 'Omitted fields are unchanged.',
     input: v.partial(v.strictObject(ContextRelayFields)),
     output: ContextRelay,
   }),

@@ -63,8 +63,8 @@ export const agentCatalogue = {
     notFound: { agent: 'AGENT_NOT_FOUND' },
     audited: { target: 'agent', detail: ['profile', 'greet'] },
     who: userOr('agents.run'),
-    summary:
-      'Check an agent by starting and stopping it. With greet, the agent answers with one sentence, which uses tokens',
+    summary: 'Check an agent by starting and stopping it',
+    details: 'With greet, the agent answers with one sentence, which uses tokens.',
     input: v.strictObject({
       profile: v.optional(v.nullable(AgentId), null),
       credentialId: v.optional(v.nullable(refTo('CREDENTIAL_NOT_FOUND')), null),

@@ -38,7 +38,8 @@ export const agentProfiles = {
     fails: ['CONFLICT', 'CREDENTIAL_NOT_FOUND', 'SEALED_WITH_OTHER_KEY', 'AGENT_UNAVAILABLE'],
     audited: { target: 'agent profile', id: 'id', detail: ['name', 'agent'] },
     who: admin,
-    summary: 'Create an agent profile. Its environment variables are stored encrypted',
+    summary: 'Create an agent profile',
+    details: 'Its environment variables are stored encrypted.',
     input: v.strictObject({
       name: AgentId,
       agent: AgentId,
@@ -56,7 +57,8 @@ export const agentProfiles = {
     notFound: { id: 'PROFILE_NOT_FOUND' },
     audited: { target: 'agent profile' },
     who: admin,
-    summary: 'Update an agent profile. A null value removes an environment variable',
+    summary: 'Update an agent profile',
+    details: 'A null value removes an environment variable.',
     input: v.strictObject({
       command: v.optional(v.nullable(Command)),
       args: v.optional(Arguments),
@@ -69,6 +71,7 @@ export const agentProfiles = {
     notFound: { id: 'PROFILE_NOT_FOUND' },
     audited: { target: 'agent profile' },
     who: admin,
-    summary: 'Delete an agent profile. Cards, columns and projects that use it start no agent until they name another',
+    summary: 'Delete an agent profile',
+    details: 'Cards, columns and projects that use it start no agent until they name another.',
   }),
 }

@@ -14,7 +14,8 @@ export const agentSteering = {
     at: 'machine or here',
     who: member('agents.cancel'),
     tool: { name: 'cancel_agent', title: 'Cancel an agent', group: 'run', does: 'destroys' },
-    summary: "Cancel a card's agent. Files that the agent wrote remain",
+    summary: "Cancel a card's agent",
+    details: 'Files that the agent wrote remain.',
     emits: ['agent.status', 'card.updated'],
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
@@ -31,8 +32,8 @@ export const agentSteering = {
       openWorld: true,
       brief: ['id', 'sessionId', 'role', 'content', 'at'],
     },
-    summary:
-      "Send a message to a card's agent, with attachments of the card. During a turn, the message waits until the turn ends",
+    summary: "Send a message to a card's agent, with attachments of the card",
+    details: 'During a turn, the message waits until the turn ends.',
     input: AgentMessage,
     output: Message,
     status: 202,
@@ -45,7 +46,8 @@ export const agentSteering = {
     at: 'machine',
     who: member('agents.run'),
     tool: { name: 'retry_agent', title: 'Resume a session', group: 'run', does: 'changes', openWorld: true },
-    summary: 'Resume the latest session. If the agent cannot resume, a new session continues the work',
+    summary: 'Resume the latest session',
+    details: 'If the agent cannot resume, a new session continues the work.',
     input: Forced,
     emits: ['agent.status', 'card.updated'],
   }),
@@ -83,8 +85,8 @@ export const agentSteering = {
       openWorld: true,
       note: 'get_agent shows the open questions with their options.',
     },
-    summary:
-      'Answer an open question, plan, permission request or monitor request of an agent. requestId is optional if only one is open',
+    summary: 'Answer an open question, plan, permission request or monitor request of an agent',
+    details: 'requestId is optional if only one is open.',
     input: v.strictObject({
       approved: v.boolean(),
       feedback: v.optional(Prompt),
@@ -103,7 +105,8 @@ export const agentSteering = {
     at: 'machine',
     who: member('agents.run'),
     tool: { name: 'approve_step', title: 'Approve a pipeline step', group: 'run', does: 'changes', openWorld: true },
-    summary: 'Approve a pipeline step. The completed card moves to its next pipeline column',
+    summary: 'Approve a pipeline step',
+    details: 'The completed card moves to its next pipeline column.',
     emits: ['card.moved'],
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
@@ -114,8 +117,8 @@ export const agentSteering = {
     takesLong: true,
     who: member('agents.run'),
     tool: { name: 'merge_card', title: 'Merge a card', group: 'review', does: 'destroys' },
-    summary:
-      "Merge a card's branches in all repositories that it changed. A conflict in any repository leaves all of them unchanged",
+    summary: "Merge a card's branches in all repositories that it changed",
+    details: 'A conflict in any repository leaves all of them unchanged.',
     input: MergeWork,
     output: MergedWork,
     emits: ['card.merged', 'card.moved', 'card.completed'],

@@ -163,11 +163,11 @@ export const agents = {
       title: 'Wait for an agent',
       group: 'run',
       does: 'reads',
-      note: 'Outcomes: waiting (the agent asks: see questions, and answer with answer_agent), timeout (the agent still works: wait again), idle (no agent was started: use move_card into an active column), ended.',
+      note: 'Outcomes: waiting (questions are open: answer them with answer_agent), timeout (the agent still works: wait again), idle (no agent was started: use move_card into an active column), ended.',
       brief: ['outcome', ...briefAgent],
     },
-    summary:
-      "Wait until a card's agent ends or waits for a user. Returns at once if no agent was started, and at the latest after timeoutSecs",
+    summary: "Wait until a card's agent ends or waits for a user",
+    details: 'Returns at once if no agent was started, and at the latest after timeoutSecs.',
     // Programs that call this as a tool time out after a minute.
     input: v.strictObject({
       timeoutSecs: v.optional(v.pipe(queryInteger(1, 50), v.description('Seconds to wait, from 1 to 50')), 30),

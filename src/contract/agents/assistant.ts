@@ -10,7 +10,8 @@ export const assistant = {
   get: get('/api/projects/{projectId}/assistant', {
     notFound: ofProject,
     who: viewer('agents.read'),
-    summary: "Get the session of the project's assistant. sessionId and cardId are null before the first message",
+    summary: "Get the session of the project's assistant",
+    details: 'sessionId and cardId are null before the first message.',
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
@@ -19,8 +20,8 @@ export const assistant = {
     audited: { target: 'project' },
     at: 'machine',
     who: member('agents.run'),
-    summary:
-      "Send a message to the project's assistant, with attachments of the project. The assistant starts if it is not running",
+    summary: "Send a message to the project's assistant, with attachments of the project",
+    details: 'The assistant starts if it is not running.',
     input: AgentMessage,
     output: Message,
     status: 202,

@@ -19,8 +19,8 @@ export const mcp = {
     who: anyToken,
     challenges: true,
     rateLimit: 'apiKey',
-    summary:
-      "Send a message to the board's Model Context Protocol server. ?tools=find,run selects groups of tools, ?readOnly=true selects tools that change nothing",
+    summary: "Send a message to the board's Model Context Protocol server",
+    details: '?tools=find,run selects groups of tools, ?readOnly=true selects tools that change nothing.',
     input: v.union([McpMessage, v.pipe(v.array(McpMessage), v.minLength(1), v.maxLength(maxBatch))]),
     transfer: 'raw',
     answers: {

@@ -20,8 +20,8 @@ export const preSessions = {
   list: get('/api/projects/{projectId}/pre-session', {
     notFound: ofProject,
     who: viewer('agents.read'),
-    summary:
-      "List a project's pre-sessions, newest first. Use cursor for pre-sessions with a smaller ID. The last page has no nextCursor, whatever its length",
+    summary: "List a project's pre-sessions, newest first",
+    details: 'Use cursor for pre-sessions with a smaller ID. Only the last page has no nextCursor.',
     input: ListPreSessions,
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
@@ -61,7 +61,8 @@ export const preSessions = {
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: member('agents.run'),
-    summary: "Accept a pre-session. Its refined prompt replaces the card's prompt",
+    summary: 'Accept a pre-session',
+    details: "Its refined prompt replaces the card's prompt.",
     output: CallersCard,
     emits: ['card.updated'],
   }),
@@ -69,7 +70,8 @@ export const preSessions = {
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Cancel a pre-session. The card is unchanged',
+    summary: 'Cancel a pre-session',
+    details: 'The card is unchanged.',
   }),
   messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', {
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },

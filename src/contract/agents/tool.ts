@@ -14,7 +14,7 @@ interface Pages {
   before?: string
 }
 
-/** A row as a tool of the Model Context Protocol, for people and keys. Its description is the row's summary. */
+/** A row as a tool of the Model Context Protocol, for people and keys. Its description is the row's summary and details. */
 export interface Tool {
   name: string
   title: string
@@ -23,7 +23,7 @@ export interface Tool {
   does: 'reads' | 'changes' | 'destroys'
   /** Whether the tool runs commands, or reaches outside of the board. */
   openWorld?: true
-  /** Information that the summary omits, for a model. */
+  /** Information that the summary and the details omit, for a model. */
   note?: string
   /** The fields of an item in a short response. By default, all fields. */
   brief?: readonly string[]

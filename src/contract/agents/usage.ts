@@ -45,7 +45,8 @@ export const usage = {
   list: get('/api/usage', {
     who: user,
     fails: ['PROJECT_NOT_FOUND', 'CARD_NOT_FOUND', 'ORGANIZATION_NOT_FOUND'],
-    summary: 'Get the usage of agents, most expensive first. Days are in chronological order',
+    summary: 'Get the usage of agents, most expensive first',
+    details: 'Days are in chronological order.',
     input: ListUsage,
     csv: true,
     output: v.array(UsageRow),

@@ -93,8 +93,8 @@ export const monitors = {
     audited: { target: 'monitor', id: 'id' },
     at: 'machine',
     who: agentOf('cardId'),
-    summary:
-      "Create a monitor that runs a command on a schedule while the card is active. For a sandboxed agent, a user or the project's sandbox settings must allow the monitor",
+    summary: 'Create a monitor that runs a command on a schedule while the card is active',
+    details: "For a sandboxed agent, a user or the project's sandbox settings must allow the monitor.",
     input: CreateMonitor,
     checkedBy: 'rules',
     output: Monitor,
@@ -112,7 +112,8 @@ export const monitors = {
     notFound: { ...ofCard, monitorId: 'MONITOR_NOT_FOUND' },
     audited: { target: 'monitor' },
     who: agentOf('cardId'),
-    summary: 'Delete a monitor. Its running command and all processes of the command are stopped',
+    summary: 'Delete a monitor',
+    details: 'Its running command and all processes of the command are stopped.',
     emits: ['monitor.deleted'],
   }),
   listProject: get('/api/projects/{projectId}/monitors', {

@@ -78,8 +78,8 @@ export const notifications = {
     fails: ['WEBHOOK_TARGET_REFUSED'],
     audited: { target: 'settings', named: 'notifications' },
     who: user,
-    summary:
-      "Update the caller's notification settings. The response to a new webhookUrl contains its secret, which is shown once",
+    summary: "Update the caller's notification settings",
+    details: 'The response to a new webhookUrl contains its secret, which is shown once.',
     input: v.partial(v.strictObject(Fields)),
     output: v.object({ ...Fields, webhookSecret: v.optional(v.string()) }),
   }),

@@ -40,7 +40,8 @@ export const templates = {
   }),
   create: post('/api/board-templates', {
     who: user,
-    summary: 'Create a board template. Only admins can share their templates',
+    summary: 'Create a board template',
+    details: 'Only admins can share their templates.',
     input: CreateTemplate,
     output: Template,
     idempotent: true,

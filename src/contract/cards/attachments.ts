@@ -22,8 +22,8 @@ export const attachments = {
   listProject: get('/api/projects/{projectId}/attachments', {
     notFound: ofProject,
     who: viewer('cards.read'),
-    summary:
-      "List the attachments of a project's cards, newest first. Use cursor for attachments with a smaller ID. The last page has no nextCursor, whatever its length",
+    summary: "List the attachments of a project's cards, newest first",
+    details: 'Use cursor for attachments with a smaller ID. Only the last page has no nextCursor.',
     input: ListAttachments,
     output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }),
   }),

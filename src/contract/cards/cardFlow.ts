@@ -44,8 +44,9 @@ export const cardFlow = {
       openWorld: true,
       brief: changedCard,
     },
-    summary:
-      "Move a card. In an active column, the card's agent starts, which requires the permission agents.run or scripts.run from an API key",
+    summary: 'Move a card',
+    details:
+      "In an active column, the card's agent starts, which requires the permission agents.run or scripts.run from an API key.",
     input: MoveCard,
     output: CallersCard,
     emits: ['card.moved', 'card.updated', 'agent.status'],

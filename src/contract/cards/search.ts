@@ -54,8 +54,8 @@ export const search = {
         'author',
       ],
     },
-    summary:
-      'Search cards by words in their text, comments and last agent message, and boards and projects by name. The last word can be a prefix',
+    summary: 'Search cards by words in their text, comments and last agent message, and boards and projects by name',
+    details: 'The last word can be a prefix.',
     input: Search,
     output: v.array(Hit),
   }),

@@ -53,8 +53,8 @@ export const branches = {
     who: member('agents.run'),
     fails: ['NOT_A_GIT_REPOSITORY', 'AGENT_ALREADY_RUNNING', 'PUSH_REJECTED', 'CONFLICT', 'SEALED_WITH_OTHER_KEY'],
     tool: { name: 'push_branch', title: 'Push a branch', group: 'review', does: 'changes', openWorld: true },
-    summary:
-      "Push a card's branch to its repository's remote. Use force to replace the last fetched version of the remote branch",
+    summary: "Push a card's branch to its repository's remote",
+    details: 'Use force to replace the last fetched version of the remote branch.',
     input: v.optional(v.strictObject({ force: v.optional(v.boolean(), false), repository: RepositoryRef }), {}),
     output: Pushed,
   }),
@@ -79,8 +79,8 @@ export const branches = {
       does: 'changes',
       openWorld: true,
     },
-    summary:
-      "Update a card's branch with its base. A conflict leaves the branch unchanged. With resolve, the card's agent resolves the conflict",
+    summary: "Update a card's branch with its base",
+    details: "A conflict leaves the branch unchanged. With resolve, the card's agent resolves the conflict.",
     input: v.optional(
       v.strictObject({
         strategy: v.optional(v.picklist(['merge', 'rebase'], 'must be merge or rebase'), 'merge'),

@@ -68,8 +68,8 @@ export const pullRequests = {
     who: member('agents.run'),
     fails: [...forgeFails, 'NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     tool: { name: 'draft_pull_request', title: 'Draft a pull request', group: 'review', does: 'reads' },
-    summary:
-      "Get the title and body for a card's pull request, from the agent's summary and the repository's template. For an open pull request, the title and body on the forge",
+    summary: "Get the title and body for a card's pull request, from the agent's summary and the repository's template",
+    details: 'For an open pull request, the title and body on the forge.',
     input: inRepository,
     output: PullRequestDraft,
   }),
@@ -87,8 +87,8 @@ export const pullRequests = {
       does: 'changes',
       openWorld: true,
     },
-    summary:
-      "Push a card's branch and create its pull request. If the branch already has an open pull request, that pull request is used",
+    summary: "Push a card's branch and create its pull request",
+    details: 'If the branch already has an open pull request, that pull request is used.',
     input: v.optional(
       v.strictObject({
         repository: RepositoryRef,
@@ -152,8 +152,9 @@ export const pullRequests = {
       does: 'destroys',
       openWorld: true,
     },
-    summary:
-      "Merge a card's pull request on the forge at the last synced commit. Use auto to merge as soon as the forge allows it, or force to skip checks and reviews if the forge allows it",
+    summary: "Merge a card's pull request on the forge at the last synced commit",
+    details:
+      'Use auto to merge as soon as the forge allows it, or force to skip checks and reviews if the forge allows it.',
     input: v.optional(
       v.strictObject({
         repository: RepositoryRef,
@@ -180,8 +181,8 @@ export const pullRequests = {
       does: 'changes',
       openWorld: true,
     },
-    summary:
-      "Resume agent work on a pull request that was handed to a user. The agent receives all open feedback again and works with the caller's rights",
+    summary: 'Resume agent work on a pull request that was handed to a user',
+    details: "The agent receives all open feedback again and works with the caller's rights.",
     input: v.optional(inRepository, {}),
     output: PullRequest,
     emits: ['pull_request.updated'],
@@ -200,7 +201,8 @@ export const pullRequests = {
       does: 'destroys',
       openWorld: true,
     },
-    summary: "Close a card's pull request on the forge without merging. Its branch remains",
+    summary: "Close a card's pull request on the forge without merging",
+    details: 'Its branch remains.',
     input: inRepository,
     emits: ['pull_request.updated', 'card.updated'],
   }),

@@ -94,7 +94,8 @@ export const reviews = {
   putDraft: put('/api/projects/{projectId}/cards/{cardId}/reviews/draft', {
     notFound: ofCard,
     who: member('cards.update'),
-    summary: "Save the caller's draft review of a card. An empty draft is deleted",
+    summary: "Save the caller's draft review of a card",
+    details: 'An empty draft is deleted.',
     input: v.strictObject({ body: v.optional(Prompt, ''), comments: v.optional(NewComments, []) }),
     output: Draft,
   }),
@@ -103,7 +104,8 @@ export const reviews = {
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND', 'FILE_NOT_FOUND'],
-    summary: 'Get a file that a card changed, before or after the change, as Base64. The maximum is 2 MiB',
+    summary: 'Get a file that a card changed, before or after the change, as Base64',
+    details: 'The maximum is 2 MiB.',
     input: v.strictObject({
       path: text(1, 4096),
       side: v.optional(Side, 'new'),
@@ -126,8 +128,9 @@ export const reviews = {
     at: 'machine',
     who: member('cards.update'),
     tool: { name: 'review_card', title: 'Review a card', group: 'review', does: 'changes', openWorld: true },
-    summary:
-      "Submit a review of a card's changes. The default is the caller's draft. request_changes requires agents.run and becomes the agent's next message",
+    summary: "Submit a review of a card's changes",
+    details:
+      "The default is the caller's draft. request_changes requires agents.run and becomes the agent's next message.",
     input: v.strictObject({
       verdict: Verdict,
       body: v.optional(Prompt),

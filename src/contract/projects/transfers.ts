@@ -61,8 +61,8 @@ export const transfers = {
     who: user,
     fails: ['ORGANIZATION_NOT_FOUND'],
     rateLimit: 'transfers',
-    summary:
-      'Export an organization with its projects as JSON. Without organizationId, the only organization that the caller administers',
+    summary: 'Export an organization with its projects as JSON',
+    details: 'Without organizationId, the only organization that the caller administers.',
     input: v.optional(v.strictObject({ organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')) }), {}),
     transfer: 'file',
     answers: exported,

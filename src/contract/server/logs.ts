@@ -58,7 +58,8 @@ export const logs = {
   setExport: put('/api/settings/log-export', {
     audited: { target: 'settings', named: 'log-export', detail: ['enabled'] },
     who: superAdmin,
-    summary: 'Update the log export settings. Omitted fields are unchanged',
+    summary: 'Update the log export settings',
+    details: 'Omitted fields are unchanged.',
     input: v.partial(v.strictObject(Fields)),
     output: LogExport,
   }),

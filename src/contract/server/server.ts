@@ -34,7 +34,8 @@ export const server = {
   }),
   daemons: get('/api/daemons', {
     who: admin,
-    summary: "List the daemons that share the board's database, with their duties. Empty if the database is a file",
+    summary: "List the daemons that share the board's database, with their duties",
+    details: 'Empty if the database is a file.',
     output: v.array(Daemon),
   }),
   metrics: get('/metrics', {
@@ -53,7 +54,8 @@ export const server = {
   asset: get('/assets/{filename}', {
     who: anyone,
     notFound: { filename: 'NOT_FOUND' },
-    summary: 'Get a script, stylesheet or image of the web page. Its file name contains a hash of its content',
+    summary: 'Get a script, stylesheet or image of the web page',
+    details: 'Its file name contains a hash of its content.',
     transfer: 'raw',
     answers: { 200: { description: 'The file', type: '*/*' }, 304: { description: 'The file is unchanged' } },
   }),
