@@ -24,7 +24,7 @@ export const comments = part({
   check: ({ cardId }, known) => {
     known.find('cards', cardId, 'cardId')
     if (known.count(`comments on ${cardId}`) === maxComments + 1)
-      known.addError('cardId', `names a card with more than ${maxComments} comments`)
+      known.addError('cardId', `must be a card with at most ${maxComments} comments`)
   },
   write: async (tx, { cardId, fromAgent, ...comment }, made) => {
     const card = made.rows.cards.get(cardId)

@@ -58,7 +58,7 @@ export const messages = part({
     if ((record.role === 'tool') !== (record.tool !== null))
       known.addError(
         'tool',
-        record.role === 'tool' ? "is required for a tool's message" : "is for a tool's message only",
+        record.role === 'tool' ? "is required for a tool's message" : "applies only to a tool's message",
       )
   },
   write: async (tx, record, made) => {

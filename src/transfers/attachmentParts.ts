@@ -49,7 +49,7 @@ export const attachments = part({
       digest: undefined,
     })
     if (known.count(`attachments of card ${cardId}`) === maxPerCard + 1)
-      known.addError('cardId', `names a card with more than ${maxPerCard} attachments`)
+      known.addError('cardId', `must be a card with at most ${maxPerCard} attachments`)
     if (size > known.maxAttachmentBytes)
       known.addError(
         'size',
@@ -86,7 +86,7 @@ export const contents = part({
     if (!attachment) return
     if (known.latest !== attachmentId) begin(attachmentId, known)
     if (attachment.digest !== undefined)
-      known.addError('attachmentId', 'must follow the other pieces of its attachment')
+      known.addError('attachmentId', 'must be next to the other pieces of its attachment')
     const bytes = Buffer.from(content, 'base64')
     attachment.bytes += bytes.length
     attachment.hash = (attachment.hash ?? createHash('sha256')).update(bytes)

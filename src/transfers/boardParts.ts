@@ -32,7 +32,7 @@ export const projects = part({
   },
   check: (record, known) => known.add('projects', record.id, record),
   checkEnd: known => {
-    if (known.all('projects').size === 0) known.addError('', 'must hold a project')
+    if (known.all('projects').size === 0) known.addError('', 'must contain a project')
   },
   write: async (
     tx,
@@ -80,7 +80,7 @@ export const boards = part({
     known.requireDense()
     const used = new Set(known.all<number>('boards').values())
     for (const id of known.all('projects').keys())
-      if (!used.has(id)) known.addError('', `must hold a board of project ${id}`)
+      if (!used.has(id)) known.addError('', `must contain a board of project ${id}`)
   },
   write: async (tx, { id, name, position, createdAt, ...record }, made) => {
     if (made.rows.boards.has(id)) return
@@ -187,7 +187,7 @@ function checkCard(card: CardRecord, known: RecordIndex): void {
   }
   const { mergedAt, mergedCommit, mergedInto } = card
   if (new Set([mergedAt, mergedCommit, mergedInto].map(value => value === null)).size > 1)
-    known.addError('mergedAt', 'must be given with mergedCommit and mergedInto')
+    known.addError('mergedAt', 'is required together with mergedCommit and mergedInto')
   if ((card.kind === 'terminal') !== (card.command !== null))
     known.addError(
       'command',
@@ -204,7 +204,10 @@ function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Record
     known.addError('archivedAt', 'is required in an archive column')
   const isOrdered = card.kind === 'kanban' && (card.archivedAt === null || columnType === 'archive')
   if (isOrdered !== (card.position !== null))
-    known.addError('position', isOrdered ? 'is required' : "must be null: the card is in no column's order")
+    known.addError(
+      'position',
+      isOrdered ? 'is required' : 'must be null, because the card is archived or not a kanban card',
+    )
   else if (card.position !== null) known.takePosition(`column ${card.columnId}`, card.position)
 }
 

@@ -63,13 +63,13 @@ function checkDependency(record: DependencyRecord, known: RecordIndex): void {
     if (relative.kind === 'assistant') known.addError(field, "must not be the assistant's card")
   }
   if (baseCardId !== null && (baseCardId === cardId || card?.base))
-    known.addError('baseCardId', 'must be another card, and stand without base')
+    known.addError('baseCardId', 'must be another card, and cannot be combined with base')
   if (new Set(blockedBy).size < blockedBy.length) known.addError('blockedBy', 'must contain each card once')
   for (const id of blockedBy)
     if (known.count(`waiting for ${id}`) > maxDependents)
-      known.addError('blockedBy', `must not let more than ${maxDependents} cards wait for card ${id}`)
+      known.addError('blockedBy', `must not make card ${id} block more than ${maxDependents} cards`)
   if (parentId !== null && known.count(`parts of ${parentId}`) > maxChildren)
-    known.addError('parentId', `must not give card ${parentId} more than ${maxChildren} parts`)
+    known.addError('parentId', `must not result in more than ${maxChildren} parts of card ${parentId}`)
 }
 
 /** Follows the relation from every card; each card is entered once. */
@@ -91,7 +91,7 @@ function requireNoCircle(known: RecordIndex, field: string, next: (id: number) =
         onPath.delete(id)
         done.add(id)
       } else if (onPath.has(following)) {
-        known.addError('', `${field} must not lead in a circle: card ${following} comes back to itself`)
+        known.addError('', `${field} must not contain a cycle: card ${following} leads back to itself`)
         return
       } else if (!done.has(following)) enter(following)
     }

@@ -33,7 +33,7 @@ export const issues = part({
   },
   check: ({ cardId }, known) => {
     known.find('cards', cardId, 'cardId')
-    if (known.count(`issues of ${cardId}`) === 2) known.addError('cardId', 'names a card that has an issue')
+    if (known.count(`issues of ${cardId}`) === 2) known.addError('cardId', 'must be a card without another issue')
   },
   write: async (tx, { cardId, state, closedByBoard, ...issue }, made) => {
     const place = made.rows.cards.get(cardId)

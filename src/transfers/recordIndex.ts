@@ -36,7 +36,7 @@ export class RecordIndex {
   /** The record that a field refers to; a missing one is an error. */
   find<T>(part: string, id: number, field: string): T | undefined {
     const known = this.all<T>(part)
-    if (!known.has(id)) this.addError(field, `names nothing in ${part}`)
+    if (!known.has(id)) this.addError(field, `must be the ID of a record in ${part}`)
     return known.get(id)
   }
 
@@ -63,7 +63,7 @@ export class RecordIndex {
   takePosition(list: string, position: number, field = 'position'): void {
     const taken = this.#taken.get(list) ?? new Set()
     this.#taken.set(list, taken)
-    if (taken.has(position)) this.addError(field, `is taken already in ${list}`)
+    if (taken.has(position)) this.addError(field, `is already used in ${list}`)
     taken.add(position)
   }
 
@@ -72,7 +72,7 @@ export class RecordIndex {
     for (const [list, taken] of this.#taken) {
       let first = 0
       while (taken.has(first)) first++
-      if (first < taken.size) this.addError('', `must leave no hole in ${list}: nothing has the position ${first}`)
+      if (first < taken.size) this.addError('', `must not leave a gap in ${list}: position ${first} is missing`)
     }
     this.#taken.clear()
   }

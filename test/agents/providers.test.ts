@@ -106,7 +106,7 @@ describe('the list of agents', () => {
       /^config\.json in the data folder is not valid: it is not valid JSON/,
     ],
     [{ agents: { x: {} } }, /agents\.x\.command is missing/],
-    [{ agents: { x: { command: [] } } }, /agents\.x\.command must name a program/],
+    [{ agents: { x: { command: [] } } }, /agents\.x\.command must contain a program/],
     [{ agents: { x: { command: ['y'], protocol: 'lsp' } } }, /agents\.x\.protocol must be acp or command/],
     [
       { agents: { x: { command: ['y'], env: { BOARD_TOKEN: 'z' } } } },

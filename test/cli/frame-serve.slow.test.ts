@@ -175,7 +175,7 @@ test('the server reports errors in its configuration of agents at startup', asyn
     level: 'warn',
     file: join(dataDir, 'config.json'),
     message:
-      'config.json in the data folder is not valid: agents.mine.command must name a program. Until this is fixed, no agent starts.',
+      'config.json in the data folder is not valid: agents.mine.command must contain a program. Until this is fixed, no agent starts.',
   })
 })
 

@@ -231,7 +231,7 @@ test('every error of a file is one line, and nothing is created', async () => {
     code: 2,
     stdout: '',
     stderr:
-      'warning: cards.0.columnId names nothing in columns\nwarning: cards.1.columnId names nothing in columns\nboard: nothing was imported: the file has 2 errors\n',
+      'warning: cards.0.columnId must be the ID of a record in columns\nwarning: cards.1.columnId must be the ID of a record in columns\nboard: nothing was imported: the file has 2 errors\n',
   })
   expect(await board.client.projects.list()).toEqual(before)
 })

@@ -39,11 +39,11 @@ const cases: Array<[string, Doc | string, string[]]> = [
   ['an unknown part', document({ secrets: [] }), ['secrets is not a known part']],
   ['a part that is not a list', document({ cards: {} }), ['cards must be a list']],
   ['a duplicate part', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards occurs more than once']],
-  ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must hold a project']],
+  ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must contain a project']],
   [
     'a project without a board',
     document({ boards: [], columns: [], cards: [] }),
-    ['boards must hold a board of project 1'],
+    ['boards must contain a board of project 1'],
   ],
   ['a title that is empty', card({ title: '' }), ['cards.0.title must not be empty']],
   ['NUL', card({ title: 'a\0b' }), ['cards.0.title must not contain the NUL character']],
@@ -56,11 +56,11 @@ const cases: Array<[string, Doc | string, string[]]> = [
   ['an unknown field', card({ colour: 'red' }), ['cards.0.colour is not a known field']],
   ['a path to a worktree', card({ worktreePath: '/' }), ['cards.0.worktreePath is not a known field']],
   ['a field that is missing', card({ title: undefined }), ['cards.0.title is required']],
-  ['an unknown column', card({ columnId: 9 }), ['cards.0.columnId names nothing in columns']],
+  ['an unknown column', card({ columnId: 9 }), ['cards.0.columnId must be the ID of a record in columns']],
   [
     'an unknown column in a pipeline',
     card({ pipeline: [{ columnId: 2 }, { columnId: 9 }] }),
-    ['cards.0.pipeline.1.columnId names nothing in columns'],
+    ['cards.0.pipeline.1.columnId must be the ID of a record in columns'],
   ],
   [
     'a duplicate id',
@@ -70,18 +70,18 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'a duplicate position',
     document({ cards: [1, 2].map(id => ({ id, columnId: 1, position: 0, title: 'x' })) }),
-    ['cards.1.position is taken already in column 1'],
+    ['cards.1.position is already used in column 1'],
   ],
   [
     'a gap',
     document({ cards: [0, 2].map((position, at) => ({ id: at + 1, columnId: 1, position, title: 'x' })) }),
-    ['cards must leave no hole in column 1: nothing has the position 1'],
+    ['cards must not leave a gap in column 1: position 1 is missing'],
   ],
   ['a missing position', card({ position: null }), ['cards.0.position is required']],
   [
     'a position of an archived card',
     card({ archivedAt: at }),
-    ["cards.0.position must be null: the card is in no column's order"],
+    ['cards.0.position must be null, because the card is archived or not a kanban card'],
   ],
   [
     'an unarchived card in an archive column',
@@ -101,18 +101,18 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'two assistants',
     document({ cards: [1, 2].map(id => ({ id, columnId: 1, kind: 'assistant', position: null, title: 'x' })) }),
-    ['cards.1.kind is taken already in project 1'],
+    ['cards.1.kind is already used in project 1'],
   ],
   ['an invalid commit', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the ID of a commit']],
   [
     'a session of an unknown card',
     document({ sessions: [{ ...session, cardId: 5 }] }),
-    ['sessions.0.cardId names nothing in cards'],
+    ['sessions.0.cardId must be the ID of a record in cards'],
   ],
   [
     'a message of an unknown session',
     document({ messages: [{ sessionId: 4, role: 'user', at, content: '' }] }),
-    ['messages.0.sessionId names nothing in sessions'],
+    ['messages.0.sessionId must be the ID of a record in sessions'],
   ],
   [
     'a tool without its call',
@@ -148,7 +148,7 @@ const cases: Array<[string, Doc | string, string[]]> = [
   [
     'content without an attachment',
     document({ contents: [{ attachmentId: 1, content: '' }] }),
-    ['contents.0.attachmentId names nothing in attachments'],
+    ['contents.0.attachmentId must be the ID of a record in attachments'],
   ],
   [
     'an attachment that is too large',

@@ -236,7 +236,7 @@ Milestone: v2.0`,
 
   it('are rejected without titles, and if they are not a list', async () => {
     expect(await faultsOf(board, { format: 'github', path }, [{ number: 1 }])).toEqual([
-      '0.title is required: ask gh for the field title',
+      '0.title is required. Add title to the fields of gh issue list --json',
     ])
     expect(await faultsOf(board, { format: 'github', path }, {})).toEqual([
       ' the file must be a list of issues, as gh issue list --json prints it',
@@ -294,7 +294,7 @@ describe('task lists in Markdown', () => {
 
   it('are rejected without a task', async () => {
     expect(await faultsOf(board, { format: 'markdown', path }, '# Only\n- words\n')).toEqual([
-      ' the file must hold tasks: lines like "- [ ] Something to do"',
+      ' the file must contain tasks: lines like "- [ ] Something to do"',
     ])
   })
 })

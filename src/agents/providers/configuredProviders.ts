@@ -26,7 +26,7 @@ const CredentialVariables = v.strictObject({
 const Agent = v.strictObject({
   name: v.optional(text(1, 200)),
   protocol: v.optional(v.picklist(['acp', 'command'], 'must be acp or command')),
-  command: v.optional(v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must name a program'), v.maxLength(200))),
+  command: v.optional(v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must contain a program'), v.maxLength(200))),
   install: v.optional(text(1, 1000)),
   env: v.optional(v.record(VariableName, text(0, 32_768))),
   pass: v.optional(v.pipe(v.array(VariableName), v.maxLength(200))),

@@ -20,10 +20,10 @@ export function issuesIn(place: string, entry: Entry): Entry[] {
   const found = [...descend(entry)]
   if (found.length > 0 || hasLists(entry)) return found
   const message = toStorableText(record(list(entry.errors)[0]).message ?? entry.message)
-  if (message) throw importError(place, `is an error of GitHub: ${message.slice(0, 200)}`)
+  if (message) throw importError(place, `contains an error from GitHub: ${message.slice(0, 200)}`)
   throw Object.keys(entry).length === 0
     ? importError('', 'the file must be a list of issues, as gh issue list --json prints it')
-    : importError(`${place}.title`, 'is required: ask gh for the field title')
+    : importError(`${place}.title`, 'is required. Add title to the fields of gh issue list --json')
 }
 
 function* descend(value: unknown): Generator<Entry> {

@@ -46,7 +46,8 @@ interface Place {
 export function readMarkdown(text: string, filename = ''): Draft {
   const warnings = new Warnings()
   const reader = new TaskReader(toStorableText(text), warnings)
-  if (reader.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
+  if (reader.tasks.length === 0)
+    throw importError('', 'the file must contain tasks: lines like "- [ ] Something to do"')
   const columns = columnsOf(reader.tasks, reader.headings)
   const sourceOf = taskSources(filename)
   const cards = reader.tasks.map((task): DraftCard => {
