@@ -42,7 +42,7 @@ function placeComment({ startLine, ...comment }: NewComment, files: ShownFiles):
   const first = startLine ?? line
   if (first > line) return `has startLine ${first}, which must not be greater than line ${line}`
   const file = files[side].get(path) ?? files.new.get(path) ?? files.old.get(path)
-  if (!file) return `names ${JSON.stringify(path)}, which is not in the diff${repository && ` of ${repository}`}`
+  if (!file) return `names ${JSON.stringify(path)}, which the diff${repository && ` of ${repository}`} does not contain`
   if (file.isBinary) return `names ${JSON.stringify(path)}, which is binary`
   const lines = file[side]
   if (lines.size < line - first + 1) return notShown(path, side, first, line)

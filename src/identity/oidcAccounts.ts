@@ -122,7 +122,7 @@ function verifiedAddress(
     )
   if (isVerified === false) throw refuse('The identity provider has not verified your email address.')
   const address = v.safeParse(Email, email)
-  if (!address.success) throw refuse('The identity provider provides an invalid email address.')
+  if (!address.success) throw refuse('The identity provider provides an email address that is not valid.')
   return address.output
 }
 
