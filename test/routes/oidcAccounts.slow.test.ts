@@ -133,7 +133,7 @@ describe('a user who signs in', () => {
     people.set('odd', { email: 'no address', email_verified: true })
     expect((await sso.refusalOf('odd'))[1]).toContain('not valid')
     people.set('zoë', { email: 'zoe@example.org', email_verified: true })
-    expect((await sso.refusalOf('zoë'))[1]).toContain('in a way that is not allowed')
+    expect((await sso.refusalOf('zoë'))[1]).toContain('must be 1 to 255 printable ASCII characters')
   })
 
   it('before the first user gets a request to create that one first', async () => {
