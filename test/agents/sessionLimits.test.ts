@@ -41,7 +41,7 @@ test('a session can create as many cards as the project allows, over all its tok
     'CARD_LIMIT_REACHED',
   ])
   const { body } = await call(token, 'create_card', { title: 'One more' })
-  expect(JSON.parse(body.result.content[0].text).error.message).toContain('creates at most 2 cards')
+  expect(JSON.parse(body.result.content[0].text).error.message).toContain('can create at most 2 cards')
   await limitTo(3)
   expect([await create(token), await create(token)]).toEqual(['created', 'CARD_LIMIT_REACHED'])
   await board.client.agents.cancel({ projectId: board.projectId, cardId })

@@ -91,7 +91,7 @@ test('with --read-only no tool can change the board', async () => {
   )
   expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['what_waits'])
   const goal = { projectId, goal: 'A roof' }
-  await expect(client.getPrompt({ name: 'plan_work', arguments: goal })).rejects.toThrow(/no prompt plan_work/)
+  await expect(client.getPrompt({ name: 'plan_work', arguments: goal })).rejects.toThrow(/Unknown prompt: plan_work/)
   const agent = await connect(['--read-only'], { BOARD_TOKEN: agentToken })
   expect((await agent.listTools()).tools.map(({ name }) => name)).not.toContain('create_card')
 })

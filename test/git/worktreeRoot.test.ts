@@ -76,7 +76,7 @@ test('a worktree in no root of this board is not used', async () => {
 
 test.each<[string, RegExp, () => string]>([
   ['the home folder', /it is the home folder/, () => projects.home],
-  ['a folder above the home folder', /or holds it/, () => '/'],
+  ['a folder above the home folder', /or contains it/, () => '/'],
   ['the data folder', /the data folder/, () => project.dataDir],
   ['a folder in the data folder', /the data folder/, () => join(project.dataDir, 'attachments')],
   ['a folder above the data folder', /the data folder|home folder/, () => projects.folder],
@@ -118,7 +118,7 @@ test.each<[string, RegExp, () => string]>([
   ],
   [
     'a folder with other files',
-    /it holds other files/,
+    /it contains other files/,
     () => {
       write(roots, 'used/notes', '')
       return join(roots, 'used')

@@ -116,7 +116,7 @@ describe('creating a key', () => {
     ]) {
       const { body } = await create({ permissions, ...scope }, board.token)
       expect(body.error.details).toEqual([
-        { path: 'permissions', message: 'backups.create and backups.read go with scope server only' },
+        { path: 'permissions', message: 'backups.create and backups.read require scope server' },
       ])
     }
     expect((await request('POST', `/api/keys/${id}/rotate`, {}, board.token)).body.data.permissions).toEqual(
