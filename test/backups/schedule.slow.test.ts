@@ -125,7 +125,9 @@ it('an invalid interval keeps the server from starting, and the error names the 
   expect(await cli.board(['serve', '--port', '0', '--backup-every', 'never'])).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/^board: backup-every must be an interval such as 30m, 6h or 1d, or a cron expression/),
+    stderr: expect.stringMatching(
+      /^board: backup-every must be an interval such as 30m, 6h or 1d, or a cron expression/,
+    ),
   })
   expect(await cli.board(['serve', '--port', '0', '--backup-keep', '0'])).toMatchObject({
     code: 2,
