@@ -2,6 +2,7 @@ import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/age
 import type { ToolNaming } from '../link/agentLink.ts'
 import type { KnownCall } from './knownCall.ts'
 import { boardServer, toolNames } from './toolCalls.ts'
+import { asObject } from '../link/json.ts'
 
 type Asked = { toolCallId: string; title?: string | null; kind?: string | null }
 
@@ -61,15 +62,13 @@ const namesCommandTool = new RegExp(`^\\S*(${commandTools.join('|')})(__\\S*| \\
  */
 export function mayRunUnsandboxed(update: Readonly<Record<string, unknown>>): boolean {
   const { toolCallId, title, rawInput } = update
-  const input = fieldsOf(rawInput)
+  const input = asObject(rawInput)
   const words = [toolCallId, title, input.tool, ...toolNames(update)]
   return (
     words.some(each => typeof each === 'string' && (namesCommandTool.test(each) || isCommandToolTitle(each))) ||
     'allowUnsandboxed' in input ||
-    'allowUnsandboxed' in fieldsOf(input.arguments)
+    'allowUnsandboxed' in asObject(input.arguments)
   )
 }
 
 const isCommandToolTitle = (title: string): boolean => commandTools.some(name => traitsOf(name).title === title)
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

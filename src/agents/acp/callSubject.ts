@@ -1,6 +1,7 @@
 import { visibleText } from '../../contract/visibleText.ts'
 import { shellWord } from '../../process/shellWord.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
+import { asObject, type Json } from '../link/json.ts'
 
 /** The command that a tool call would run, and the files that it affects. */
 export interface CallSubject {
@@ -19,9 +20,7 @@ export const maxPaths = 200
 const pathName = /path|file(_?name)?$|^(dir|directory|folder|uri|url|changes)$/i
 const shells = /(^|\/)(ba|z|da|k)?sh$/
 
-type Json = Readonly<Record<string, unknown>>
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, 1000).map(record) : [])
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, 1000).map(asObject) : [])
 
 /** Reads the subject of an untrusted tool call, or of a piece of one. */
 export function subjectOf(call: Json, naming: ToolNaming | undefined): CallSubject {
@@ -44,13 +43,13 @@ export const noSubject: CallSubject = { command: null, paths: [], plan: null }
 
 /** The input of a call. For a call through an MCP server, the input of the server's tool. */
 function inputOf({ rawInput, content }: Json, naming: ToolNaming | undefined): Json {
-  const input = record(rawInput)
-  if (typeof input.server === 'string' && typeof input.tool === 'string') return record(input.arguments)
+  const input = asObject(rawInput)
+  if (typeof input.server === 'string' && typeof input.tool === 'string') return asObject(input.arguments)
   if (rawInput !== undefined || naming !== 'call_id') return input
-  const text = record(list(content)[0]?.content).text
+  const text = asObject(list(content)[0]?.content).text
   if (typeof text !== 'string' || !text.startsWith('{')) return input
   try {
-    return record(JSON.parse(text))
+    return asObject(JSON.parse(text))
   } catch {
     return input
   }
@@ -84,7 +83,7 @@ function planOf({ content }: Json, { plan }: Json): string | null {
     typeof plan === 'string'
       ? plan
       : list(content)
-          .map(block => record(block.content).text)
+          .map(block => asObject(block.content).text)
           .filter(each => typeof each === 'string')
           .join('\n\n')
   return text.trim() === '' ? null : visibleText(text, maxPlanLength)

@@ -3,6 +3,7 @@ import { AgentFailure, type AgentListener, type RawUpdate, type TurnUsage } from
 import type { RawListener } from './jsonRpcStream.ts'
 import type { KnownCalls } from './knownCalls.ts'
 import { addUsage, usageOfUpdate } from './turnUsage.ts'
+import { type Json } from '../link/json.ts'
 
 const maxEarlyUpdates = 1000
 const maxEarlyBytes = 8 * 1024 * 1024
@@ -48,8 +49,6 @@ export interface Conversation {
   /** Drops all later updates. */
   stop(): void
 }
-
-type Json = Record<string, unknown>
 
 interface State {
   sessionId: string | null

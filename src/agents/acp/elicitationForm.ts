@@ -1,6 +1,7 @@
 import type { CreateElicitationRequest, CreateElicitationResponse } from '@agentclientprotocol/sdk'
 import type { PermissionOption, PermissionRequest } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
+import { asObject, type Json } from '../link/json.ts'
 
 const maxFields = 10
 const maxOptions = 20
@@ -12,7 +13,6 @@ const decline: PermissionOption = { id: '0', name: 'Let the agent decide', kind:
 export type FieldAnswer = { optionId: string } | { text: string } | null
 export type FormQuestion = Omit<PermissionRequest, 'id'>
 type Value = string | number | boolean | string[]
-type Json = Readonly<Record<string, unknown>>
 interface Choice {
   value: string | boolean
   name: string
@@ -52,13 +52,13 @@ export async function fillForm(
 
 /** The fields of a form. Undefined if the request has another mode, or requires a field of an unsupported type. */
 function fieldsOf({ mode, message, toolCallId, requestedSchema }: Json): Field[] | undefined {
-  const { properties, required } = record(requestedSchema)
-  const names = Object.keys(record(properties))
+  const { properties, required } = asObject(requestedSchema)
+  const names = Object.keys(asObject(properties))
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
   if (mode !== 'form' || names.length === 0 || names.length > maxFields) return undefined
   const fields: Field[] = []
   for (const name of names) {
-    const schema = record(record(properties)[name])
+    const schema = asObject(asObject(properties)[name])
     const about = [
       textOf(message),
       ...(names.length > 1 ? [textOf(schema.title) || name] : []),
@@ -109,7 +109,7 @@ function formOf(schema: Json): Form | undefined {
       { value: true, name: 'Yes' },
       { value: false, name: 'No' },
     ])
-  if (type === 'array') return listForm(choicesOf(record(schema.items)), schema)
+  if (type === 'array') return listForm(choicesOf(asObject(schema.items)), schema)
   if (type === 'number' || type === 'integer') return textForm(text => numberIn(text, schema))
   if (type !== 'string') return undefined
   const choices = choicesOf(schema)
@@ -176,7 +176,7 @@ function numberIn(text: string, { type, minimum, maximum }: Json): { value: Valu
 function choicesOf({ enum: values, oneOf, anyOf }: Json): Choice[] {
   const titled = [oneOf, anyOf].find(Array.isArray) as unknown[] | undefined
   const all = titled
-    ? titled.map(record)
+    ? titled.map(asObject)
     : (Array.isArray(values) ? values : []).map((value): Json => ({ const: value }))
   return all.slice(0, maxOptions).flatMap(({ const: value, title }) => {
     if (typeof value !== 'string') return []
@@ -185,4 +185,3 @@ function choicesOf({ enum: values, oneOf, anyOf }: Json): Choice[] {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '')
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})

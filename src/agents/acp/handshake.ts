@@ -2,6 +2,7 @@ import { version } from '../../config/version.ts'
 import { AgentFailure, type AgentCapabilities, type AgentLink } from '../link/agentLink.ts'
 import type { AcpConnection } from './acpConnection.ts'
 import type { PromptCapabilities } from './promptBlocks.ts'
+import { asObject } from '../link/json.ts'
 
 const protocolVersion = 1
 
@@ -14,8 +15,6 @@ export interface Handshake {
   authMethods: readonly string[]
   prompts: PromptCapabilities
 }
-type Json = Record<string, unknown>
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 
 /** Initializes a connection. The board offers neither files nor terminals: the agent uses its own tools in its folder. */
 export async function initialize({ request }: AcpConnection, timeoutMs: number): Promise<Handshake> {
@@ -24,7 +23,7 @@ export async function initialize({ request }: AcpConnection, timeoutMs: number):
     terminal: false,
     elicitation: { form: {} },
   }
-  const response = record(
+  const response = asObject(
     await request(
       'initialize',
       { protocolVersion, clientCapabilities, clientInfo: { name: 'board', title: 'Board', version } },
@@ -36,29 +35,29 @@ export async function initialize({ request }: AcpConnection, timeoutMs: number):
       'protocol_violation',
       `The agent does not support version ${protocolVersion} of the Agent Client Protocol.`,
     )
-  const offered = record(response.agentCapabilities)
+  const offered = asObject(response.agentCapabilities)
   const resumeMethods = [
-    record(offered.sessionCapabilities).resume ? 'session/resume' : [],
+    asObject(offered.sessionCapabilities).resume ? 'session/resume' : [],
     offered.loadSession === true ? 'session/load' : [],
   ].flat()
   const shortText = (value: unknown) => (typeof value === 'string' ? value.slice(0, 200) : null)
   return {
     info: {
-      name: shortText(record(response.agentInfo).title) ?? shortText(record(response.agentInfo).name),
-      version: shortText(record(response.agentInfo).version),
+      name: shortText(asObject(response.agentInfo).title) ?? shortText(asObject(response.agentInfo).name),
+      version: shortText(asObject(response.agentInfo).version),
     },
     capabilities: {
       resume: resumeMethods.length > 0,
-      tools: record(offered.mcpCapabilities).http === true,
+      tools: asObject(offered.mcpCapabilities).http === true,
       followUps: true,
     },
     resumeMethods,
     prompts: {
-      image: record(offered.promptCapabilities).image === true,
-      embeddedContext: record(offered.promptCapabilities).embeddedContext === true,
+      image: asObject(offered.promptCapabilities).image === true,
+      embeddedContext: asObject(offered.promptCapabilities).embeddedContext === true,
     },
     authMethods: (Array.isArray(response.authMethods) ? response.authMethods : []).flatMap(method =>
-      typeof record(method).id === 'string' ? [record(method).id as string] : [],
+      typeof asObject(method).id === 'string' ? [asObject(method).id as string] : [],
     ),
   }
 }

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { AgentFailure, type RawUpdate } from '../link/agentLink.ts'
 import { createOutputReader, handleChunk, type OutputReader } from '../link/drainOutput.ts'
+import { type Json } from '../link/json.ts'
 
 /** Messages can hold images in base64. */
 const maxMessageBytes = 16 * 1024 * 1024
@@ -20,7 +21,6 @@ export interface RawListener {
   onInvalidLine(line: Buffer): void
 }
 
-type Json = Record<string, unknown>
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**

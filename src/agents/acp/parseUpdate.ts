@@ -3,6 +3,7 @@ import type { ToolPiece } from '../../views/agents.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 import { readTerminalOutput } from '../link/terminalOutput.ts'
 import { titleOf, toolNames } from './toolCalls.ts'
+import { asObject } from '../link/json.ts'
 
 /** An update in the terms of the transcript and the session's row. */
 export type ParsedUpdate =
@@ -59,14 +60,14 @@ export function parseUpdate(update: RawUpdate): ParsedUpdate {
 
 /** A step of a plan as an item of a Markdown list. */
 function planLine(entry: unknown): string {
-  const { content, status } = record(entry)
+  const { content, status } = asObject(entry)
   return `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${plainText(content, 2000).replaceAll('\n', ' ')}`
 }
 
 function toolPiece(update: RawUpdate): ToolPiece {
   const { kind, status, rawInput, rawOutput, content, locations } = update
   const [name, [program]] = [plainText(titleOf(update), 500), toolNames(update)]
-  const blocks = Array.isArray(content) ? content.map(record) : undefined
+  const blocks = Array.isArray(content) ? content.map(asObject) : undefined
   const terminal = terminalText(update)
   const diffs = blocks?.filter(({ type }) => type === 'diff')
   return {
@@ -93,7 +94,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
     ...(Array.isArray(locations) && {
       locations: locations
         .slice(0, maxLocations)
-        .map(record)
+        .map(asObject)
         .map(({ path, line }) => ({ path: plainText(path, 4096), line: count(line) })),
     }),
   }
@@ -108,12 +109,12 @@ function terminalText(update: RawUpdate): string | undefined {
 
 /** The text of a content block, or a placeholder for a block without text. */
 function blockText(value: unknown): string {
-  const block = record(value)
+  const block = asObject(value)
   if (typeof block.text === 'string') return block.text
   if (block.type === 'resource')
-    return typeof record(block.resource).text === 'string'
-      ? (record(block.resource).text as string)
-      : `[${plainText(record(block.resource).uri, 2000)}]`
+    return typeof asObject(block.resource).text === 'string'
+      ? (asObject(block.resource).text as string)
+      : `[${plainText(asObject(block.resource).uri, 2000)}]`
   if (block.type === 'resource_link') return `[${plainText(block.name, 500)}](${plainText(block.uri, 2000)})`
   if (block.type === 'terminal') return `[terminal ${plainText(block.terminalId, 200)}]`
   return typeof block.type === 'string'
@@ -122,7 +123,7 @@ function blockText(value: unknown): string {
 }
 
 function usageOf({ used, size, cost }: RawUpdate): ParsedUpdate {
-  const { amount, currency } = record(cost)
+  const { amount, currency } = asObject(cost)
   return {
     kind: 'usage',
     contextUsed: count(used),
@@ -132,7 +133,7 @@ function usageOf({ used, size, cost }: RawUpdate): ParsedUpdate {
 }
 
 function command(value: unknown): Array<{ name: string; description: string }> {
-  const { name, description } = record(value)
+  const { name, description } = asObject(value)
   const title = plainText(name, 100).trim()
   return title === '' ? [] : [{ name: title, description: plainText(description, 500) }]
 }
@@ -161,6 +162,4 @@ const count = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0
     ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER)
     : null
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

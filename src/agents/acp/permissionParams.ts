@@ -1,5 +1,6 @@
 import type { PermissionOption } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
+import { asObject } from '../link/json.ts'
 
 const maxOptions = 20
 const maxIdLength = 1000
@@ -23,8 +24,8 @@ export interface PermissionParams {
  * @throws Error if the request names no call
  */
 export function parsePermissionParams(params: unknown): PermissionParams {
-  const { toolCall, options } = record(params)
-  const { toolCallId, title, kind, ...call } = record(toolCall)
+  const { toolCall, options } = asObject(params)
+  const { toolCallId, title, kind, ...call } = asObject(toolCall)
   if (typeof toolCallId !== 'string') throw new Error('toolCall.toolCallId must be a string')
   return { toolCall: { ...call, toolCallId, title: textOf(title), kind: textOf(kind) }, options: parseOptions(options) }
 }
@@ -33,7 +34,7 @@ export function parsePermissionParams(params: unknown): PermissionParams {
 function parseOptions(options: unknown): PermissionOption[] {
   const byId = new Map<string, PermissionOption>()
   for (const option of Array.isArray(options) ? options.slice(0, maxOptions) : []) {
-    const { optionId: id, name, kind } = record(option)
+    const { optionId: id, name, kind } = asObject(option)
     if (typeof id !== 'string' || id === '' || id.length > maxIdLength) continue
     const parsed = {
       id,
@@ -52,6 +53,4 @@ const merge = (one: PermissionOption, other: PermissionOption): PermissionOption
   kind: one.kind === other.kind ? one.kind : neutralKind,
 })
 
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -1,4 +1,5 @@
 import type { SessionOption } from '../link/agentLink.ts'
+import { asObject, type Json } from '../link/json.ts'
 
 /** The request that sets a mode or a model. */
 interface SetOptionRequest {
@@ -11,10 +12,8 @@ export interface SessionOptions {
   request(id: string): SetOptionRequest
 }
 
-type Json = Record<string, unknown>
 const maxOptions = 200
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, maxOptions).map(record) : [])
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, maxOptions).map(asObject) : [])
 const shortText = (value: unknown): string | null =>
   typeof value === 'string' && value.length > 0 && value.length <= 1000 ? value : null
 const parseOptions = (items: Json[], key: string): SessionOption[] =>
@@ -28,7 +27,7 @@ const categories = { mode: 'mode', model: 'model', effort: 'thought_level' } as 
 
 /** The modes, models or efforts that an agent offers with a session: as configuration options, or in the fields of older agents. */
 export function readOptions(session: unknown, what: keyof typeof categories): SessionOptions {
-  const answer = record(session)
+  const answer = asObject(session)
   const option = list(answer.configOptions).find(each => each.category === categories[what] && each.type === 'select')
   if (option) {
     const options = list(option.options).flatMap(each => (Array.isArray(each.options) ? list(each.options) : [each]))
@@ -39,7 +38,7 @@ export function readOptions(session: unknown, what: keyof typeof categories): Se
     }
   }
   if (what === 'mode') {
-    const modes = record(answer.modes)
+    const modes = asObject(answer.modes)
     return {
       current: shortText(modes.currentModeId),
       offered: parseOptions(list(modes.availableModes), 'id'),
@@ -47,7 +46,7 @@ export function readOptions(session: unknown, what: keyof typeof categories): Se
     }
   }
   if (what === 'effort') return { current: null, offered: [], request: () => ({ method: '', params: {} }) }
-  const models = record(answer.models)
+  const models = asObject(answer.models)
   return {
     current: shortText(models.currentModelId),
     offered: parseOptions(list(models.availableModels), 'modelId'),

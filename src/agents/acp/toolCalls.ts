@@ -1,4 +1,5 @@
 import { toPlainLine } from '../link/failureReasons.ts'
+import { asObject, type Json } from '../link/json.ts'
 
 /** The name under which agents get the board's MCP server. */
 export const boardServer = 'board'
@@ -7,19 +8,16 @@ const maxNameLength = 200
 const maxValueLength = 60
 const maxValues = 4
 
-type Json = Readonly<Record<string, unknown>>
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-
 /**
  * The tool names that the agent's own program reports: the protocol's `name`, and the fields of Qwen Code, Claude Code and Codex.
  * Titles, inputs and option names do not count, because a model can write them.
  */
 export function toolNames({ name, title, _meta }: Json): string[] {
-  const meta = record(_meta)
+  const meta = asObject(_meta)
   const given = [
     name,
     meta.toolName,
-    record(meta.claudeCode).toolName,
+    asObject(meta.claudeCode).toolName,
     meta.is_mcp_tool_call === true ? title : undefined,
   ]
   return [
@@ -62,7 +60,7 @@ function sharedName(options: readonly { name: string; kind: string }[]): string 
 }
 
 function inputOf({ rawInput }: Json): string {
-  const values = Object.entries(record(rawInput))
+  const values = Object.entries(asObject(rawInput))
     .slice(0, maxValues)
     .map(([name, value]) => `${name}: ${shortenValue(typeof value === 'string' ? value : JSON.stringify(value))}`)
   return values.length > 0 ? `(${values.join(', ')})` : ''

@@ -1,18 +1,17 @@
 import type { RawUpdate, TurnUsage } from '../link/agentLink.ts'
+import { asObject } from '../link/json.ts'
 
 const count = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0
     ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER)
     : 0
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /**
  * Parses an agent's token usage. Returns null if it contains no tokens. Agents differ in whether the input includes cached tokens and the
  * output includes thought tokens, so their total decides.
  */
 export function readUsage(value: unknown): TurnUsage | null {
-  const usage = record(value)
+  const usage = asObject(value)
   const [input, output, total] = [
     count(usage.inputTokens ?? usage.input_tokens),
     count(usage.outputTokens ?? usage.output_tokens),
@@ -38,12 +37,12 @@ const cachedOf = (cachedTokens: number): Pick<TurnUsage, 'cachedTokens'> => (cac
 
 /** The usage in the response to a prompt: in `usage`, or in the fields of older agents. */
 export function usageOfTurn(response: unknown): TurnUsage | null {
-  const { usage, _meta } = record(response)
-  return readUsage(usage) ?? readUsage(record(record(_meta).quota).token_count) ?? readUsage(record(_meta).usage)
+  const { usage, _meta } = asObject(response)
+  return readUsage(usage) ?? readUsage(asObject(asObject(_meta).quota).token_count) ?? readUsage(asObject(_meta).usage)
 }
 
 /** The usage of one model call, which some agents send with a message chunk instead. */
-export const usageOfUpdate = ({ _meta }: RawUpdate): TurnUsage | null => readUsage(record(_meta).usage)
+export const usageOfUpdate = ({ _meta }: RawUpdate): TurnUsage | null => readUsage(asObject(_meta).usage)
 
 export const addUsage = (a: TurnUsage | null, b: TurnUsage | null): TurnUsage | null =>
   a && b

@@ -1,7 +1,6 @@
 import type { RawUpdate } from './agentLink.ts'
+import { asObject } from './json.ts'
 
-type Json = Readonly<Record<string, unknown>>
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 const outputField = 'terminal_output_delta'
 
 /** The output of a command since the last update of its call. Codex sends it outside the fields of the protocol. */
@@ -14,9 +13,9 @@ export interface TerminalOutput {
 }
 
 export function readTerminalOutput({ _meta, status }: RawUpdate): TerminalOutput {
-  const { [outputField]: output, terminal_exit: exit } = record(_meta)
-  const { data } = record(output)
-  const { exit_code: code } = record(exit)
+  const { [outputField]: output, terminal_exit: exit } = asObject(_meta)
+  const { data } = asObject(output)
+  const { exit_code: code } = asObject(exit)
   return {
     text: typeof data === 'string' ? data : undefined,
     ends: exit !== undefined || status === 'completed' || status === 'failed',
@@ -27,5 +26,8 @@ export function readTerminalOutput({ _meta, status }: RawUpdate): TerminalOutput
 /** Returns the update with its output replaced. */
 export function withTerminalOutput(update: RawUpdate, data: string): RawUpdate {
   const { _meta } = update
-  return { ...update, _meta: { ...record(_meta), [outputField]: { ...record(record(_meta)[outputField]), data } } }
+  return {
+    ...update,
+    _meta: { ...asObject(_meta), [outputField]: { ...asObject(asObject(_meta)[outputField]), data } },
+  }
 }

@@ -4,6 +4,7 @@ import { defineProvider, type SandboxOverride } from './agentProvider.ts'
 import { fullUrl, hasHeaders, type CredentialMapping } from './credentialEnvironment.ts'
 import { providerHosts } from './modelHosts.ts'
 import type { TelemetryOff } from './telemetryOff.ts'
+import { asObject } from '../link/json.ts'
 
 /** Codex accepts all values of a credential in its configuration, except the key. Its adapter reads the key from the environment. */
 const credential: CredentialMapping = {
@@ -95,18 +96,15 @@ void bundledCodex().catch(() => undefined).then(file => {
   },
 }
 
-type Json = Readonly<Record<string, unknown>>
-const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-
 /**
  * Codex reports a failed turn as successful. But its thread is then in the state `systemError`, and the preceding error can
  * contain an HTTP status.
  */
 const failedTurn: FailedTurnRule = ({ states, lastChunk }) => {
-  const known = states.map(state => record(record(state).codex))
+  const known = states.map(state => asObject(asObject(state).codex))
   const status = known.findLast(({ threadStatus }) => threadStatus !== undefined)?.threadStatus
-  if (record(status).type !== 'systemError') return null
-  const error = record(known.findLast(({ error }) => error !== undefined)?.error)
+  if (asObject(status).type !== 'systemError') return null
+  const error = asObject(known.findLast(({ error }) => error !== undefined)?.error)
   const text = toPlainLine(lastChunk) || toPlainLine(String(error.message ?? ''))
   return {
     reason: reasonOfStatus(statusIn(error.codexErrorInfo)) ?? reasonOfError(text) ?? 'model_error',
@@ -118,8 +116,8 @@ const noWords = 'The agent reported an error of its model service, without a wor
 
 /** `{ responseStreamDisconnected: { httpStatusCode: 429 } }` */
 const statusIn = (info: unknown): unknown =>
-  Object.values(record(info))
-    .map(each => record(each).httpStatusCode)
+  Object.values(asObject(info))
+    .map(each => asObject(each).httpStatusCode)
     .find(each => typeof each === 'number')
 
 export const codex = defineProvider({

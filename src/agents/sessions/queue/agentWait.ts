@@ -1,6 +1,7 @@
 import { shownLength, shownTime } from '../../../domain/cards/shownTime.ts'
 import { AgentFailure, type RawUpdate } from '../../link/agentLink.ts'
 import { reasonIn, toPlainLine } from '../../link/failureReasons.ts'
+import { asObject } from '../../link/json.ts'
 
 const maxTailLength = 400
 const maxToolLength = 120
@@ -36,16 +37,13 @@ export const isSignOfModel = ({ sessionUpdate, used }: RawUpdate): boolean =>
 
 /** The report of a retry in an update: Codex sends it in its metadata, Copilot as a message. */
 export function retryIn({ sessionUpdate, _meta, content }: RawUpdate): string | undefined {
-  const { text } = record(content)
+  const { text } = asObject(content)
   if (sessionUpdate === 'agent_message_chunk' && typeof text === 'string')
     return retryMessage.test(text.trim()) ? toPlainLine(text) : undefined
-  const { message, additionalDetails, willRetry } = record(record(record(_meta).codex).error)
+  const { message, additionalDetails, willRetry } = asObject(asObject(asObject(_meta).codex).error)
   if (willRetry !== true || typeof message !== 'string') return undefined
   return toPlainLine(typeof additionalDetails === 'string' ? `${message} (${additionalDetails})` : message)
 }
-
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /** The message for users about a wait. Null if there is none. */
 export const describeWait = ({ silentSince, retrying, lifeless }: AgentWait): string | null =>
