@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ApiFailure } from '../../src/client/index.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { findProjectRepository } from '../../src/git/checkoutState.ts'
-import { GitFailed } from '../../src/git/git.ts'
+import { GitFailed, inGitDir } from '../../src/git/git.ts'
 import type { Repository } from '../../src/git/workingTrees.ts'
 import { worktreeOf } from '../../src/worktrees/findWorktree.ts'
 import { git, openProjects, unrecorded, write, type TestCard, type TestProject } from '../git/cards.ts'
@@ -93,7 +93,7 @@ async function openRacedCards() {
     endRace()
     expect(said.filter(each => each.includes(secret))).toEqual([])
     expect(listContent(outside)).toEqual(before)
-    expect(objectsOf(path).includes(secret)).toBe(false)
+    expect(objectsOf(join(path, '.git')).includes(secret)).toBe(false)
     return said
   }
   return { projects, worktrees, outside, raced, prepare, repeat, close: projects.close }
@@ -111,9 +111,12 @@ const repositoryOf = async ({ path }: TestProject): Promise<Repository> =>
 export const placeOf = async (project: TestProject, worktree: string): Promise<Repository> =>
   (await worktreeOf(await repositoryOf(project), worktree))!
 
-/** The content of all objects of a repository. */
-export const objectsOf = (path: string): Buffer =>
-  execFileSync('git', ['-C', path, 'cat-file', '--batch-all-objects', '--batch'], { maxBuffer: 256 * 1024 * 1024 })
+/** The content of all objects in a Git folder. */
+export const objectsOf = (gitDir: string): Buffer =>
+  execFileSync('git', ['cat-file', '--batch-all-objects', '--batch'], {
+    env: { ...process.env, ...inGitDir(gitDir) },
+    maxBuffer: 256 * 1024 * 1024,
+  })
 
 /** Runs an operation that succeeds or fails with a clear error. Returns its output. */
 export async function attempt(operation: () => Promise<unknown>): Promise<string> {

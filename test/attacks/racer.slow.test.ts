@@ -237,7 +237,7 @@ describe.skipIf(!hasSandbox)('while a sandboxed program swaps', () => {
       project.path,
       async round => {
         const [path, commit] = ['one', commits[round]!]
-        git(worktree, 'update-index', '--cacheinfo', `160000,${commit},${path}`)
+        git(worktree, 'update-index', '--add', '--replace', '--cacheinfo', `160000,${commit},${path}`)
         const next = git(worktree, 'commit-tree', '-p', 'HEAD', '-m', 'Bump', git(worktree, 'write-tree'))
         git(worktree, 'update-ref', 'HEAD', next)
         return Promise.all([
