@@ -2,13 +2,8 @@ import { rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isBelowRoot, newWorktreePath, repositoriesFolder, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
-import {
-  dropWorktree,
-  makeWorktree,
-  planWorktree,
-  planWorktreeOn,
-  type WorktreePlan,
-} from '../worktrees/cardWorktrees.ts'
+import { dropWorktree, makeWorktree } from '../worktrees/cardWorktrees.ts'
+import { planWorktree, planWorktreeOn, type WorktreePlan } from '../worktrees/planWorktree.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { unfinishedPath } from '../git/addWorktree.ts'
 import { kindOf } from '../git/kindOf.ts'

@@ -12,8 +12,11 @@ const maxNames = 1000
 export const unfinishedPath = (path: string): string => `${path}.unfinished`
 
 /** Moves a prepared worktree to its place, and unlocks its record. */
-export async function finishWorktree({ topLevel, gitDir }: WorkingTree): Promise<void> {
-  await rename(unfinishedPath(topLevel), topLevel)
+export async function finishWorktree(
+  { topLevel, gitDir }: WorkingTree,
+  unfinished = unfinishedPath(topLevel),
+): Promise<void> {
+  await rename(unfinished, topLevel)
   await unlink(join(gitDir, 'locked'))
 }
 

@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises'
+import { readdir, realpath, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { configurationOf } from './configuration.ts'
 import { git } from './git.ts'
@@ -70,6 +70,13 @@ async function readRecord(commonDir: string, name: string): Promise<WorkingTree 
   const record = await readPlain(join(gitDir, 'gitdir'), maxRecordBytes).catch(() => undefined)
   if (record === undefined) return undefined
   return { topLevel: await realPlace(dirname(resolve(gitDir, record.trimEnd()))), gitDir, commonDir }
+}
+
+/** Makes a repository's record of a worktree name the worktree's place. */
+export async function recordPlace({ topLevel, gitDir }: WorkingTree): Promise<void> {
+  const record = join(gitDir, 'gitdir')
+  await writeFile(`${record}.new`, `${join(topLevel, '.git')}\n`)
+  await rename(`${record}.new`, record)
 }
 
 /** Resolves links in the path of the parent folder only. The last part could be a link that an agent created. */

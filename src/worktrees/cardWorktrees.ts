@@ -1,5 +1,5 @@
-import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, rename, rm, rmdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree, finishWorktree, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
@@ -9,95 +9,29 @@ import { removeFiles } from './removeFiles.ts'
 import { findProjectRepository, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'
 import { git, GitFailed, gitOutput, inGitDir } from '../git/git.ts'
-import { hasRef, keepsFiles } from '../git/refFiles.ts'
 import { isFiltered } from '../git/accountSettings.ts'
 import { takeIndex } from '../git/indexLock.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { removeFolder } from '../git/removeFolder.ts'
-import { findWorkingTree, realPlace, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import {
+  findWorkingTree,
+  isMain,
+  listWorkingTrees,
+  readHead,
+  realPlace,
+  recordPlace,
+  type Repository,
+  type WorkingTree,
+} from '../git/workingTrees.ts'
 import { copyIgnoredFiles, type Copied } from './copyIgnoredFiles.ts'
 import { dropShadows } from './gitView.ts'
+import type { WorktreePlan } from './planWorktree.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
-const maxBranchNames = 100
-const maxSlugLength = 40
-
-/** The planned worktree of a card: its path, branch and base commit. */
-export interface WorktreePlan {
-  path: string
-  branch: string
-  baseCommit: string
-}
 
 /** The marker file next to a worktree which records that its project's setup has run in it. */
 export const setUpMark = (worktreePath: string): string => `${worktreePath}.set-up`
-
-/**
- * Plans a card's worktree at `path` from the project folder's commit, with a branch name that is unused in the project's repository and in
- * `others`.
- * @throws Problem CONFLICT before the first commit
- */
-export async function planWorktree(
-  { commit: baseCommit, repository }: CheckoutState,
-  path: string,
-  card: { id: number; title: string },
-  others: readonly string[] = [],
-): Promise<WorktreePlan> {
-  if (baseCommit === null)
-    throw new Problem(
-      'CONFLICT',
-      "The repository has no commits yet, so no worktree can be created. Create a first commit, or disable the card's worktree.",
-    )
-  return { path, branch: await freeBranch(repository, others, card), baseCommit }
-}
-
-/**
- * Plans a worktree with the branch name that the card has in another repository, if this repository does not use that name.
- * @throws Problem like `planWorktree`
- */
-export async function planWorktreeOn(
-  branch: string,
-  checkout: CheckoutState,
-  path: string,
-  card: { id: number; title: string },
-): Promise<WorktreePlan> {
-  const taken = await resolveCommits(checkout.repository.commonDir, [`refs/heads/${branch}`, 'refs/heads/board'])
-  if (checkout.commit === null || taken.some(each => each !== undefined)) return planWorktree(checkout, path, card)
-  return { path, branch, baseCommit: checkout.commit }
-}
-
-/** A title as the last part of a branch name: up to 40 lower-case letters, digits and hyphens, never empty. */
-export const slugOf = (title: string): string =>
-  title
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, maxSlugLength)
-    .replace(/^-+|-+$/g, '') || 'card'
-
-async function freeBranch(
-  { commonDir }: Repository,
-  others: readonly string[],
-  { id: cardId, title }: { id: number; title: string },
-): Promise<string> {
-  const inFiles = await keepsFiles(commonDir)
-  const named = ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`]
-  const maxBytes = 64 * 1024 * 1024
-  const listed = [
-    ...(inFiles ? [] : [gitOutput(commonDir, named, { maxBytes, env: inGitDir(commonDir) })]),
-    ...others.map(path => gitOutput(path, named, { maxBytes })),
-  ]
-  const taken = new Set((await Promise.all(listed)).flatMap(output => output.toString().split('\n')))
-  const isTaken = async (branch: string) =>
-    taken.has(`refs/heads/${branch}`) || (inFiles && (await hasRef(commonDir, `refs/heads/${branch}`)))
-  // If a branch named "board" exists, Git allows no branch below "board/".
-  const name = `board${(await isTaken('board')) ? '-' : '/'}${cardId}-${slugOf(title)}`
-  const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
-  for (const candidate of candidates) if (!(await isTaken(candidate))) return candidate
-  return fail('No branch name is available for the card.')
-}
 
 /**
  * Ensures that a card's worktree exists as planned.
@@ -130,10 +64,11 @@ async function makeOnce(
   copied: Copied,
   formerly: string | null,
 ): Promise<WorktreePlan> {
-  if (await stands(worktrees, repository, plan.path)) return plan
+  if (await stands(worktrees, repository, plan, formerly)) return plan
   await moveAside(plan.path)
   await removeFolder(unfinishedPath(plan.path))
-  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, repository, path)
+  for (const path of new Set([plan.path, unfinishedFolder(plan.path), formerly ?? plan.path]))
+    await forget(worktrees, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   await rm(setUpMark(plan.path), { force: true })
   return checkOut(repository, plan, async (place, commit, baseCommit) => {
@@ -142,25 +77,53 @@ async function makeOnce(
   })
 }
 
-/** Whether the worktree exists. Repairs its link if the project or the worktree was moved. */
-async function stands(worktrees: Worktrees, repository: Repository, path: string): Promise<boolean> {
-  if ((await kindOf(path)) !== 'folder') return false
-  const found = await findWorkingTree(repository, path)
-  if (found) return worktrees.run('repairPointer', { worktree: found })
-  const { commonDir } = repository
-  await git(commonDir, ['worktree', 'repair', path], { env: inGitDir(commonDir) })
-  return (await findWorkingTree(repository, path)) !== undefined
+/** Whether the worktree exists. Repairs its connection to the repository if one of them was moved. */
+async function stands(
+  worktrees: Worktrees,
+  repository: Repository,
+  plan: WorktreePlan,
+  formerly: string | null,
+): Promise<boolean> {
+  if ((await kindOf(plan.path)) !== 'folder') return false
+  const found = (await findWorkingTree(repository, plan.path)) ?? (await reconnectMoved(repository, plan, formerly))
+  return found !== undefined && worktrees.run('repairPointer', { worktree: found })
+}
+
+/**
+ * Makes the repository's record of a worktree name the planned place, after the board's folders were moved. The record is the one of a
+ * missing folder that was the card's, or has its branch. `git worktree repair` would write to the `.git` of every worktree, outside the
+ * sandbox.
+ */
+async function reconnectMoved(
+  repository: Repository,
+  { path, branch }: WorktreePlan,
+  formerly: string | null,
+): Promise<WorkingTree | undefined> {
+  const former = formerly === null ? undefined : await realPlace(formerly)
+  for (const tree of await listWorkingTrees(repository)) {
+    if (isMain(tree) || (await kindOf(tree.topLevel)) !== 'nothing') continue
+    if (tree.topLevel !== former && (await readHead(tree)).branch !== branch) continue
+    const moved = { ...tree, topLevel: await realPlace(path) }
+    await recordPlace(moved)
+    return moved
+  }
+  return undefined
 }
 
 const requireWorktree = async (repository: Repository, path: string): Promise<WorkingTree> =>
   (await findWorkingTree(repository, path)) ?? fail('The new folder is not a worktree of the repository.')
 
+/** Renames what is at a path, unless it is an empty folder, which is removed. Opens nothing in it. */
 async function moveAside(path: string): Promise<void> {
-  const kind = await kindOf(path)
-  if (kind === 'nothing') return
-  if (kind === 'folder' && (await readdir(path)).length === 0) await rmdir(path)
-  else await rename(path, `${path}.aside-${Date.now()}`)
+  if ((await kindOf(path)) === 'nothing') return
+  await rmdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(error.code ?? '')) throw error
+    return rename(path, `${path}.aside-${Date.now()}`)
+  })
 }
+
+/** The folder that Git adds before it is moved to a path. Git names its record after the folder. */
+const unfinishedFolder = (path: string): string => join(unfinishedPath(path), basename(path))
 
 /** @param prepare fills the folder with the files of the commit, before the folder is moved to its place */
 async function checkOut(
@@ -177,18 +140,20 @@ async function checkOut(
   const { commonDir, head } = repository
   const [tip, base] = await resolveCommits(commonDir, [`refs/heads/${plan.branch}`, plan.baseCommit])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository no longer has any commits.')]
-  const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
+  const unfinished = unfinishedFolder(plan.path)
+  const args = hasBranch ? [unfinished, plan.branch] : ['--no-track', '-b', plan.branch, unfinished, baseCommit]
   const options = ['--quiet', '--no-checkout', '--lock']
   const { exitCode, stderr } = await git(commonDir, ['worktree', 'add', ...options, ...args], {
     env: inGitDir(commonDir),
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
-    const place = await requireWorktree(repository, plan.path)
-    const unfinished = unfinishedPath(place.topLevel)
-    await rename(place.topLevel, unfinished)
-    await prepare({ ...place, topLevel: unfinished }, tip ?? baseCommit, baseCommit)
-    await finishWorktree(place)
+    const place = await requireWorktree(repository, unfinished)
+    await prepare(place, tip ?? baseCommit, baseCommit)
+    const finished = { ...place, topLevel: await realPlace(plan.path) }
+    await recordPlace(finished)
+    await finishWorktree(finished, unfinished)
+    await rmdir(unfinishedPath(plan.path))
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -88,7 +88,8 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
     git('-c', 'user.name=T', '-c', 'user.email=t@example.org', 'commit', '-qm', 'Third')
 
     const ref = await start(true)
-    const worktree = join(dataDir, 'worktrees', projectId, ref.cardId)
+    const worktrees = join(dataDir, 'worktrees', projectId)
+    const worktree = join(worktrees, ref.cardId)
     expect((await client.agents.diff(ref)).diff).toContain('b/loose')
     await client.reviews.create({
       ...ref,
@@ -97,6 +98,17 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
       comments: [{ path: 'loose', line: 1, body: 'Why?' }],
     })
     await ended(ref)
+    // The repository records another place, as after a move of the data folder.
+    writeFileSync(join(path, '.git/worktrees', ref.cardId, 'gitdir'), `${root}/earlier/${ref.cardId}/.git\n`)
+    const again = { ...ref, verdict: 'request_changes' as const, body: 'Once more.' }
+    await client.reviews.create(again)
+    await ended(ref)
+    expect((await client.agents.diff(ref)).diff).toContain('b/loose')
+    // The folder is moved aside, and restored from the branch.
+    unlinkSync(join(worktree, '.git'))
+    await client.reviews.create(again)
+    await ended(ref)
+    expect(readdirSync(worktrees).some(name => name.startsWith(`${ref.cardId}.aside-`))).toBe(true)
     await client.previews.start(ref)
     await eventually('the preview', async () => (await client.previews.get(ref)).status === 'running')
     await client.previews.stop(ref)
@@ -118,7 +130,6 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
 
     const calls = await trace.end()
     expect(calls.length).toBeGreaterThan(1000)
-    const worktrees = join(dataDir, 'worktrees', projectId)
     expect(calls.filter(call => isTouched(call, worktrees, worktree))).toEqual([])
     // The server creates a folder for the check, which no agent sees before, and only bubblewrap removes its content.
     const ofCheck = calls.filter(call => call.path.startsWith(`${checks}/`))

@@ -131,4 +131,18 @@ describe.skipIf(!hasSandbox)('the files of a worktree', () => {
     // The link itself is a changed file, with its target as the content.
     expect(diff).toContain(`+${outside}`)
   })
+
+  it('are reconnected after a move, without a write through a link at the .git of another worktree', async () => {
+    const other = await project.card()
+    const pointer = join((await other.start()).cwd, '.git')
+    rmSync(pointer)
+    symlinkSync(join(outside, 'deep/file-0'), pointer)
+    const before = listOutside()
+    write(worktree, 'loose', 'loose\n')
+    // The repository records another place, as after a move of the folder.
+    write(project.path, `.git/worktrees/${card.id}/gitdir`, `${projects.folder}/earlier/.git\n`)
+    expect((await card.start()).cwd).toBe(worktree)
+    expect(git(worktree, 'status', '--porcelain')).toBe('?? loose')
+    expect(listOutside()).toEqual(before)
+  })
 })

@@ -8,11 +8,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { slugOf } from '../../src/worktrees/cardWorktrees.ts'
+import { slugOf } from '../../src/worktrees/planWorktree.ts'
 import { removeDeleted } from '../../src/cardWork/removeWorktree.ts'
 import { listPurgeable, purgeCards } from '../../src/store/cards/cardLeftovers.ts'
 import { listDeletedWithWorktree } from '../../src/store/cards/cards.ts'
@@ -139,6 +140,45 @@ test('a worktree is reconnected to a project that moved, and keeps uncommitted c
   renameSync(project.path, `${project.path}-moved`)
   await project.set({ path: `${project.path}-moved` })
   expect(await card.start()).toEqual(first)
+  expect(git(first.cwd, 'status', '--porcelain')).toBe('?? loose')
+})
+
+test.each<[string, (moved: string) => object]>([
+  ['to another data folder', moved => ({ dataDir: moved })],
+  ['behind a link', moved => (symlinkSync(moved, `${moved}-link`), { dataDir: `${moved}-link` })],
+])('a worktree that moved %s is reconnected, and keeps uncommitted changes', async (_, serverAt) => {
+  const card = await project.card()
+  const others = await project.card()
+  const { dataDir } = project
+  const [first, other] = [await card.start(), await others.start()]
+  write(first.cwd, 'loose', 'loose\n')
+  const moved = `${dataDir}-moved-${card.id}`
+  renameSync(dataDir, moved)
+  try {
+    const again = await card.start(serverAt(moved))
+    expect(again).toMatchObject({ branch: first.branch, baseCommit: first.baseCommit })
+    expect(again.worktreePath).not.toBe(first.worktreePath)
+    expect(git(again.cwd, 'status', '--porcelain', '--branch')).toBe(`## ${first.branch}\n?? loose`)
+    expect((await card.diff()).diff).toContain('+loose')
+    expect(readdirSync(dirname(again.worktreePath!)).filter(name => name.includes('aside'))).toEqual([])
+    expect(git(project.path, 'worktree', 'list')).toContain(other.worktreePath!)
+  } finally {
+    renameSync(moved, dataDir)
+  }
+})
+
+test('a worktree keeps uncommitted changes if the link to its data folder leads elsewhere', async () => {
+  const card = await project.card()
+  const link = `${project.dataDir}-linked-${card.id}`
+  const [one, two] = [`${link}-one`, `${link}-two`]
+  mkdirSync(one)
+  symlinkSync(one, link)
+  const first = await card.start({ dataDir: link })
+  write(first.cwd, 'loose', 'loose\n')
+  renameSync(one, two)
+  unlinkSync(link)
+  symlinkSync(two, link)
+  expect(await card.start({ dataDir: link })).toEqual(first)
   expect(git(first.cwd, 'status', '--porcelain')).toBe('?? loose')
 })
 
