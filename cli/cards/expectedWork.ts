@@ -16,76 +16,83 @@ export const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'r
 /**
  * Returns whether a card's status can change without a person. Its agent is at work, or the board starts the agent at a set time,
  * after its blockers are done, or when a column has capacity.
+ * @param visited the IDs of the cards that are being checked, because cards can wait for each other
  */
-export async function isWorkExpected(context: Context, card: Card, seen = new Set<string>()): Promise<boolean> {
+export async function isWorkExpected(context: Context, card: Card, visited = new Set<string>()): Promise<boolean> {
   if (atWork.has(card.status)) return true
-  // Cards that block each other in other ways than the board checks never start.
-  if (seen.has(card.id) || card.archivedAt || (card.status !== 'idle' && card.status !== 'completed')) return false
-  seen.add(card.id)
-  const { isActive, pulling, full } = await readSurroundings(context, card)
-  const isFreed = async (columns: readonly Column[]) => {
-    for (const column of columns) if (await isWorkExpectedIn(context, card, column, seen)) return true
+  const canStart = !card.archivedAt && (card.status === 'idle' || card.status === 'completed')
+  if (!canStart || visited.has(card.id)) return false
+  visited.add(card.id)
+
+  const { column, pullingColumn, fullColumns } = await readColumnsAround(context, card)
+  const isCapacityExpected = async (columns: readonly Column[]) => {
+    for (const each of columns) if (await isPlaceExpected(context, card, each, visited)) return true
     return false
   }
-  if (card.autoMode && card.lastAgentAction?.type === 'not_started' && (await isFreed(full))) return true
-  const isPulled = pulling !== undefined && (!full.includes(pulling) || (await isFreed([pulling])))
+  // The board did not start the agent because a column was full.
+  if (card.autoMode && card.lastAgentAction?.type === 'not_started' && (await isCapacityExpected(fullColumns)))
+    return true
+  const isPulled =
+    pullingColumn !== undefined && (!fullColumns.includes(pullingColumn) || (await isCapacityExpected([pullingColumn])))
   if (card.status === 'completed') return isPulled
-  // An API key does not see auto mode.
+
+  // An API key cannot read auto mode.
   const startsWhenReady = card.autoMode ?? true
-  const startsInTime = isActive && Boolean(card.startAt)
-  if (card.blocked)
-    return (startsWhenReady || isPulled || startsInTime) && (await areBlockersExpected(context, card, seen))
-  if (card.startAt && !card.ready) return startsInTime || isPulled || startsWhenReady
+  const startsAtTime = column?.columnType === 'active' && Boolean(card.startAt)
+  const isStartPlanned = isPulled || startsWhenReady || startsAtTime
+  if (card.blocked) return isStartPlanned && areBlockersExpected(context, card, visited)
+  if (card.startAt && !card.ready) return isStartPlanned
   return card.ready && isPulled
 }
 
-/** Returns whether a place in a full column is free, or one of its cards is expected to work and then to leave it. */
-async function isWorkExpectedIn(
+/** Returns whether a full column has a free place now, or one of its cards is expected to work, and can then leave it. */
+async function isPlaceExpected(
   context: Context,
   { projectId }: Card,
   { id, wipLimit }: Column,
-  seen: Set<string>,
+  visited: Set<string>,
 ): Promise<boolean> {
   const { cards } = await listCards(context, { projectId, filter: { columnId: id }, limit: maxCards })
   if (wipLimit !== null && cards.length < Math.min(wipLimit, maxCards)) return true
+  // Checks all statuses first, because isWorkExpected sends requests for other cards.
   if (cards.some(({ status }) => atWork.has(status))) return true
-  for (const card of cards) if (await isWorkExpected(context, card, seen)) return true
+  for (const card of cards) if (await isWorkExpected(context, card, visited)) return true
   return false
 }
 
-async function areBlockersExpected(context: Context, card: Card, seen: Set<string>): Promise<boolean> {
-  const blockedBy = card.blockedBy ?? (await getCard(context, placeOf(card))).blockedBy ?? []
+async function areBlockersExpected(context: Context, card: Card, visited: Set<string>): Promise<boolean> {
+  const { projectId } = card
+  const blockedBy = card.blockedBy ?? (await getCard(context, { projectId, cardId: card.id })).blockedBy ?? []
   for (const cardId of blockedBy) {
-    const blocker = await getCard(context, { projectId: card.projectId, cardId })
-    const column = (await readColumns(context, blocker)).find(({ id }) => id === blocker.columnId)
-    if (column?.columnType !== 'done' && !(await isWorkExpected(context, blocker, seen))) return false
+    const blocker = await getCard(context, { projectId, cardId })
+    const { column } = await readColumnsAround(context, blocker)
+    if (column?.columnType !== 'done' && !(await isWorkExpected(context, blocker, visited))) return false
   }
   return true
 }
 
-/** Whether a card's column is active, the column that takes the card automatically, and the full columns of its board. */
-async function readSurroundings(
+interface ColumnsAround {
+  /** The card's column. Undefined if the token does not allow reading columns. */
+  column: Column | undefined
+  /** The next column, if it pulls the card when it has capacity. */
+  pullingColumn: Column | undefined
+  /** The full columns of the card's board. */
+  fullColumns: Column[]
+}
+
+async function readColumnsAround(
   context: Context,
-  card: Card,
-): Promise<{ isActive: boolean; pulling: Column | undefined; full: Column[] }> {
-  const columns = await readColumns(context, card)
-  const at = columns.findIndex(({ id }) => id === card.columnId)
+  { projectId, boardId, columnId, pullable }: Card,
+): Promise<ColumnsAround> {
+  const columns = await columnsOf(context, projectId, boardId).catch((error: unknown) => {
+    if (exitOf(error) === 'denied') return []
+    throw error
+  })
+  const at = columns.findIndex(({ id }) => id === columnId)
   const next = at < 0 ? undefined : columns[at + 1]
   return {
-    isActive: columns[at]?.columnType === 'active',
-    pulling: card.pullable !== false && next?.pull === true ? next : undefined,
-    full: columns.filter(({ wipLimit, cardCount }) => wipLimit !== null && cardCount >= wipLimit),
+    column: columns[at],
+    pullingColumn: next?.pull === true && pullable !== false ? next : undefined,
+    fullColumns: columns.filter(({ wipLimit, cardCount }) => wipLimit !== null && cardCount >= wipLimit),
   }
 }
-
-/** Returns an empty list if the token gives no access to columns. */
-async function readColumns(context: Context, { projectId, boardId }: Card): ReturnType<typeof columnsOf> {
-  try {
-    return await columnsOf(context, projectId, boardId)
-  } catch (error) {
-    if (exitOf(error) !== 'denied') throw error
-    return []
-  }
-}
-
-const placeOf = ({ projectId, id }: Card) => ({ projectId, cardId: id })
