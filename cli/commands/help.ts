@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { findCommand, suggestCommands } from '../parsing/commandNames.ts'
+import { findCommand } from '../parsing/resolveCommand.ts'
+import { suggestCommands } from '../parsing/suggestCommands.ts'
 import { usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { createOutput } from '../output/createOutput.ts'

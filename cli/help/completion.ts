@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { writeSync } from 'node:fs'
-import { findCommand } from '../parsing/commandNames.ts'
+import { findCommand } from '../parsing/resolveCommand.ts'
 import type { Candidate } from './completionValues.ts'
 import { load } from '../parsing/loadCommands.ts'
 import { createProgram } from '../program.ts'

@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander'
-import { followNames, suggestCommands, unknownOption, type NamedCommand } from './commandNames.ts'
+import { findUnknownOption, resolveCommand, type NamedCommand } from './resolveCommand.ts'
+import { suggestCommands } from './suggestCommands.ts'
 import { lineOf } from './commandPath.ts'
 import { report } from '../failures/report.ts'
 import { usage, type Failure } from '../failures/failure.ts'
@@ -9,7 +10,7 @@ import { nearestWords } from '../output/text.ts'
 export async function run(program: Command, argv: string[]): Promise<void> {
   try {
     if (argv.length === 0) return program.outputHelp()
-    const named = await followNames(program, settleJson(argv))
+    const named = await resolveCommand(program, settleJson(argv))
     await program.parseAsync(named.words, { from: 'user' }).catch(async (error: unknown) => {
       if (!(error instanceof CommanderError) || error.exitCode === 0) throw error
       if (error.code === 'commander.help') return named.command.outputHelp()
@@ -45,7 +46,7 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
     .replace(/\.$/, '')
   const missing = /^required option '(.*)' not specified$/.exec(said)?.[1]
   // A missing value might have been given under an unknown name.
-  const unknown = missing === undefined ? undefined : unknownOption(named)
+  const unknown = missing === undefined ? undefined : findUnknownOption(named)
   if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
   const message = unknown === undefined ? said : `unknown option '${unknown}'`
   const [, start, value, argument, rule] =

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findCommand, followNames } from '../../cli/parsing/commandNames.ts'
+import { findCommand, resolveCommand } from '../../cli/parsing/resolveCommand.ts'
 import { whereToLook } from '../../cli/failures/report.ts'
 import { createProgram } from '../../cli/program.ts'
 import { commandLine, inTurn, type CommandLine } from '../support/commands/commandLine.ts'
@@ -38,10 +38,10 @@ describe('an abbreviated command name', () => {
   })
 
   test('never changes the value of an option or an argument', async () => {
-    const { words } = await followNames(createProgram(programs), ['-P', 'car', 'car', 'ad', 'li', '-c', 'don'])
+    const { words } = await resolveCommand(createProgram(programs), ['-P', 'car', 'car', 'ad', 'li', '-c', 'don'])
     expect(words).toEqual(['-P', 'car', 'cards', 'add', 'li', '-c', 'don'])
-    expect((await followNames(createProgram(programs), ['--', 'car'])).words).toEqual(['--', 'car'])
-    expect((await followNames(createProgram(programs), ['card', 'list'])).words).toEqual(['card', 'list'])
+    expect((await resolveCommand(createProgram(programs), ['--', 'car'])).words).toEqual(['--', 'car'])
+    expect((await resolveCommand(createProgram(programs), ['card', 'list'])).words).toEqual(['card', 'list'])
   })
 
   test('lists the commands if several have that prefix', async () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { loadAll } from '../../../cli/parsing/loadCommands.ts'
-import { followNames } from '../../../cli/parsing/commandNames.ts'
+import { resolveCommand } from '../../../cli/parsing/resolveCommand.ts'
 import { createProgram } from '../../../cli/program.ts'
 import { settleJson } from '../../../cli/parsing/run.ts'
 import { nameOf } from './commandWords.ts'
@@ -42,6 +42,6 @@ export async function parsed(words: readonly string[]): Promise<string> {
         acting = nameOf(command)
       })
   }
-  await program.parseAsync((await followNames(program, settleJson(words))).words, { from: 'user' })
+  await program.parseAsync((await resolveCommand(program, settleJson(words))).words, { from: 'user' })
   return acting
 }
