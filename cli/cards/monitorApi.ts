@@ -42,8 +42,8 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
 }
 
 /** Returns the agent's own card, from its environment variables. */
-function agentsPlace({ discovery }: Context, cardId: string): CardPlace {
-  const projectId = discovery.project?.value ?? process.env.BOARD_PROJECT_ID
+function agentsPlace({ selection }: Context, cardId: string): CardPlace {
+  const projectId = selection.project?.value ?? process.env.BOARD_PROJECT_ID
   if (!projectId)
     throw usage('no project is specified', { hint: 'an agent token requires the ID of its project: -P ID' })
   return { projectId, cardId }

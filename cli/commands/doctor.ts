@@ -5,7 +5,7 @@ import { requireTrial, tryAgents, type TrialOptions } from '../agents/agentTrial
 import { openContext, requireUser } from '../context/context.ts'
 import { offerWords } from '../parsing/arguments.ts'
 import { checkUp, type Finding } from '../server/checkup.ts'
-import { discoverServer } from '../context/discovery.ts'
+import { selectServer } from '../context/selectServer.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
@@ -58,7 +58,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
   const { settings, fault } = confFile()
   const { out } = createOutput(globals, settings)
   const { findDamage, findAddingRepository } = await programsOf(command).server()
-  const { url, token, local, certificate } = discoverServer(globals, process.env, settings)
+  const { url, token, local, certificate } = selectServer(globals, process.env, settings)
   const connection: Connection | undefined = url && {
     url: url.value,
     token: token?.value,

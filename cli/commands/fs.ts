@@ -112,4 +112,4 @@ async function* readParts(first: Part, readPart: (offset: number) => Promise<Par
 }
 
 /** If the server runs on this machine, a relative path is relative to the working folder. */
-const pathOn = ({ discovery }: Context, path: string): string => (discovery.local ? resolve(path) : path)
+const pathOn = ({ selection }: Context, path: string): string => (selection.local ? resolve(path) : path)

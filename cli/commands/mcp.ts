@@ -44,7 +44,7 @@ async function serveTools(command: Command, { readOnly = false, tools }: Options
     : await context.project().then(
         ({ id }) => id,
         (error: unknown) => {
-          if (context.discovery.project) throw error
+          if (context.selection.project) throw error
           return undefined
         },
       )

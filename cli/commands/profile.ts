@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openContext } from '../context/context.ts'
 import { resolveProject } from '../context/resolve.ts'
-import { originOf } from '../context/discovery.ts'
+import { originOf } from '../context/selectServer.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'

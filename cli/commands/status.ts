@@ -144,9 +144,9 @@ async function daemonsOf({ client }: Context, user: Status['user']): Promise<Dae
 async function projectOf(context: Context): Promise<Status['project']> {
   try {
     const { id, name } = await context.project()
-    return { id, name, from: context.discovery.project?.from ?? 'the working folder' }
+    return { id, name, from: context.selection.project?.from ?? 'the working folder' }
   } catch (error) {
-    if (error instanceof Failure && error.exit === 'usage' && !context.discovery.project) return null
+    if (error instanceof Failure && error.exit === 'usage' && !context.selection.project) return null
     throw error
   }
 }

@@ -38,8 +38,8 @@ export function register(command: Command): void {
     'board whoami',
     'board whoami --json --jq .token.permissions',
   ).action(async () => {
-    const { client, discovery, out } = await openContext(command)
-    await out.record({ ...(await client.auth.me()), tokenFrom: discovery.token?.from ?? null }, fields)
+    const { client, selection, out } = await openContext(command)
+    await out.record({ ...(await client.auth.me()), tokenFrom: selection.token?.from ?? null }, fields)
   })
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../../src/client/index.ts'
 import { version } from '../../src/config/version.ts'
 import { durationSecs } from '../parsing/arguments.ts'
-import { discoverServer, type Discovery } from './discovery.ts'
+import { selectServer, type ServerSelection } from './selectServer.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf, type Globals } from '../parsing/globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
@@ -20,7 +20,7 @@ export interface Context {
   external: boolean
   out: Out
   globals: Globals
-  discovery: Discovery
+  selection: ServerSelection
   /** Whether the command can prompt. False with `--no-input` and without a terminal. */
   mayAsk: boolean
   /**
@@ -41,20 +41,20 @@ export interface Context {
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
   const globals = { ...globalsOf(command), ...more }
   const { out, mayAsk, settings } = createOutput(globals, undefined, command)
-  const discovery = discoverServer(globals, process.env, settings)
-  if (!discovery.url) throw noServer()
+  const selection = selectServer(globals, process.env, settings)
+  if (!selection.url) throw noServer()
   const { timeout } = settings.config ?? {}
   const timeoutSecs = globals.timeout ?? (timeout === undefined ? undefined : durationSecs(timeout))
   const connection: Connection = {
-    url: discovery.url.value,
-    token: discovery.token?.value,
-    certificate: discovery.certificate,
+    url: selection.url.value,
+    token: selection.token?.value,
+    certificate: selection.certificate,
     timeoutMs: timeoutSecs === undefined ? undefined : timeoutSecs * 1000,
     userAgent: `board/${version}`,
-    renew: renewalOf(discovery),
+    renew: renewalOf(selection),
     ...(globals.debug && { onRequest: debugLine }),
   }
-  if (discovery.local) await checkLocal(discovery.local)
+  if (selection.local) await checkLocal(selection.local)
   const client = createClient(connection)
   const external = connection.token?.startsWith('svc_ak_') === true
   let found: Promise<Candidates> | undefined
@@ -66,7 +66,7 @@ export async function openContext(command: Command, more: Globals = {}): Promise
     external,
     out,
     globals,
-    discovery,
+    selection,
     mayAsk,
     project: () =>
       (project ??= candidates().then(async those => warnIfElsewhere(context, await chooseProject(context, those)))),
@@ -76,11 +76,11 @@ export async function openContext(command: Command, more: Globals = {}): Promise
 }
 
 /** Reports that the profile's project is used in the folder of another one. */
-function warnIfElsewhere({ out, discovery }: Context, project: CurrentProject): CurrentProject {
+function warnIfElsewhere({ out, selection }: Context, project: CurrentProject): CurrentProject {
   const [here] = project.insteadOf ?? []
   if (here)
     out.warn(
-      `using project ${project.id} "${project.name}" (${discovery.project!.from}) in the folder of ${here.id} "${here.name}"; to undo: board projects use --clear`,
+      `using project ${project.id} "${project.name}" (${selection.project!.from}) in the folder of ${here.id} "${here.name}"; to undo: board projects use --clear`,
     )
   return project
 }

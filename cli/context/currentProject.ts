@@ -23,7 +23,7 @@ export interface Candidates {
  * @throws Failure (usage) for an API key without a project's ID, (not found) for one that does not exist
  */
 export async function findProjects(context: LookupContext): Promise<Candidates> {
-  const wanted = context.discovery.project
+  const wanted = context.selection.project
   if (context.external && !wanted) throw noProject('an API key requires a project: -P ID')
   if (context.external || (wanted && !isOfProfile(wanted)))
     return { projects: [await resolveProject(context, wanted!.value)], notAccepted: [] }

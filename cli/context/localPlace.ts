@@ -3,7 +3,7 @@ import { sendJson } from '../../src/client/http.ts'
 import type { Place, RenewablePlace } from '../../src/client/place.ts'
 import { processMark } from '../../src/system/kernel.ts'
 import type { Runtime } from '../../src/config/paths.ts'
-import { fromRuntime, originOf, readRuntime, type Discovery } from './discovery.ts'
+import { fromRuntime, originOf, readRuntime, type ServerSelection } from './selectServer.ts'
 import { Failure } from '../failures/failure.ts'
 
 /** How long a server can listen before it writes daemon.json. */
@@ -34,7 +34,7 @@ export async function checkLocal({ pid, mark, url, certificate }: Runtime): Prom
  * Renews a connection with the local token after a restart, which changes the token and sometimes the port: daemon.json is read
  * and checked again. An explicit address is kept. With any other token, only the local certificate is renewed.
  */
-export function renewalOf({ token, url, certificate }: Discovery): RenewablePlace['renew'] {
+export function renewalOf({ token, url, certificate }: ServerSelection): RenewablePlace['renew'] {
   if (token?.from !== fromRuntime && certificate === undefined) return undefined
   return async failed => {
     // A connection with another kind of token might be a copy of this one.

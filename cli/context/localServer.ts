@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../../src/client/http.ts'
 import { processMark } from '../../src/system/kernel.ts'
 import { dataFolder, serverOutputFile, runtimeFile, type Runtime } from '../../src/config/paths.ts'
-import { readRuntime } from './discovery.ts'
+import { readRuntime } from './selectServer.ts'
 import { Failure } from '../failures/failure.ts'
 
 /**

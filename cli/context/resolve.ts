@@ -1,5 +1,5 @@
 import type { Client } from '../../src/client/index.ts'
-import type { Discovery } from './discovery.ts'
+import type { ServerSelection } from './selectServer.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { orElsewhere } from './otherProjects.ts'
 import { nearestWords } from '../output/text.ts'
@@ -8,7 +8,7 @@ import { nearestWords } from '../output/text.ts'
 export interface LookupContext {
   client: Client
   external: boolean
-  discovery: Discovery
+  selection: ServerSelection
   mayAsk: boolean
   project(): Promise<Named>
 }

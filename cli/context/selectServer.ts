@@ -7,7 +7,7 @@ import { nearestWords } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** A value and its source, for `board auth status`. */
-interface Found {
+interface SourcedValue {
   value: string
   from: string
 }
@@ -16,46 +16,58 @@ interface Found {
 export const fromRuntime = 'the running server on this machine'
 
 /** The selected server, token and project, and the source of each. */
-export interface Discovery {
-  profile: Found | undefined
-  url: Found | undefined
-  token: Found | undefined
-  project: Found | undefined
+export interface ServerSelection {
+  profile: SourcedValue | undefined
+  url: SourcedValue | undefined
+  token: SourcedValue | undefined
+  project: SourcedValue | undefined
   /** The contents of daemon.json, if its URL is selected. Whether that server is alive has not been checked. */
   local: Runtime | undefined
   /** The certificate of the local server, if its origin is selected. */
   certificate: string | undefined
 }
 
-/**
- * Selects the server: flags, then the environment, then the current profile, then the local server. A profile's token is
- * sent only to its own origin, and the local token only to the local server.
- */
-export function discoverServer(
+/** Selects the server by flags, then the environment, then the current profile, then the local server. */
+export function selectServer(
   globals: Globals,
   env: NodeJS.ProcessEnv = process.env,
   settings: Settings = readSettings(),
-): Discovery {
-  const named = foundIn(globals.profile, '--profile') ?? foundIn(env.BOARD_PROFILE, 'BOARD_PROFILE')
-  const profileName = named ?? foundIn(settings.current, 'the profile in use')
-  const profile = profileName && profileOf(settings, profileName, named !== undefined)
-  const fromProfile = `profile ${profileName?.value}`
+): ServerSelection {
+  const { name, profile } = selectProfile(globals, env, settings)
   const runtime = readRuntime(env)
-  const first = globals.profile !== undefined
+  const fromProfile = `profile ${name?.value}`
+  // The environment overrides a profile, unless a flag selects the profile.
+  const choose = (environment: SourcedValue | undefined, ofProfile: SourcedValue | undefined) =>
+    globals.profile === undefined ? (environment ?? ofProfile) : (ofProfile ?? environment)
+
+  const project =
+    sourced(globals.project, '--project') ??
+    choose(sourced(env.BOARD_PROJECT, 'BOARD_PROJECT'), sourced(profile?.project, fromProfile))
   const url =
-    foundIn(globals.url, '--url') ??
-    prefer(first, foundIn(profile?.url, fromProfile), foundIn(env.BOARD_URL, 'BOARD_URL')) ??
-    foundIn(runtime?.url, fromRuntime)
-  const target = url && originOf(url.value)
+    sourced(globals.url, '--url') ??
+    choose(sourced(env.BOARD_URL, 'BOARD_URL'), sourced(profile?.url, fromProfile)) ??
+    sourced(runtime?.url, fromRuntime)
+  if (!url) return { profile: name, url, token: undefined, project, local: undefined, certificate: undefined }
+
+  // A profile's token is sent only to its own origin, and the local token only to the local server.
+  const address = normalizeUrl(url)
+  const origin = originOf(address)
+  const profileToken = profile?.tokenOrigin === origin ? profile?.token : undefined
+  const localServer = originOf(runtime?.url) === origin ? runtime : undefined
+  const token =
+    readToken(globals.tokenFile, '--token-file') ??
+    choose(
+      parseToken(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? readToken(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE'),
+      parseToken(profileToken, fromProfile),
+    ) ??
+    sourced(localServer?.token, fromRuntime)
   return {
-    profile: profileName,
-    url: url && { ...url, value: requireOrigin(url) },
-    token: url && tokenFor(target, { globals, env, profile, fromProfile, first, runtime }),
-    project:
-      foundIn(globals.project, '--project') ??
-      prefer(first, foundIn(profile?.project, fromProfile), foundIn(env.BOARD_PROJECT, 'BOARD_PROJECT')),
-    local: runtime && url?.value === runtime.url && url.from === fromRuntime ? runtime : undefined,
-    certificate: runtime && originOf(runtime.url) === target ? runtime.certificate : undefined,
+    profile: name,
+    url: { ...url, value: address },
+    token,
+    project,
+    local: url.from === fromRuntime ? runtime : undefined,
+    certificate: localServer?.certificate,
   }
 }
 
@@ -72,56 +84,47 @@ export function readRuntime(env: NodeJS.ProcessEnv = process.env): Runtime | und
   }
 }
 
-/** The origin of a URL, or undefined. */
+/** Returns the origin of a URL, or undefined if the URL is missing or invalid. */
 export function originOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
 }
 
-interface TokenPlaces {
-  globals: Globals
-  env: NodeJS.ProcessEnv
-  profile: Profile | undefined
-  fromProfile: string
-  first: boolean
-  runtime: Runtime | undefined
+/** @throws Failure (not found) if a flag or the environment selects a profile that does not exist */
+function selectProfile(
+  globals: Globals,
+  env: NodeJS.ProcessEnv,
+  { current, profiles = {} }: Settings,
+): { name: SourcedValue | undefined; profile: Profile | undefined } {
+  const requested = sourced(globals.profile, '--profile') ?? sourced(env.BOARD_PROFILE, 'BOARD_PROFILE')
+  const name = requested ?? sourced(current, 'the profile in use')
+  const profile = name && Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined
+  if (requested && !profile) {
+    const similar = nearestWords(requested.value, Object.keys(profiles))
+    throw new Failure('notFound', `there is no profile "${requested.value}" (${requested.from})`, {
+      hint: similar.length > 0 ? `did you mean: ${similar.join(', ')}` : undefined,
+      see: 'board profile list',
+    })
+  }
+  return { name, profile }
 }
 
-function tokenFor(
-  target: string | undefined,
-  { globals, env, profile, fromProfile, first, runtime }: TokenPlaces,
-): Found | undefined {
-  const bound =
-    profile?.token !== undefined && profile.tokenOrigin === target ? tokenOf(profile.token, fromProfile) : undefined
-  return (
-    fromFile(globals.tokenFile, '--token-file') ??
-    prefer(
-      first,
-      bound,
-      tokenOf(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE'),
-    ) ??
-    (runtime && originOf(runtime.url) === target ? foundIn(runtime.token, fromRuntime) : undefined)
-  )
-}
-
-/** The environment overrides the profile, unless a flag selects the profile. */
-const prefer = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
-  profileFirst ? (profile ?? environment) : (environment ?? profile)
-
-const foundIn = (value: string | undefined, from: string): Found | undefined =>
-  value === undefined || value === '' ? undefined : { value, from }
+/** Returns undefined for an empty value, because an empty environment variable counts as unset. */
+const sourced = (value: string | undefined, from: string): SourcedValue | undefined =>
+  value ? { value, from } : undefined
 
 /** Returns a configured token without surrounding whitespace. @throws Failure (usage) if it is not one word */
-function tokenOf(value: string | undefined, from: string): Found | undefined {
+function parseToken(value: string | undefined, from: string): SourcedValue | undefined {
   const token = value?.trim()
   if (token !== undefined && /[^\x21-\x7e]/.test(token))
     throw usage(`the token of ${from} is not one word: it contains a space, a line break or an invalid character`, {
       hint: 'a token starts with svc_ak_; create a new one with: board keys create',
       see: 'board help environment',
     })
-  return foundIn(token, from)
+  return sourced(token, from)
 }
 
-function fromFile(path: string | undefined, from: string): Found | undefined {
+/** Reads a token from a file, or from stdin for `-`. Returns undefined without a path. */
+function readToken(path: string | undefined, from: string): SourcedValue | undefined {
   if (!path) return undefined
   let text: string
   try {
@@ -129,22 +132,13 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
   } catch (error) {
     throw unreadableFile(`the file of ${from}`, error, { see: 'board help environment' })
   }
-  const token = tokenOf(text, `the file of ${from}`)
+  const token = parseToken(text, `the file of ${from}`)
   if (token) return { ...token, from }
   throw usage(`the file of ${from} contains no token`, { see: 'board help environment' })
 }
 
-function profileOf(settings: Settings, name: Found, strict: boolean): Profile | undefined {
-  const profile = Object.hasOwn(settings.profiles ?? {}, name.value) ? settings.profiles![name.value] : undefined
-  if (profile || !strict) return profile
-  const meant = nearestWords(name.value, Object.keys(settings.profiles ?? {}))
-  throw new Failure('notFound', `there is no profile "${name.value}" (${name.from})`, {
-    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
-    see: 'board profile list',
-  })
-}
-
-function requireOrigin({ value, from }: Found): string {
+/** Adds a missing `http://`, and removes a slash at the end. @throws Failure (usage) if it is not an http or https URL */
+function normalizeUrl({ value, from }: SourcedValue): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {

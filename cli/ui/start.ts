@@ -57,7 +57,7 @@ async function chosenProject(context: Context): Promise<Named | { projects: read
   try {
     return await context.project()
   } catch (error) {
-    if (context.discovery.project || exitOf(error) !== 'usage') throw error
+    if (context.selection.project || exitOf(error) !== 'usage') throw error
     const projects = await context.client.projects.list()
     if (projects.length === 0) throw error
     return { projects: projects.map(({ id, name }) => ({ id, name })) }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openUserContext, type Context } from '../../context/context.ts'
-import { originOf } from '../../context/discovery.ts'
+import { originOf } from '../../context/selectServer.ts'
 import { usage } from '../../failures/failure.ts'
 import { askSecret, readText } from '../../input/prompt.ts'
 

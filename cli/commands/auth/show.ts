@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { discoverServer } from '../../context/discovery.ts'
+import { selectServer } from '../../context/selectServer.ts'
 import { Failure } from '../../failures/failure.ts'
 import { globalsOf } from '../../parsing/globals.ts'
 import { createOutput } from '../../output/createOutput.ts'
@@ -42,18 +42,18 @@ const fields: Column<Status>[] = [
 /** Shows the server, token, profile and project, the source of each, and whether the server accepts the token. */
 export async function showStatus(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
-  const { discovery, connection } = context
+  const { selection, connection } = context
   const server = await context.client.auth.status()
   const me = await whoIsThis(context)
   const row: Status = {
     url: connection.url,
-    urlFrom: discovery.url!.from,
-    profile: discovery.profile?.value ?? null,
-    profileFrom: discovery.profile?.from ?? null,
+    urlFrom: selection.url!.from,
+    profile: selection.profile?.value ?? null,
+    profileFrom: selection.profile?.from ?? null,
     tokenKind: connection.token ? (kinds[connection.token.slice(0, 7)] ?? 'unknown') : null,
-    tokenFrom: discovery.token?.from ?? null,
-    project: discovery.project?.value ?? null,
-    projectFrom: discovery.project?.from ?? null,
+    tokenFrom: selection.token?.from ?? null,
+    project: selection.project?.value ?? null,
+    projectFrom: selection.project?.from ?? null,
     signedIn: me !== undefined,
     email: me?.email ?? null,
     role: me?.role ?? null,
@@ -74,7 +74,7 @@ export async function showStatus(command: Command, { exitStatus }: { exitStatus?
 export function printToken(command: Command): void {
   const globals = globalsOf(command)
   const { out, settings } = createOutput(globals)
-  const found = discoverServer(globals, process.env, settings).token
+  const found = selectServer(globals, process.env, settings).token
   if (!found)
     throw new Failure('denied', 'there is no token for this server', {
       hint: 'sign in with: board auth login',

@@ -3,7 +3,7 @@ import { ApiFailure } from '../../../src/client/failures.ts'
 import { send } from '../../../src/client/http.ts'
 import { createClient, type Connection } from '../../../src/client/index.ts'
 import { openContext, type Context } from '../../context/context.ts'
-import { originOf } from '../../context/discovery.ts'
+import { originOf } from '../../context/selectServer.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { changeProfile, isProfileName, readSettings } from '../../context/profiles.ts'
 import { askForLine, askSecret, readStdin, readText } from '../../input/prompt.ts'
@@ -134,14 +134,14 @@ export async function saveSignIn(context: Context, { token, user }: SignedIn): P
   const name = profileName(context)
   await changeProfile(
     name,
-    { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.discovery.local && { url }) },
+    { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.selection.local && { url }) },
     context.globals.profile === undefined || readSettings().current === undefined,
   )
   context.out.done(`Signed in to ${url}${user ? ` as ${user.email} (${user.role})` : ' with an API key'}.`)
 }
 
 function profileName(context: Context): string {
-  const name = context.discovery.profile?.value ?? 'default'
+  const name = context.selection.profile?.value ?? 'default'
   if (!isProfileName(name))
     throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
   return name

@@ -8,7 +8,7 @@ import type { VerifiedBackup } from '../../../src/config/serverProgram.ts'
 import type { Backup } from '../../../src/contract/server/backups.ts'
 import { chooseBackup, columns, withElapsedSeconds, clientWithoutTimeout } from '../../server/backupWork.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
-import { discoverServer } from '../../context/discovery.ts'
+import { selectServer } from '../../context/selectServer.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { globalsOf } from '../../parsing/globals.ts'
 import { example, prints } from '../../help/help.ts'
@@ -126,7 +126,7 @@ export function registerRestore(backups: Command): void {
 
 /** Opens the selected server. Returns undefined if it is the local server and the server is stopped. */
 async function openUnlessStopped(command: Command): Promise<Context | undefined> {
-  const { url, local } = discoverServer(globalsOf(command))
+  const { url, local } = selectServer(globalsOf(command))
   if (!url || (local && (await findLocalServer()).state !== 'running')) return undefined
   return openUserContext(command)
 }
@@ -137,18 +137,18 @@ async function restoreThere(
   wanted: string | undefined,
   { latest, yes, dryRun }: RestoreOptions,
 ): Promise<void> {
-  const { out, discovery } = context
+  const { out, selection } = context
   const isHere = wanted !== undefined && (await isFile(wanted))
   const filename = isHere ? undefined : await chooseBackup(context, wanted, latest)
   const found = filename === undefined ? await verifyBackup(command, out, wanted!) : await findBackup(context, filename)
   const name = found.filename
   if (dryRun)
     return out.line(
-      `would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${discovery.url!.value}, and keep the current data as a backup`,
+      `would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${selection.url!.value}, and keep the current data as a backup`,
     )
   await confirmByName(
     context,
-    `Restoring ${name} from ${found.createdAt} replaces everything on ${discovery.url!.value}.`,
+    `Restoring ${name} from ${found.createdAt} replaces everything on ${selection.url!.value}.`,
     name,
     yes,
   )

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openContext } from '../../context/context.ts'
-import { discoverServer } from '../../context/discovery.ts'
+import { selectServer } from '../../context/selectServer.ts'
 import { changeProfile, readSettings } from '../../context/profiles.ts'
 import { resolveProject } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
@@ -27,7 +27,7 @@ export function registerUse(projects: Command): void {
       const context = await openContext(use)
       const { id, name } = await resolveProject(context, wanted)
       if (!context.external) await context.client.projects.opened({ id })
-      const profile = context.discovery.profile?.value ?? 'default'
+      const profile = context.selection.profile?.value ?? 'default'
       await changeProfile(profile, { project: id }, true)
       await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
     })
@@ -39,7 +39,7 @@ export function registerUse(projects: Command): void {
 async function clearProject(command: Command): Promise<void> {
   const globals = globalsOf(command)
   const { out } = createOutput(globals)
-  const profile = discoverServer(globals).profile?.value
+  const profile = selectServer(globals).profile?.value
   const project = profile === undefined ? undefined : readSettings().profiles?.[profile]?.project
   const isNamed = profile !== undefined && project !== undefined
   if (isNamed) await changeProfile(profile, { project: undefined })

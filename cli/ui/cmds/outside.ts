@@ -31,14 +31,14 @@ export async function runUserCommand(
 
 /** Variables that describe the card. They contain no token: the command reads its own. */
 async function environmentOf(
-  { client, discovery }: Context,
+  { client, selection }: Context,
   { projectId, projectName }: ShownBoard,
   cardId: string | undefined,
   cardIds: readonly string[],
 ): Promise<Record<string, string>> {
   const card = cardId === undefined ? undefined : await client.cards.get({ projectId, cardId })
   const values = {
-    BOARD_URL: discovery.url?.value,
+    BOARD_URL: selection.url?.value,
     BOARD_PROJECT: projectId,
     BOARD_PROJECT_NAME: projectName,
     BOARD_CARD_IDS: cardIds.join(' '),
