@@ -6,7 +6,7 @@ import { releaseSlots } from '../../store/agents/slots.ts'
 import { doesNotTake } from '../providers/providerCatalogue.ts'
 import { chooseAgent } from './queue/chooseAgent.ts'
 import type { RunDependencies } from './runDependencies.ts'
-import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
+import { interruptOpen, SessionReconciler } from './sessionReconciler.ts'
 
 /** Runs the agents, and answers the domain's questions about them. */
 export interface Supervisor
@@ -55,7 +55,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
         reconciler.wake()
       }),
   }
-  const reconciler = createSessionReconciler({ ...dependencies, agents })
+  const reconciler = new SessionReconciler({ ...dependencies, agents })
   const refresh = async () => {
     await dependencies.catalogue.list().catch(() => {
       /* The error is thrown again when an agent is chosen. */
@@ -63,15 +63,15 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
   }
   return {
     ...agents,
-    runOf: reconciler.runOf,
-    isAtWork: reconciler.isAtWork,
-    endLate: reconciler.endLate,
-    usesFolder: reconciler.usesFolder,
-    holdSlot: reconciler.holdSlot,
-    wake: reconciler.wake,
-    releaseCalls: reconciler.releaseCalls,
-    start: reconciler.start,
-    stop: reconciler.stop,
+    runOf: sessionId => reconciler.runOf(sessionId),
+    isAtWork: cardId => reconciler.isAtWork(cardId),
+    endLate: cardId => reconciler.endLate(cardId),
+    usesFolder: folder => reconciler.usesFolder(folder),
+    holdSlot: check => reconciler.holdSlot(check),
+    wake: () => reconciler.wake(),
+    releaseCalls: () => reconciler.releaseCalls(),
+    start: (url, log, acceptForBoard) => reconciler.start(url, log, acceptForBoard),
+    stop: () => reconciler.stop(),
     refresh,
   }
 }

@@ -12,143 +12,176 @@ import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { endOrAwaitAnswer } from './endOrAwaitAnswer.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { interrupted, lost } from './sessionEndings.ts'
-import { createSessionQueue, lockOf } from './queue/sessionQueue.ts'
+import { createSessionQueue, lockOf, type SessionQueue } from './queue/sessionQueue.ts'
 import { SessionRun } from './sessionRun.ts'
 import { holdSlot, takeSlots } from './queue/takeSlots.ts'
 
 /** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
 
-/**
- * A timer stops while the machine sleeps and ignores changes of the clock. So the reconciler checks at least this often while a session
- * waits.
- */
+/** The maximum time between two checks while a session waits. A timer stops while the machine sleeps, and ignores changes of the clock. */
 const maxSleepMs = 60_000
-/**
- * How often waiting sessions are checked for whether they can continue: a new budget period can start, and another daemon can
- * change budgets and cards.
- */
+/** The interval of checks for a new budget period, and for budgets and cards that another daemon has changed. */
 const pausedPollMs = 5000
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
-export interface SessionReconciler {
-  /** The run of a session, if it is on this machine. */
-  runOf(sessionId: number): SessionRun | undefined
-  /** Whether an agent's processes might be running on a card on this machine. */
-  isAtWork(cardId: number): boolean
-  /** Ends the processes of a card's agent that has ended its session and only sends late output. */
-  endLate(cardId: number): Promise<void>
-  /** Whether an agent here uses a folder of its project, or is about to. */
-  usesFolder(folder: string): boolean
-  /** Takes a slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
-  holdSlot(check: SlotHolder): Promise<() => void>
-  /** Starts a reconciliation. If a reconciliation is already running, starts another one after it. */
-  wake(): void
-  /** Ends the waits of agents' tool calls for answers, as if their timeouts had expired. */
-  releaseCalls(): void
+export class SessionReconciler {
+  readonly #dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>
+  readonly #runs = new Map<number, SessionRun>()
+  readonly #queue: SessionQueue
+  readonly #checksWithSlot = new Set<SlotHolder>()
+  readonly #reconciler = createReconciler('Sessions', () => this.#reconcile())
+  #acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>) {
+    this.#dependencies = dependencies
+    this.#queue = createSessionQueue(dependencies.config.agentSlots)
+  }
+
   /** Starts to reconcile. Agents reach the server at this address, and from a sandbox through `acceptForBoard`. */
-  start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
+  start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void {
+    this.#acceptForBoard = acceptForBoard
+    this.#reconciler.start(url, log)
+  }
+
+  /** Starts a reconciliation. If a reconciliation is already running, starts another one after it. */
+  wake(): void {
+    this.#reconciler.wake()
+  }
+
   /**
    * Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget, an answer or
    * a blocker of their card. Takes at most 9 s.
    */
-  stop(): Promise<void>
-}
+  async stop(): Promise<void> {
+    const { db, agents } = this.#dependencies
+    clearTimeout(this.#timer)
+    await this.#reconciler.end()
+    await interruptAll(db, agents, this.#reconciler.server?.log)
+    // A run that is creating its worktree can stop only after Git exits.
+    await withinStop(Promise.all(this.#listRuns().map(run => run.stop())))
+  }
 
-export function createSessionReconciler(
-  dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>,
-): SessionReconciler {
-  const { db, agents, config } = dependencies
-  const runs = new Map<number, SessionRun>()
-  const held = new Set<SlotHolder>()
-  let acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
-  const queue = createSessionQueue(config.agentSlots)
-  let later: NodeJS.Timeout | undefined
-  const reconcile = async () => {
-    const begun = new Set([...runs.values()].filter(({ hasBegun }) => hasBegun).map(({ id }) => id))
+  /** The run of a session, if it is on this machine. */
+  runOf(sessionId: number): SessionRun | undefined {
+    return this.#runs.get(sessionId)
+  }
+
+  /** Whether an agent's processes might be running on a card on this machine. */
+  isAtWork(cardId: number): boolean {
+    return this.#listRuns().some(run => run.cardId === cardId)
+  }
+
+  /** Whether an agent here uses a folder of its project, or is about to. */
+  usesFolder(folder: string): boolean {
+    return this.#listRuns().some(({ ownFolder }) => ownFolder === undefined || ownFolder === folder)
+  }
+
+  /** Ends the processes of a card's agent that has ended its session and only sends late output. */
+  async endLate(cardId: number): Promise<void> {
+    await Promise.all(this.#listRuns().map(run => run.cardId === cardId && run.late.isReceiving && run.stop()))
+  }
+
+  /** Ends the waits of agents' tool calls for answers, as if their timeouts had expired. */
+  releaseCalls(): void {
+    for (const { questions } of this.#runs.values()) questions.release()
+  }
+
+  /** Takes a slot for an agent check. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
+  holdSlot(check: SlotHolder): Promise<() => void> {
+    const { db, config } = this.#dependencies
+    return holdSlot(db, check, {
+      held: this.#checksWithSlot,
+      runs: this.#runs,
+      slots: config.agentSlots,
+      onReleased: () => this.wake(),
+    })
+  }
+
+  #listRuns(): SessionRun[] {
+    return [...this.#runs.values()]
+  }
+
+  async #reconcile(): Promise<void> {
+    const { db, agents, config } = this.#dependencies
+    // Read before the open sessions, because a session is queued in the database until its run begins.
+    const begun = new Set(this.#listRuns().flatMap(({ id, hasBegun }) => (hasBegun ? id : [])))
     const open = await listOpen(db)
-    const others = open.filter(row => !waitsWithoutRun(row))
-    const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
     const now = config.clock().toISOString()
-    const due = open.filter(row => isDue(row, now))
-    stopOthers(runs, ids, due)
-    for (const { id, status } of others)
-      if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
-        await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
-    if (!reconciler.isOver) await updateWaits(db, agents, open, now)
-    queue.replace(due)
-    clearTimeout(later)
-    const sleepMs = reconciler.isOver ? undefined : untilNext(open, now)
-    if (sleepMs !== undefined) later = setTimeout(reconciler.wake, sleepMs).unref()
-    if (reconciler.isOver) return
-    const { started, isMore } = await takeSlots(db, queue, [...runs.values()], [...held])
-    for (const { id } of started) launch(open.find(row => row.id === id)!)
-    if (isMore) setImmediate(reconciler.wake)
-  }
-  const launch = (row: OpenSession) => {
-    const run = new SessionRun({ ...dependencies, ...reconciler.server!, acceptForBoard }, row)
-    logRun(db, reconciler.server!.log, run)
-    runs.set(row.id, run)
-    void run.late.sessionEnded.then(reconciler.wake)
-    void run.over.finally(() => runs.delete(row.id) && reconciler.wake())
-  }
-  const reconciler = createReconciler('Sessions', reconcile)
+    const due = open.filter(session => isDue(session, now))
 
-  return {
-    runOf: id => runs.get(id),
-    holdSlot: check => holdSlot(db, check, { held, runs, slots: config.agentSlots, onReleased: reconciler.wake }),
-    wake: reconciler.wake,
-    releaseCalls: () => [...runs.values()].forEach(run => run.questions.release()),
-    start: (url, log, accept) => {
-      acceptForBoard = accept
-      reconciler.start(url, log)
-    },
-    endLate: cardId => stopLate(runs, cardId),
-    isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
-    usesFolder: folder => [...runs.values()].some(run => [undefined, folder].includes(run.ownFolder)),
-    stop: async () => {
-      clearTimeout(later)
-      await reconciler.end()
-      await interruptAll(db, agents, reconciler.server?.log)
-      // A run that is creating its worktree can stop only after Git exits.
-      await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
-    },
+    const running = open.filter(session => needsRun(session, begun))
+    stopEndedRuns(this.#listRuns(), running, due)
+    for (const session of open)
+      if (this.#isLost(session))
+        await db.transaction(tx => failLost(tx, agents, session.id, () => this.#isLost(session)))
+    if (this.#reconciler.isOver) return
+
+    const queued = open.filter(({ status }) => status === 'queued')
+    await resumePaused(db, agents, open.filter(isPaused), now)
+    await updateBlockades(db, queued, now)
+    if (this.#reconciler.isOver) return
+
+    this.#wakeAfter(msUntilNext(open, now))
+    this.#queue.replace(due)
+    const { started, isMore } = await takeSlots(db, this.#queue, this.#listRuns(), [...this.#checksWithSlot])
+    for (const { id } of started) this.#startRun(open.find(session => session.id === id)!)
+    if (isMore) setImmediate(() => this.wake())
+  }
+
+  #isLost(session: OpenSession): boolean {
+    const isRunning = session.status !== 'queued' && !waitsWithoutRun(session)
+    return isRunning && !this.#runs.has(session.id) && !this.#reconciler.isOver
+  }
+
+  #wakeAfter(ms: number | undefined): void {
+    clearTimeout(this.#timer)
+    if (ms !== undefined) this.#timer = setTimeout(() => this.wake(), ms).unref()
+  }
+
+  #startRun(session: OpenSession): void {
+    const server = this.#reconciler.server!
+    const run = new SessionRun({ ...this.#dependencies, ...server, acceptForBoard: this.#acceptForBoard }, session)
+    logRun(this.#dependencies.db, server.log, run)
+    this.#runs.set(session.id, run)
+    void run.late.sessionEnded.then(() => this.wake())
+    void run.over.finally(() => this.#runs.delete(session.id) && this.wake())
   }
 }
 
-async function updateWaits(db: Database, agents: Agents, open: readonly OpenSession[], now: string): Promise<void> {
-  await resumePaused(db, agents, open.filter(isPaused), now)
-  const queued = open.filter(({ status }) => status === 'queued')
-  await updateBlockades(db, queued, now)
-}
+/** Returns whether an open session keeps its run. A session that begins, and is then queued again, gets another run later. */
+const needsRun = (session: OpenSession, begun: ReadonlySet<number>): boolean =>
+  !waitsWithoutRun(session) && !(session.status === 'queued' && begun.has(session.id))
 
 /**
- * Stops the runs of sessions that are not open. A run that has ended its session automatically continues to listen to its agent
- * until another session of the card is due.
+ * Stops the runs whose sessions have ended, or wait without a run. A run that has ended its session itself continues to receive the
+ * last updates of its agent until another session of the card is due.
  */
-function stopOthers(runs: ReadonlyMap<number, SessionRun>, openIds: ReadonlySet<number>, due: readonly OpenSession[]) {
+function stopEndedRuns(
+  runs: readonly SessionRun[],
+  sessions: readonly OpenSession[],
+  due: readonly OpenSession[],
+): void {
+  const ids = new Set(sessions.map(({ id }) => id))
   const locks = new Set(due.map(lockOf))
-  for (const run of runs.values())
-    if (!openIds.has(run.id) && (!run.late.isEnding || locks.has(lockOf(run)))) void run.stop()
+  for (const run of runs) if (!ids.has(run.id) && (!run.late.isEnding || locks.has(lockOf(run)))) void run.stop()
 }
 
-async function stopLate(runs: ReadonlyMap<number, SessionRun>, cardId: number): Promise<void> {
-  await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.late.isReceiving && run.stop()))
-}
-
-/** When the next session becomes due. Undefined if no session waits for a time, a budget or a card. */
-function untilNext(open: readonly OpenSession[], now: string): number | undefined {
-  const next = open.flatMap(({ notBefore }) =>
+/** The time until the next session is due or must be checked. Undefined if no session waits for a time, a budget or a card. */
+function msUntilNext(open: readonly OpenSession[], now: string): number | undefined {
+  const waits = open.flatMap(({ notBefore }) =>
     notBefore !== null && notBefore > now ? Date.parse(notBefore) - Date.parse(now) : [],
   )
-  if (open.some(row => isPaused(row) || row.isBlocked === 1)) next.push(pausedPollMs)
-  return next.length > 0 ? Math.min(...next, maxSleepMs) : undefined
+  if (open.some(session => isPaused(session) || session.isBlocked === 1)) waits.push(pausedPollMs)
+  return waits.length > 0 ? Math.min(...waits, maxSleepMs) : undefined
 }
 
 const isDue = ({ status, notBefore, isBlocked }: OpenSession, now: string) =>
   status === 'queued' && isBlocked === 0 && (notBefore === null || notBefore <= now)
 
-const isPutOff = (session: OpenSession) =>
+/** Returns whether a session survives the end of the server, because it waits in the database. */
+const waitsInDatabase = (session: OpenSession) =>
   waitsWithoutRun(session) ||
   (session.status === 'queued' &&
     (session.notBefore !== null || session.isBlocked === 1 || session.statusReason === 'budget'))
@@ -157,46 +190,44 @@ const isPutOff = (session: OpenSession) =>
 function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
   const startedAtMs = performance.now()
   log('info', 'An agent starts.', { sessionId, cardId, purpose })
-  void over
-    .then(() => readSession(db, sessionId))
-    .then(
-      row =>
-        log('info', 'An agent has ended.', {
-          sessionId,
-          cardId,
-          agent: row?.agent,
-          status: row?.status,
-          reason: row?.statusReason,
-          ms: Math.round(performance.now() - startedAtMs),
-        }),
-      () => {
-        /* The server stops. */
-      },
-    )
+  const logEnd = async () => {
+    await over
+    const session = await readSession(db, sessionId)
+    log('info', 'An agent has ended.', {
+      sessionId,
+      cardId,
+      agent: session?.agent,
+      status: session?.status,
+      reason: session?.statusReason,
+      ms: Math.round(performance.now() - startedAtMs),
+    })
+  }
+  logEnd().catch(() => {
+    /* The server stops. */
+  })
 }
 
 /**
- * Ends open sessions as interrupted, in batches: those that `filter` accepts. Sessions that wait for the end of a usage limit,
- * for a budget, for an answer after their turn or for the cards that block theirs stay, because they wait in the database.
- * Sessions with an open question to users wait for the answer.
+ * Interrupts the open sessions that `filter` accepts, in batches. Sessions that wait for the end of a usage limit, a budget, an answer
+ * after their turn or the blockers of their card stay open. Sessions with an open question to users wait for the answer.
  */
 export async function interruptOpen(
   db: Database,
   agents: Agents,
   filter: (session: OpenSession) => boolean = () => true,
 ): Promise<void> {
-  const open = (await listOpen(db)).filter(session => !isPutOff(session) && filter(session))
+  const open = (await listOpen(db)).filter(session => !waitsInDatabase(session) && filter(session))
   for (let from = 0; from < open.length; from += maxEndedPerCommit)
     await db.transaction(async tx => {
-      for (const { id } of open.slice(from, from + maxEndedPerCommit)) await breakOff(tx, agents, id)
+      for (const { id } of open.slice(from, from + maxEndedPerCommit)) await interruptSession(tx, agents, id)
     })
 }
 
-async function breakOff(tx: Transaction, agents: Agents, id: number): Promise<void> {
-  const row = await readSession(tx, id)
-  if (!row || row.endedAt !== null) return
-  if (listQuestions(row).length > 0) await addMessage(tx, transcriptOf(row), 'system', interrupted.detail)
-  await endOrAwaitAnswer(tx, agents, row, interrupted)
+async function interruptSession(tx: Transaction, agents: Agents, id: number): Promise<void> {
+  const session = await readSession(tx, id)
+  if (!session || session.endedAt !== null) return
+  if (listQuestions(session).length > 0) await addMessage(tx, transcriptOf(session), 'system', interrupted.detail)
+  await endOrAwaitAnswer(tx, agents, session, interrupted)
 }
 
 /** Interrupts every open session. If a full disk prevents a write now, the next start of the server interrupts the session. */
@@ -205,8 +236,9 @@ const interruptAll = (db: Database, agents: Agents, log: Log | undefined): Promi
     (error: unknown) => log && logFailure(log, 'Open sessions could not be interrupted.', error),
   )
 
-/** Fails a session that is running or waiting in the database and has no run. */
-async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
-  const row = await readSession(tx, id)
-  if (row && row.status !== 'queued' && !waitsWithoutRun(row) && isLost()) await endOrAwaitAnswer(tx, agents, row, lost)
+/** Fails a session that runs or waits in the database, and has no run. Checks again, because a run can start before the transaction. */
+async function failLost(tx: Transaction, agents: Agents, id: number, isStillLost: () => boolean): Promise<void> {
+  const session = await readSession(tx, id)
+  if (session && session.status !== 'queued' && !waitsWithoutRun(session) && isStillLost())
+    await endOrAwaitAnswer(tx, agents, session, lost)
 }

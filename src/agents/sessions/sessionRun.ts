@@ -167,7 +167,7 @@ export class SessionRun {
       // A user's terminal can be idle.
       const silent = this.purpose !== 'terminal' && this.#silence.begin(link)
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
-      this.late.turnEnded()
+      this.late.recordTurnEnd()
       this.#silence.end()
       await transcript.flush()
       await this.#sandbox.takeCommits()
@@ -194,12 +194,14 @@ export class SessionRun {
     if (!this.#pending.handoff) return this.#takeMessageOrEnd()
     const settings = await readContextRelay(this.#dependencies.db)
     await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
-    return this.late.end(() => this.#record.handOff(this.#lastMessage.text(), settings))
+    return this.late.endSession(() => this.#record.handOff(this.#lastMessage.text(), settings))
   }
 
   async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    return this.late.end(() => this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.listOpen()))
+    return this.late.endSession(() =>
+      this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.listOpen()),
+    )
   }
 
   /** Runs the project's command after the agent's work. Commits of the command belong to the work. */

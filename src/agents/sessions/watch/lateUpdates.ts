@@ -1,42 +1,50 @@
 import type { AgentLink } from '../../link/agentLink.ts'
 import type { UsageMeter } from './usageMeter.ts'
 
-/** Some agents send the last updates of a turn after its end. */
 const lateUpdatesMs = 5000
 
-/** Ends the session of a run, and then receives updates of its agent for a short time. */
+/** Ends the session of a run, and then receives the updates that some agents send after the end of their last turn. */
 export class LateUpdates {
-  /** Resolves when the run needs no slot: its session has ended. */
+  /** Resolves when the run needs no slot, because its session has ended. */
   readonly sessionEnded: Promise<void>
-  /** Whether the run ends its session, or has ended it. */
-  isEnding = false
-  /** Whether the session has ended, and the run only receives late updates. */
-  isReceiving = false
-  #resolve: () => void = () => {}
+  #phase: 'working' | 'ending' | 'receiving' = 'working'
+  #resolveEnded: () => void = () => {}
   #turnEndedAtMs = 0
 
   constructor() {
     this.sessionEnded = new Promise(resolve => {
-      this.#resolve = resolve
+      this.#resolveEnded = resolve
     })
   }
 
-  turnEnded(): void {
+  /** Whether the run has ended its session, or is ending it. */
+  get isEnding(): boolean {
+    return this.#phase !== 'working'
+  }
+
+  /** Whether the session has ended, and the run only receives late updates. */
+  get isReceiving(): boolean {
+    return this.#phase === 'receiving'
+  }
+
+  recordTurnEnd(): void {
     this.#turnEndedAtMs = performance.now()
   }
 
-  /** Writes the end of the session, or takes the next prompt instead. */
-  async end<T>(write: () => Promise<T | undefined>): Promise<T | undefined> {
-    this.isEnding = true
-    let next: T | undefined
+  /**
+   * Ends the session with `write`. If `write` fails or returns a prompt, the session continues.
+   * @returns the prompt
+   */
+  async endSession<T>(write: () => Promise<T | undefined>): Promise<T | undefined> {
+    let hasEnded = false
+    this.#phase = 'ending'
     try {
-      next = await write()
-    } catch (error) {
-      this.isEnding = false
-      throw error
+      const next = await write()
+      hasEnded = next === undefined
+      return next
+    } finally {
+      if (!hasEnded) this.#phase = 'working'
     }
-    this.isEnding = next === undefined
-    return next
   }
 
   /** Receives updates after the end of the session, until 5 s after its last turn or until `signal` aborts. Never rejects. */
@@ -45,9 +53,9 @@ export class LateUpdates {
     const isExpected = this.isEnding && link?.exited && leftMs > 0 && !signal.aborted
     if (isExpected) {
       usage.setWorking(false)
-      this.isReceiving = true
+      this.#phase = 'receiving'
     }
-    this.#resolve()
+    this.#resolveEnded()
     // Fails if the session was deleted.
     if (isExpected) await link.receiveLate(leftMs, signal).catch(() => {})
   }
