@@ -87,11 +87,11 @@ test('lists of other programs become cards of a project, and a dry run shows the
   ]
   const plan = await cli.board([...args, '--dry-run'])
   expect([plan.code, plan.stdout]).toEqual([0, 'boards\t0\ncolumns\t1\ncards\t6\nattachments\t0\nskipped\t0\n'])
-  expect(plan.stderr).toBe(`warning: Omitted actions other than comments (the history of the board): 1.
-warning: Custom fields without a place here: 1.
-warning: Cards in a list that is not in the file, left out: 1.
-warning: Attached files that stay with Trello, linked in the prompts: 1.
-warning: Values of custom fields without a place here: 1.
+  expect(plan.stderr).toBe(`warning: Skipped actions other than comments (the history of the board): 1.
+warning: Skipped custom fields: 1.
+warning: Skipped cards in a list that is not in the file: 1.
+warning: Attached files that remain in Trello, linked in the prompts: 1.
+warning: Skipped values of custom fields: 1.
 Would import 6 cards.
 `)
   expect((await board.client.cards.list({ projectId })).length).toBe(1)

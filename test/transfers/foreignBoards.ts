@@ -123,10 +123,10 @@ export function trelloBoard(count: number): Made {
     // The import creates cards list by list.
     cards: lists.flatMap(({ name }) => expected.filter(({ column }) => column === name)),
     warnings: [
-      `Omitted actions other than comments (the history of the board): ${count}.`,
-      `Attached files that stay with Trello, linked in the prompts: ${uploads}.`,
-      `Votes without a place here: ${votes}.`,
-      `Values of custom fields without a place here: ${customs}.`,
+      `Skipped actions other than comments (the history of the board): ${count}.`,
+      `Attached files that remain in Trello, linked in the prompts: ${uploads}.`,
+      `Skipped votes: ${votes}.`,
+      `Skipped values of custom fields: ${customs}.`,
     ],
   }
 }
@@ -177,6 +177,6 @@ export function githubIssues(count: number): Made {
   return {
     file: made.map(({ issue }) => issue).toReversed(),
     cards: made.map(({ card }) => card),
-    warnings: [`Comments whose reactions have no place here: ${reacted}.`],
+    warnings: [`Comments imported without their reactions: ${reacted}.`],
   }
 }

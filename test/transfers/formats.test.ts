@@ -51,11 +51,11 @@ describe('a board of Trello', () => {
     })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('Launch 🚀')
     expect(report.warnings).toEqual([
-      'Omitted actions other than comments (the history of the board): 1.',
-      'Custom fields without a place here: 1.',
-      'Cards in a list that is not in the file, left out: 1.',
-      'Attached files that stay with Trello, linked in the prompts: 1.',
-      'Values of custom fields without a place here: 1.',
+      'Skipped actions other than comments (the history of the board): 1.',
+      'Skipped custom fields: 1.',
+      'Skipped cards in a list that is not in the file: 1.',
+      'Attached files that remain in Trello, linked in the prompts: 1.',
+      'Skipped values of custom fields: 1.',
     ])
   })
 
@@ -169,7 +169,7 @@ describe('issues of GitHub', () => {
       projects: 1,
       columns: 3,
       cards: 3,
-      warnings: ['Issues whose field reactionGroups has no place here: 1.'],
+      warnings: ['Issues with the unsupported field reactionGroups: 1.'],
     })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('acme/web')
     expect(await shown(report.projectIds[0])).toEqual({
@@ -222,7 +222,10 @@ Milestone: v2.0`,
       { number: 5, title: 'Of the API', pull_request: { url: `${at}/pulls/5` } },
     ]
     const without = await imported(board, { format: 'github', path }, issues)
-    expect(without).toMatchObject({ cards: 3, warnings: ['Pull requests, left out unless they are asked for: 2.'] })
+    expect(without).toMatchObject({
+      cards: 3,
+      warnings: ['Skipped pull requests, which are included only on request: 2.'],
+    })
     const { cards } = await exported(board, without.projectIds[0])
     expect(cards.toSorted((a: Doc, b: Doc) => a.id - b.id).map(({ title }: Doc) => title)).toEqual([
       'Second',
@@ -251,7 +254,7 @@ describe('task lists in Markdown', () => {
       projects: 1,
       columns: 4,
       cards: 9,
-      warnings: ['Lines of text outside of tasks, left out: 3.'],
+      warnings: ['Skipped lines of text outside tasks: 3.'],
     })
     expect(await shown(report.projectIds[0])).toEqual({
       'Garden app (backlog)': ['Before any heading with tasks'],
@@ -288,7 +291,7 @@ describe('task lists in Markdown', () => {
 
   it('with a text of very many lines are imported up to the limit of a prompt', async () => {
     const report = await imported(board, { format: 'markdown', path }, `- [ ] Read the log\n${'  x\n'.repeat(200_000)}`)
-    expect(report).toMatchObject({ cards: 1, warnings: ['Prompts of more than 64 KiB, cut: 1.'] })
+    expect(report).toMatchObject({ cards: 1, warnings: ['Truncated prompts of more than 64 KiB: 1.'] })
     expect((await cardOf(report.projectIds[0], 'Read the log')).prompt.startsWith('x\nx\n')).toBe(true)
   })
 
@@ -345,9 +348,9 @@ it('text that is too long for a card is truncated, and reported', async () => {
   ]).toEqual([500, true, 50, true, true])
   expect(cards[0]).toMatchObject({ title: 'Untitled', prompt: 'NUL and \ufffd' })
   expect(report.warnings).toEqual([
-    'Titles of more than 500 characters, whole in the prompt: 1.',
-    'Labels beyond 50 on a card, left out: 10.',
-    'Prompts of more than 64 KiB, cut: 1.',
+    'Shortened titles of more than 500 characters, complete in the prompts: 1.',
+    'Skipped labels beyond 50 per card: 10.',
+    'Truncated prompts of more than 64 KiB: 1.',
   ])
 })
 

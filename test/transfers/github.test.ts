@@ -261,7 +261,7 @@ describe('fields', () => {
       'Labels that are not in the file: 4.',
       'Assignees that are not in the file: 4.',
       'Comments that are not in the file: 11.',
-      'Comments on issues that are not in the file, left out: 2.',
+      'Skipped comments on issues that are not in the file: 2.',
     ])
   })
 })

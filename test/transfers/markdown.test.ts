@@ -44,7 +44,7 @@ describe('fences', () => {
       await boardOf(lines('## Todo', '', '```sh', 'npm run paint', '', '- [ ] Roof', '## Done', '- [x] Boat')),
     ).toMatchObject({
       cards: [...todo('Roof'), 'Done (done): Boat'],
-      warnings: ['Code blocks without an end, read as text: 1.', 'Lines of text outside of tasks, left out: 1.'],
+      warnings: ['Unclosed code blocks, imported as text: 1.', 'Skipped lines of text outside tasks: 1.'],
     })
   })
 })
@@ -136,16 +136,13 @@ describe('tasks in other blocks', () => {
     expect(
       (await boardOf(lines('## Todo', '- [ ] Paint', '## Other', 'Roof:', '    - [ ] Tiles', '', '    - [ ] Gutter')))
         .warnings,
-    ).toEqual([
-      'Lines of text outside of tasks, left out: 1.',
-      'Lines like tasks that are code or the rest of a paragraph, left out: 2.',
-    ])
+    ).toEqual(['Skipped lines of text outside tasks: 1.', 'Skipped lines like tasks in code or within a paragraph: 2.'])
   })
 
   it('plain bullets between tasks are counted and added to no prompt', async () => {
     expect(await boardOf(lines('## Todo', '- [ ] Paint', '- eggs', '- [ ] Roof'))).toMatchObject({
       cards: todo('Paint', 'Roof'),
-      warnings: ['Lines of text outside of tasks, left out: 1.'],
+      warnings: ['Skipped lines of text outside tasks: 1.'],
     })
   })
 })

@@ -104,17 +104,17 @@ describe('lists with equal names', () => {
 
 describe('cards without a task', () => {
   it.each([
-    ['Separators', { cardRole: 'separator', name: 'Line' }],
-    ['Separators', { name: '---' }],
-    ['Separators', { name: ' ———— ' }],
-    ['Separators', { name: '______' }],
-    ['Separators', { name: '***' }],
-    ['Separators', { name: '────' }],
-    ['Template cards', { isTemplate: true }],
-    ['Mirrors of cards in the file', { cardRole: 'mirror', mirrorSourceId: 'c0' }],
-  ])('%s are omitted and counted', async (what, card) => {
+    ['separators', { cardRole: 'separator', name: 'Line' }],
+    ['separators', { name: '---' }],
+    ['separators', { name: ' ———— ' }],
+    ['separators', { name: '______' }],
+    ['separators', { name: '***' }],
+    ['separators', { name: '────' }],
+    ['template cards', { isTemplate: true }],
+    ['mirrors of cards in the file', { cardRole: 'mirror', mirrorSourceId: 'c0' }],
+  ])('%s are skipped and counted', async (what, card) => {
     const { cards, warnings } = await boardOf({ lists: lists(['Ideas'], ['Done']), cards: cardsOf({}, card) })
-    expect([cards, warnings]).toEqual([['Ideas (backlog): C0'], [`${what}, left out: 1.`]])
+    expect([cards, warnings]).toEqual([['Ideas (backlog): C0'], [`Skipped ${what}: 1.`]])
   })
 
   it.each([
@@ -184,8 +184,8 @@ describe('comments', () => {
     expect([draft.cards[0]!.assignees, draft.warnings]).toEqual([
       ['Ada Lovelace'],
       [
-        'Omitted actions other than comments (the history of the board): 1.',
-        'Members of cards who are not in the file, left out: 1.',
+        'Skipped actions other than comments (the history of the board): 1.',
+        'Skipped card members who are not in the file: 1.',
       ],
     ])
   })

@@ -61,7 +61,7 @@ export function fitCardTexts(
           .slice(0, maxTitleLength - 1)
           .toWellFormed()
           .replace(/\ufffd$/, '')}…`
-  warnings.count('Titles of more than 500 characters, whole in the prompt', short === whole ? 0 : 1)
+  warnings.count('Shortened titles of more than 500 characters, complete in the prompts', short === whole ? 0 : 1)
   const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => toStorableText(section).trim())]
     .filter(Boolean)
     .join('\n\n')
@@ -73,10 +73,15 @@ export function fitCardTexts(
         .map(label => label.slice(0, maxLabelLength).toWellFormed()),
     ),
   ]
-  warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - maxLabels))
+  warnings.count('Skipped labels beyond 50 per card', Math.max(0, names.length - maxLabels))
   return {
     title: short,
-    prompt: truncateText(prompt, 'Prompts of more than 64 KiB, cut', '[The rest did not fit into a prompt.]', warnings),
+    prompt: truncateText(
+      prompt,
+      'Truncated prompts of more than 64 KiB',
+      '[The rest did not fit into a prompt.]',
+      warnings,
+    ),
     labels: names.slice(0, maxLabels),
     assignees: fitAssignees(assignees, warnings),
     comments: fitComments(comments, warnings),
@@ -85,7 +90,7 @@ export function fitCardTexts(
 
 function fitAssignees(assignees: readonly unknown[], warnings: Warnings): string[] {
   const names = [...new Set(assignees.map(nameOf).filter(isVisible))]
-  warnings.count(`Assignees beyond ${maxAssignees} on a card, left out`, Math.max(0, names.length - maxAssignees))
+  warnings.count(`Skipped assignees beyond ${maxAssignees} per card`, Math.max(0, names.length - maxAssignees))
   return names.slice(0, maxAssignees)
 }
 
@@ -93,16 +98,18 @@ function fitAssignees(assignees: readonly unknown[], warnings: Warnings): string
 function fitComments(comments: NonNullable<ForeignTexts['comments']>, warnings: Warnings): FittedComment[] {
   const written = comments.flatMap(({ authorName, body, createdAt }) => {
     const text = toStorableText(body).trim()
-    warnings.count('Comments without text, left out', isVisible(text) ? 0 : 1)
+    warnings.count('Skipped comments without text', isVisible(text) ? 0 : 1)
     const note = '[The rest did not fit into a comment.]'
-    const fitting = isVisible(text) ? [truncateText(text, 'Comments of more than 64 KiB, cut', note, warnings)] : []
+    const fitting = isVisible(text)
+      ? [truncateText(text, 'Truncated comments of more than 64 KiB', note, warnings)]
+      : []
     return fitting.map(body => ({
       authorName: nameOf(authorName) || 'Unknown author',
       body,
       createdAt: toStorableTime(createdAt),
     }))
   })
-  warnings.count(`Comments beyond ${maxComments} on a card, left out`, Math.max(0, written.length - maxComments))
+  warnings.count(`Skipped older comments beyond ${maxComments} per card`, Math.max(0, written.length - maxComments))
   return written.slice(-maxComments)
 }
 

@@ -46,9 +46,9 @@ class IssueReader {
   #takeIssue(issue: Entry): void {
     this.#name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/(?:issues|pull)\//.exec(addressOf(issue))?.[1]
     if (!this.#withPullRequests && isPullRequest(issue))
-      return this.#warnings.count('Pull requests, left out unless they are asked for')
+      return this.#warnings.count('Skipped pull requests, which are included only on request')
     for (const field of unknownFields(issue))
-      this.#warnings.count(`Issues whose field ${field.slice(0, 50)} has no place here`)
+      this.#warnings.count(`Issues with the unsupported field ${field.slice(0, 50)}`)
     this.#issues.push(issue)
   }
 
@@ -60,7 +60,7 @@ class IssueReader {
       .sort((a, b) => numberOf(a) - numberOf(b))
       .map(issue => this.#cardOf(issue))
     for (const { length } of this.#comments.values())
-      this.#warnings.count('Comments on issues that are not in the file, left out', length)
+      this.#warnings.count('Skipped comments on issues that are not in the file', length)
     return { name: this.#name, columns: [open, closed], cards, warnings: this.#warnings.list() }
   }
 
@@ -106,7 +106,7 @@ class IssueReader {
     const count = typeof issue.comments === 'number' ? { totalCount: issue.comments - separate.length } : issue.comments
     return [...this.#nodes(count, 'Comments'), ...separate].map(record).map(comment => {
       const { body, bodyText, createdAt, created_at } = comment
-      this.#warnings.count('Comments whose reactions have no place here', hasReactions(comment) ? 1 : 0)
+      this.#warnings.count('Comments imported without their reactions', hasReactions(comment) ? 1 : 0)
       return { authorName: authorOf(comment), body: body ?? bodyText, createdAt: createdAt ?? created_at }
     })
   }

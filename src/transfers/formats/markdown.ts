@@ -135,7 +135,7 @@ class TaskReader {
     this.#isKanban = /^kanban-plugin:/m.test(head)
     this.#warnings = warnings
     const { tokens, lines, unclosed } = parseMarkdown(text.slice(head.length).replace(/^\ufeff/, ''))
-    warnings.count('Code blocks without an end, read as text', unclosed)
+    warnings.count('Unclosed code blocks, imported as text', unclosed)
     this.#tokens = tokens
     this.#lines = lines
     for (const [at, token] of tokens.entries()) {
@@ -207,13 +207,13 @@ class TaskReader {
   #countStray(lines: readonly string[]): void {
     const written = lines.filter(line => line.trim() !== '')
     const tasks = written.filter(isTaskLine).length
-    this.#warnings.count('Lines of text outside of tasks, left out', written.length - tasks)
-    this.#warnings.count('Lines like tasks that are code or the rest of a paragraph, left out', tasks)
+    this.#warnings.count('Skipped lines of text outside tasks', written.length - tasks)
+    this.#warnings.count('Skipped lines like tasks in code or within a paragraph', tasks)
   }
 
   #countComment(token: Token): void {
     const isSettings = /^%%\s*kanban:settings\b/.test(token.content)
-    this.#warnings.count('Lines in comments, left out', isSettings ? 0 : token.map![1] - token.map![0])
+    this.#warnings.count('Skipped lines in comments', isSettings ? 0 : token.map![1] - token.map![0])
     this.#above = undefined
   }
 

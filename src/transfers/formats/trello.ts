@@ -36,12 +36,12 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
     .sort((a, b) => listOf(a) - listOf(b) || place(a) - place(b))
     .flatMap(card => {
       const column = columns.get(toStorableText(card.idList))
-      const reason = column ? reasonToLeaveOut(card, board) : 'Cards in a list that is not in the file, left out'
+      const reason = column ? reasonToSkip(card, board) : 'Skipped cards in a list that is not in the file'
       if (reason) warnings.count(reason)
       return column && !reason ? [cardOf(card, column, board, warnings)] : []
     })
   for (const [id, comments] of board.comments)
-    warnings.count('Comments on cards that are not in the file, left out', board.ids.has(id) ? 0 : comments.length)
+    warnings.count('Skipped comments on cards that are not in the file', board.ids.has(id) ? 0 : comments.length)
   const used = new Set(cards.map(({ column }) => column))
   return {
     name: file.names.includes('name') ? toStorableText(await file.small('name')) : undefined,
@@ -73,13 +73,13 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     await read('members'),
   ]
   warnings.count(
-    'Omitted actions other than comments (the history of the board)',
+    'Skipped actions other than comments (the history of the board)',
     actions.filter(({ type }) => type === undefined).length,
   )
   for (const name of ['customFields', 'pluginData'])
     if (file.names.includes(name))
       warnings.count(
-        name === 'customFields' ? 'Custom fields without a place here' : 'Entries of power-ups without a place here',
+        name === 'customFields' ? 'Skipped custom fields' : 'Skipped entries of power-ups',
         (await read(name)).length,
       )
   return {
@@ -158,22 +158,22 @@ function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
 /** A name of one repeated character, which Trello shows as a separator. */
 const separator = /^\s*([-\u2010-\u2015\u2500-\u257f_*=~.#])\1{2,}\s*$/u
 
-/** The reason to omit a card. Undefined for a card that is imported. */
-function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
-  if (isTemplate === true) return 'Template cards, left out'
-  if (cardRole === 'separator' || separator.test(toStorableText(name))) return 'Separators, left out'
+/** The reason to skip a card. Undefined for a card that is imported. */
+function reasonToSkip({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
+  if (isTemplate === true) return 'Skipped template cards'
+  if (cardRole === 'separator' || separator.test(toStorableText(name))) return 'Skipped separators'
   return cardRole === 'mirror' && ids.has(toStorableText(mirrorSourceId))
-    ? 'Mirrors of cards in the file, left out'
+    ? 'Skipped mirrors of cards in the file'
     : undefined
 }
 
 function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warnings): DraftCard {
   warnings.count(
-    'Attached files that stay with Trello, linked in the prompts',
+    'Attached files that remain in Trello, linked in the prompts',
     list(card.attachments).filter(each => record(each).isUpload === true).length,
   )
-  warnings.count('Votes without a place here', list(card.idMembersVoted).length)
-  warnings.count('Values of custom fields without a place here', list(card.customFieldItems).length)
+  warnings.count('Skipped votes', list(card.idMembersVoted).length)
+  warnings.count('Skipped values of custom fields', list(card.customFieldItems).length)
   const id = toStorableText(card.id)
   const sections = [
     toStorableText(card.desc),
@@ -200,7 +200,7 @@ function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warni
 
 function members(card: Entry, { people }: Trello, warnings: Warnings): string[] {
   const names = list(card.idMembers).map(id => people.get(toStorableText(id)))
-  warnings.count('Members of cards who are not in the file, left out', names.filter(name => !name).length)
+  warnings.count('Skipped card members who are not in the file', names.filter(name => !name).length)
   return names.filter(name => name !== undefined)
 }
 
