@@ -17,7 +17,7 @@ export interface Aim {
   /** A bare server's measurement that shows the load of the machine: a missed aim does not count if this value is over half the aim. */
   beside?: string
 }
-export type Verdict = 'ok' | 'falls short' | 'too noisy to judge'
+export type Verdict = 'ok' | 'missed' | 'too noisy to judge'
 export interface Judged extends Aim {
   value: number
   base?: number
@@ -203,7 +203,7 @@ export const judge = (figures: Figures, all: readonly Aim[] = aims): Judged[] =>
         ...(base && { base: median(base) }),
         low,
         high,
-        verdict: isNoisy ? 'too noisy to judge' : isMet(value) ? 'ok' : 'falls short',
+        verdict: isNoisy ? 'too noisy to judge' : isMet(value) ? 'ok' : 'missed',
       },
     ]
   })

@@ -16,8 +16,8 @@ export interface WrittenPart extends Part {
   measuredOn: string
 }
 
-/** The part in which each write lists the missed aims of all other parts. */
-const shortfalls = 'what falls short of its aim'
+/** The part in which each write lists the missed targets of all other parts. */
+const shortfalls = 'missed targets'
 const machineShape =
   /^\d+ × .+: a request to a bare node:http server \d+ µs, a synced write of 4 KiB [\d.]+ ms(?: \(in memory\))?, `node -e 0` \d+ ms; load [\d.]+ when it began\.$/
 
@@ -49,7 +49,7 @@ export function readParts(text: string, page: string): Map<string, WrittenPart> 
   )
 }
 
-/** A page with an updated part of the missed aims. */
+/** Returns the page with an updated list of missed targets. */
 export function withShortfalls(text: string, page: string): string {
   const rows = [...readParts(text, page).values()].flatMap(({ name, machine, heads, rows: all }) => {
     const load = /load ([\d.]+)/.exec(machine)![1]!
@@ -58,16 +58,14 @@ export function withShortfalls(text: string, page: string): string {
     return all.flatMap(row => {
       const what = row[0]!.replace(/^…/, whole)
       if (what === row[0]) whole = what
-      return at(row, 'verdict') === 'falls short'
-        ? [[what, at(row, 'ratio') || row[1]!, at(row, 'aim'), load, name]]
-        : []
+      return at(row, 'verdict') === 'missed' ? [[what, at(row, 'ratio') || row[1]!, at(row, 'target'), load, name]] : []
     })
   })
   return withPart(
     text,
     page,
     shortfalls,
-    rows.length === 0 ? ['Nothing.'] : tableOf(['what', 'figure', 'aim', 'load', 'part'], rows),
+    rows.length === 0 ? ['None.'] : tableOf(['measurement', 'value', 'target', 'load', 'part'], rows),
   )
 }
 

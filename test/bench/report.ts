@@ -39,7 +39,7 @@ export function tableOf(
     aims.filter(({ of }) => isOwn(of)),
   ) as [string[], ...string[][]]
   const own = new Map([...figures].filter(([name]) => isOwn(name)))
-  return { heads: ['what', ...head.slice(1, -1), 'verdict'], rows: [...rows, ...rateRows(own)] }
+  return { heads: ['measurement', ...head.slice(1, -1), 'verdict'], rows: [...rows, ...rateRows(own)] }
 }
 
 /** Rates without an aim, but of most interest: requests per second, next to the bare server with the same statement. */
@@ -55,7 +55,7 @@ const rateRows = (figures: Figures): string[][] =>
   })
 
 const aimRows = (figures: Figures, aims: readonly Judged[]): string[][] => [
-  ['', 'board', 'floor', 'ratio', 'of rounds', 'aim', ''],
+  ['', 'board', 'bare server', 'ratio', 'range', 'target', ''],
   ...aims.map(({ title, of, beside, base, value, low, high, atMost, atLeast, unit = '', verdict }) => {
     const show = base === undefined ? (each: number) => `${digits(each)} ${unit}`.trim() : times
     const floor = base ?? (beside === undefined || !figures.has(beside) ? undefined : median(figures.get(beside)!))

@@ -13,7 +13,7 @@ const part = (name: string, ...rows: string[][]): Part => ({
   name,
   command: `${name} --write figures.md`,
   machine,
-  heads: ['what', 'figure', 'aim', 'verdict'],
+  heads: ['measurement', 'value', 'target', 'verdict'],
   rows,
 })
 const marks = (name: string, body = '') => `<!-- begin: ${name} -->\n${body}\n<!-- end: ${name} -->\n`
@@ -35,9 +35,9 @@ describe('a program', () => {
     writePart(page, part('two', ['of | two', '1 ms', '', '']))
     writePart(page, part('one', ['before', '2 ms', '', '']))
     const [before, two] = [text(), parts().get('two')]
-    writePart(page, part('one', ['now', '3 ms', '≤ 2.00 ms', 'falls short'], ['and', '0', '', '']))
+    writePart(page, part('one', ['now', '3 ms', '≤ 2.00 ms', 'missed'], ['and', '0', '', '']))
     expect(parts().get('one')).toEqual({
-      ...part('one', ['now', '3 ms', '≤ 2.00 ms', 'falls short'], ['and', '0', '', '']),
+      ...part('one', ['now', '3 ms', '≤ 2.00 ms', 'missed'], ['and', '0', '', '']),
       measuredOn: new Date().toISOString().slice(0, 10),
     })
     expect(two?.rows).toEqual([['of | two', '1 ms', '', '']])
@@ -46,21 +46,14 @@ describe('a program', () => {
     expect([at(text()), text().slice(0, around[0]!.length)]).toEqual([at(before), around[0]])
   })
 
-  test('collects the missed aims of all parts', () => {
-    writeFileSync(page, `${marks('what falls short of its aim')}${marks('one')}${marks('two')}`)
+  test('collects the missed targets of all parts', () => {
+    writeFileSync(page, `${marks('missed targets')}${marks('one')}${marks('two')}`)
     writePart(page, part('one', ['move', '1 ms', '≤ 2.00 ms', 'ok']))
-    expect(text()).toContain('Nothing.')
-    writePart(
-      page,
-      part('two', ['create', '9 ms', '≤ 3.00 ms', 'falls short'], ['x', '1 ms', '', 'too noisy to judge']),
-    )
+    expect(text()).toContain('None.')
+    writePart(page, part('two', ['create', '9 ms', '≤ 3.00 ms', 'missed'], ['x', '1 ms', '', 'too noisy to judge']))
     writePart(page, {
-      ...part(
-        'one',
-        ['start', '5 ms', '2.50 ×', '≤ 2.00 ×', 'ok'],
-        ['… cold', '5 ms', '2.50 ×', '≤ 2 ×', 'falls short'],
-      ),
-      heads: ['what', 'board', 'ratio', 'aim', 'verdict'],
+      ...part('one', ['start', '5 ms', '2.50 ×', '≤ 2.00 ×', 'ok'], ['… cold', '5 ms', '2.50 ×', '≤ 2 ×', 'missed']),
+      heads: ['measurement', 'board', 'ratio', 'target', 'verdict'],
     })
     const gathered = text().slice(0, text().indexOf('<!-- end'))
     expect(
@@ -160,7 +153,7 @@ describe('docs/figures.md', () => {
       ...tests,
     ]
     const marked = [...written.matchAll(/^<!-- begin: (.+) -->$/gm)].map(match => match[1]!)
-    expect(marked.sort()).toEqual([...programs, 'what falls short of its aim'].sort())
+    expect(marked.sort()).toEqual([...programs, 'missed targets'].sort())
     expect([...all.keys()].sort(), 'parts with figures').toEqual(programs.sort())
     for (const { name, command } of all.values()) {
       if (!name.endsWith('.test.ts')) {

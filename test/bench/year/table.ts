@@ -17,9 +17,9 @@ export function yearTable(figures: Figures): { heads: string[]; rows: string[][]
         digits(median(values)),
         digits(median(fresh)),
         times(ratio),
-        ...(isBound(what) ? [`≤ ${times(atMost)}`, ratio <= atMost ? 'ok' : 'falls short'] : ['', '']),
+        ...(isBound(what) ? [`≤ ${times(atMost)}`, ratio <= atMost ? 'ok' : 'missed'] : ['', '']),
       ],
     ]
   })
-  return { heads: ['what', 'a year', 'fresh', 'ratio', 'aim', 'verdict'], rows }
+  return { heads: ['measurement', 'after a year', 'new board', 'ratio', 'target', 'verdict'], rows }
 }

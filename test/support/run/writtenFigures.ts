@@ -33,7 +33,7 @@ export function figuresOf(file: string, bounds: Record<string, string | number |
     const set = Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
     const command = `${set.join(' ')} npx vitest run --project ${suite.file.projectName} ${file}`
     attempt(file, () =>
-      writePart(page, { name: file, command, machine, heads: ['what', 'figure', 'aim', 'verdict'], rows }),
+      writePart(page, { name: file, command, machine, heads: ['measurement', 'value', 'target', 'verdict'], rows }),
     )
   })
   return (what, value, unit = '', aim = {}) => {
