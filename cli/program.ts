@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { durationSecs } from './parsing/arguments.ts'
-import { example, formatHelp } from './help/help.ts'
+import { example, formatHelp, prints } from './help/help.ts'
 import { load } from './parsing/loadCommands.ts'
 import { RootCommand, type Programs } from './programs.ts'
 import { write } from './output/streams.ts'
@@ -48,7 +48,7 @@ const topicNames = 'environment, exit-codes, formatting, proxy, recipes, scripti
 
 /** Adds the help command and, below the list of commands, the topics. */
 function addHelp(program: Command): void {
-  program
+  const help = program
     .command('help [words...]')
     .summary('Show help for a command or a topic, or search it')
     .helpGroup('Help')
@@ -56,6 +56,7 @@ function addHelp(program: Command): void {
       `Show help for a command, or for a topic: ${topicNames}. Other words search the help: board help squash.`,
     )
     .action(async (words: string[]) => (await import('./commands/help.ts')).showHelp(program, words, load))
+  prints(help, null, 'command summary')
   example(
     program.addHelpText(
       'after',

@@ -49,6 +49,16 @@ describe('board help with words that are neither a command nor a topic', () => {
     for (const { stdout } of ended) expect(stdout.match(/^ {2}board /gm)!.length).toBeLessThan(6)
   })
 
+  test('prints the results of a search as JSON, and rejects --json for a command and a topic', async () => {
+    expect(JSON.parse(await cli.ok(['help', 'squash', '--json']))).toContainEqual({
+      command: 'board cards merge',
+      summary: "Merge a card's branch",
+    })
+    expect(await cli.ok(['help', 'squash', '--jq', '.[0].command'])).toBe('board help recipes\n')
+    for (const words of [['cards', 'merge'], ['scripting'], []])
+      expect(await cli.board(['help', ...words, '--json'])).toMatchObject({ code: 2, stdout: '' })
+  })
+
   test('fails with 2 and suggests a similar name if the search finds nothing', async () => {
     expect(await cli.board(['help', 'quux', 'frob'])).toEqual({
       code: 2,
