@@ -11,7 +11,7 @@ const sandboxOf = ({ sandbox }: Pick<Session, 'sandbox'>): string | null =>
 
 /** The fields of an agent's session. The summary is printed below them. */
 export const sessionFields: Column<Session>[] = [
-  { name: 'sessionId', header: 'Id', style: 'id', align: 'right', value: session => session.sessionId },
+  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId },
   { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'agent', value: session => session.agent },
   { name: 'model', value: session => session.model },

@@ -164,7 +164,7 @@ function registerCommands(agents: Command): void {
 async function listActive(context: Context, watch: boolean | undefined): Promise<void> {
   const project = await context.project()
   const load = () => context.client.agents.active({ projectId: project.id })
-  if (!watch) return context.out.list(await load(), activeColumns, { empty: 'No agent is at work.' })
+  if (!watch) return context.out.list(await load(), activeColumns, { empty: 'No agents are running.' })
   requireScreen(context)
   requireUser(context, 'agents list --watch')
   const { watchList } = await import('../watch/watchList.ts')

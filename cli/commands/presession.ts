@@ -20,7 +20,7 @@ interface WaitOptions {
 }
 
 const fields: Column<PreSession>[] = [
-  { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId },
+  { name: 'sessionId', header: 'ID', style: 'id', value: session => session.sessionId },
   { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'status', style: 'status', value: session => session.status },
 ]

@@ -61,7 +61,7 @@ const fields: Column<Status>[] = [
     style: 'title',
     value: ({ project }) => project && `${project.name} (${project.id}), from ${project.from}`,
   },
-  { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none at work') },
+  { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none running') },
   {
     name: 'total',
     header: 'Cards',

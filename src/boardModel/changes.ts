@@ -58,8 +58,8 @@ export function questionBefore({ what, leaving, starting = 0, maxStarting = 1 }:
     ending.length === 0
       ? ''
       : ending.length === 1
-        ? `The agent of card ${ending[0]!.id} is at work and will be ended. `
-        : `${ending.length} agents are at work and will be ended. `
+        ? `The agent of card ${ending[0]!.id} is running and will be stopped. `
+        : `${ending.length} agents are running and will be stopped. `
   const starts = starting === 0 ? '' : starting === 1 ? 'This starts an agent. ' : `This starts ${starting} agents. `
   return `${ends}${starts}${capital(what)}?`
 }

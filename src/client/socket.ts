@@ -151,7 +151,9 @@ export class Live {
   #onBroken(code: number): void {
     clearTimeout(this.#timer)
     if (!this.#wasOpen)
-      return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
+      return this.#end(
+        new Unreachable(new URL(this.#connection.url).origin, new Error(`the connection was closed with code ${code}`)),
+      )
     this.#socket = undefined
     const retryInMs = backoffMs(++this.#failures, { firstMs: firstRetryMs, maxMs: maxRetryMs, jitter: 0.5 })
     this.#options.onState?.({ name: 'waiting', retryInMs })

@@ -75,7 +75,7 @@ function post(
     request.addEventListener('load', () =>
       resolve({ status: request.status, headers: headersIn(request), body: parseJson(request.responseText) }),
     )
-    request.addEventListener('error', () => reject(toUnreachable(url, signal, new Error('the upload broke off'))))
+    request.addEventListener('error', () => reject(toUnreachable(url, signal, new Error('the upload was interrupted'))))
     request.addEventListener('abort', () => reject(toUnreachable(url, signal, new Error('aborted'))))
     signal?.addEventListener('abort', () => request.abort())
     request.send(form)

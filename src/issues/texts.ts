@@ -70,18 +70,20 @@ export function receivedBody({ body }: ForgeComment): string | undefined {
 export const sentBody = ({ authorName: name, body }: CommentRow, token: string): string =>
   `**${plainName(name)}**:\n\n${truncateSent(plainMentions(body))}\n\n${markerOf(token)}`
 
-/** Why the board closes an issue. */
+/** The comment with which the board closes an issue. */
 export function closingBody(
   { pullRequest, gitBranch }: { pullRequest: PullRequestSummary | null; gitBranch: string | null },
   token: string,
 ): string {
-  const by =
-    pullRequest !== null && pullRequest.number !== null && pullRequest.state !== 'closed'
-      ? `, with request ${pullRequest.number}${pullRequest.url === null ? '' : `: ${pullRequest.url}`}`
-      : gitBranch === null
-        ? '.'
-        : `, on the branch ${inlineCode(gitBranch)}.`
-  return `This is done${by}\n\n${markerOf(token)}`
+  return `${closingReason(pullRequest, gitBranch)}\n\n${markerOf(token)}`
+}
+
+function closingReason(pullRequest: PullRequestSummary | null, gitBranch: string | null): string {
+  if (pullRequest !== null && pullRequest.number !== null && pullRequest.state !== 'closed') {
+    const { number, url } = pullRequest
+    return `This is done in pull request ${number}${url === null ? '.' : `: ${url}`}`
+  }
+  return gitBranch === null ? 'This is done.' : `This is done on the branch ${inlineCode(gitBranch)}.`
 }
 
 /** Branch names come from users here and can contain Markdown syntax. */

@@ -115,7 +115,7 @@ describe('the lists of agents and sessions', () => {
       '{"running":1,"waiting":1,"queued":0}\n',
     )
     await cli.ok(['cards', 'cancel', endless.id, asking.id])
-    await eventually('no running agents', async () => (await cli.ok(['status'])).includes('agents\tnone at work\n'))
+    await eventually('no running agents', async () => (await cli.ok(['status'])).includes('agents\tnone running\n'))
   })
 
   test('list --watch redraws the list', async () => {

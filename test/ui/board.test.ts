@@ -235,7 +235,7 @@ describe('changing the board', () => {
     const id = await world.card('At rest')
     await open()
     terminal.press('x')
-    await terminal.shows(`No agent is at work on card ${id}.`)
+    await terminal.shows(`No agent is running on card ${id}.`)
     terminal.press('a')
     await terminal.shows('waits for no approval')
   })

@@ -211,7 +211,7 @@ const ownDraft = ({ client }: Context, place: CardPlace): Promise<Draft> =>
   })
 
 const reviewText = ({ id, round, verdict, author, createdAt, body, comments }: Review): string =>
-  `\nReview ${id}, round ${round}: ${author.displayName || 'somebody'} ${verdicts[verdict]} ${createdAt.slice(0, 16).replace('T', ' ')} UTC\n\n${withComments(body, comments)}`
+  `\nReview ${id}, round ${round}: ${author.displayName || 'a deleted user'} ${verdicts[verdict]} ${createdAt.slice(0, 16).replace('T', ' ')} UTC\n\n${withComments(body, comments)}`
 
 type Shown = Draft['comments'][number] & Partial<Pick<Review['comments'][number], 'text' | 'answer' | 'resolvedAt'>>
 

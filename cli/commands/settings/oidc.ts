@@ -38,7 +38,7 @@ interface Given {
 const fields: Column<OidcSettings>[] = [
   { name: 'configured', header: 'Single sign-on', value: settings => settings.configured },
   { name: 'issuerUrl', header: 'Issuer', value: settings => settings.issuerUrl },
-  { name: 'clientId', header: 'Client id', value: settings => settings.clientId },
+  { name: 'clientId', header: 'Client ID', value: settings => settings.clientId },
   { name: 'redirectUri', header: 'Redirect URI', value: settings => settings.redirectUri },
   { name: 'allowedDomains', header: 'Domains', value: settings => settings.allowedDomains },
   { name: 'allowedGroups', header: 'Groups', value: settings => settings.allowedGroups },
@@ -130,7 +130,7 @@ async function settingsOf(context: Context, options: Options): Promise<Given> {
   const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...issuerFieldsOf(options) }
   return {
     issuerUrl: issuerUrl ?? (await askForLine(context, 'Issuer URL', '--issuer')),
-    clientId: clientId ?? (await askForLine(context, 'Client id', '--client-id')),
+    clientId: clientId ?? (await askForLine(context, 'Client ID', '--client-id')),
     clientSecret: options.clientSecretStdin
       ? await readStdin('--client-secret-stdin')
       : await askSecret(context, 'Client secret', '--client-secret-stdin'),

@@ -125,8 +125,8 @@ function deleteQuestion(cards: readonly Card[]): string {
     working === 0
       ? ''
       : working === 1
-        ? 'An agent is at work and will be ended. '
-        : `${working} agents are at work and will be ended. `
+        ? 'An agent is running and will be stopped. '
+        : `${working} agents are running and will be stopped. `
   return cards.length === 1
     ? `${ends}Delete card ${cards[0]!.id}, ${cards[0]!.title}?`
     : `${ends}Delete ${cards.length} cards?`
@@ -157,7 +157,7 @@ function cancel(model: Model, cards: readonly Card[]): Update {
     return updated(
       withNotice(
         model,
-        cards.length === 1 ? `No agent is at work on card ${cards[0]!.id}.` : 'No agent is at work on these cards.',
+        cards.length === 1 ? `No agent is running on card ${cards[0]!.id}.` : 'No agents are running on these cards.',
       ),
     )
   const question =

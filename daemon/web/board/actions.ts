@@ -121,7 +121,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
 /** Cancels the agents that are at work. */
 export function cancel(session: BoardSession, cards: readonly Card[]): void {
   const active = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
-  if (active.length === 0) return showMessage('No agent is at work on these cards.')
+  if (active.length === 0) return showMessage('No agents are running on these cards.')
   confirm({
     title: active.length === 1 ? `Cancel the agent of card ${active[0]!.id}?` : `Cancel ${active.length} agents?`,
     text: 'Changed files remain.',

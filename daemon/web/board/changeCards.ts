@@ -97,7 +97,7 @@ export function removeCards(session: BoardSession, type: 'archive' | 'delete', c
     text:
       `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and the comments and messages of ` +
       `${cards.length === 1 ? 'the card' : 'the cards'} can be restored for 30 days.` +
-      (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} at work and will be stopped.` : ''),
+      (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} running and will be stopped.` : ''),
     submit: 'Delete',
     run: async () => run(),
   })

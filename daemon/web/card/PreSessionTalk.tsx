@@ -46,7 +46,7 @@ export function PreSessionTalk() {
             projectId={projectId}
             draftKey={`refine ${card.id}`}
             label="Answer the planning agent"
-            hint={session.status === 'running' ? 'The planning agent is at work.' : undefined}
+            hint={session.status === 'running' ? 'The planning agent is running.' : undefined}
             onSend={(content, attachmentIds) => talk.send(content, attachmentIds)}
             onFile={file =>
               client.attachments.create({ projectId, cardId: card.id, file: { file, filename: file.name } })

@@ -16,7 +16,7 @@ export function RunningNow({ all }: { all: readonly Project[] }) {
   return (
     <section className="running" aria-labelledby="running">
       <h2 id="running">Running{running.length > 0 && ` (${running.length})`}</h2>
-      {running.length === 0 && <p className="dim">No agent is at work. Start a card to see its agent here.</p>}
+      {running.length === 0 && <p className="dim">No agents are running. Start a card to see its agent here.</p>}
       <ul className="items" aria-label="Agents at work">
         {running.map(({ project, item }) => (
           <RunningItem key={item.cardId} project={project} {...item} />

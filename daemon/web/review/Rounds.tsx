@@ -38,7 +38,7 @@ export function SinceChoice({ reviews, since, onSince }: Since & { reviews: read
               ({ id, round, verdict, author }) =>
                 [
                   id,
-                  `review ${id} (round ${round}): ${author.displayName || 'somebody'} ${verdicts[verdict]}`,
+                  `review ${id} (round ${round}): ${author.displayName || 'a deleted user'} ${verdicts[verdict]}`,
                 ] as const,
             ),
         ]}

@@ -38,6 +38,6 @@ function hintOf(
 ): string {
   if (hasActiveAgent && statusReason === 'budget') return 'The agent accepts messages again when the budget allows it.'
   if (hasActiveAgent && statusReason === 'question') return 'Sending continues the session, which uses tokens.'
-  if (hasActiveAgent) return 'The agent is at work and reads your message at the end of its turn.'
+  if (hasActiveAgent) return 'The agent is running and reads your message at the end of its turn.'
   return hasSession ? 'Sending resumes the agent, which uses tokens.' : 'Sending starts the agent.'
 }

@@ -57,8 +57,8 @@ async function readLatestUserMessages(
   before?: number,
 ): Promise<MessageRow[]> {
   const rows = await listMessages(db, { cardId, sessionId: id, before, limit: maxMessages, fromEnd: true })
-  const said = rows.filter(({ role }) => role !== 'system')
-  return said.slice(said.findLastIndex(({ role }) => role !== 'user') + 1)
+  const conversation = rows.filter(({ role }) => role !== 'system')
+  return conversation.slice(conversation.findLastIndex(({ role }) => role !== 'user') + 1)
 }
 
 const contentOf = (row: MessageRow): string => message(row).content.trim()
@@ -74,12 +74,14 @@ export async function withResumePrompt(
   before: Pick<SessionRow, 'id' | 'cardId' | 'prompt'>,
   excludedIds: readonly number[] = [],
 ): Promise<string> {
-  const [words, lastMessage] = [await readUserMessages(db, before, excludedIds), await readLastMessage(db, before)]
+  const [messages, lastMessage] = [await readUserMessages(db, before, excludedIds), await readLastMessage(db, before)]
   const parts = [
-    ...(words.length > 0 ? [`People wrote these messages to them, in this order:\n\n${words.join('\n\n')}`] : []),
-    ...(lastMessage === '' ? [] : [`They ended with these words:\n\n${lastMessage}`]),
+    ...(messages.length > 0 ? [`Messages from people to that agent, oldest first:\n\n${messages.join('\n\n')}`] : []),
+    ...(lastMessage === '' ? [] : [`The last message of that agent:\n\n${lastMessage}`]),
   ]
-  return parts.length === 0 ? prompt : `${prompt}\n\nSomebody has worked on this before you. ${parts.join('\n\n')}`
+  return parts.length === 0
+    ? prompt
+    : `${prompt}\n\nAnother agent has already worked on this task. ${parts.join('\n\n')}`
 }
 
 /** The user messages in a session, oldest first, without its prompt. If they exceed the limits, only the newest. */

@@ -86,7 +86,7 @@ function findConflicts(shortcuts: ShortcutKeys): (Detail & { owner?: string })[]
   for (const [action, keys] of Object.entries(shortcuts)) {
     for (const key of keys.split(',').map(each => each.trim())) {
       const owner = owners.get(key)
-      if (key === '') details.push({ path: action, message: 'must name keys, separated by commas' })
+      if (key === '') details.push({ path: action, message: 'must be a comma-separated list of keys' })
       else if (owner !== undefined && owner !== action)
         details.push(
           { path: action, owner, message: `must not share the key ${key} with ${owner}` },
