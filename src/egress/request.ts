@@ -82,7 +82,7 @@ async function readBody(
     unfinished =
       (error as Error).name === 'TimeoutError'
         ? `did not end within ${(limits.timeLimitMs ?? timeLimitMs) / 1000} seconds`
-        : 'broke off'
+        : 'was interrupted'
   }
   return { text: keepsEnd ? tail.text() : Buffer.concat(kept).subarray(0, maxKept).toString('utf8'), unfinished }
 }

@@ -115,7 +115,9 @@ test('a step in auto mode waits in line for a full column, and continues when th
   const waiting = [first, second, third].filter(({ id }) => id !== done!.id)
   for (const { id } of waiting)
     await board.until(id, 'the wait for capacity', card =>
-      Boolean(card.lastAgentAction?.detail?.startsWith('Waits for room in the column Done, which accepts one card')),
+      Boolean(
+        card.lastAgentAction?.detail?.startsWith('Waiting for capacity in the column Done, which accepts one card'),
+      ),
     )
   await moveTo(waiting[1]!.id, 'active', { position: 0 })
   await board.client.cards.archive(at(done!.id))
@@ -137,7 +139,7 @@ test('a card that becomes ready in auto mode waits for capacity in its first ste
   ]
   await board.client.cards.complete(at(blocker.id))
   for (const { id } of [stays, goes])
-    expect((await board.card(id)).lastAgentAction?.detail).toContain('Waits for room in the column In Progress')
+    expect((await board.card(id)).lastAgentAction?.detail).toContain('Waiting for capacity in the column In Progress')
   await board.client.cards.setAutoMode({ ...at(stays.id), enabled: false })
   await board.client.cards.complete(at(busy.id))
   await board.until(

@@ -142,7 +142,7 @@ describe('a request that is merged', () => {
     const card = await board.opened()
     board.forge.mergeByHand(await numberOf(card))
     await board.until(card.id, 'its wait', ({ lastAgentAction }) =>
-      /Waits for room/.test(lastAgentAction?.detail ?? ''),
+      /Waiting for capacity/.test(lastAgentAction?.detail ?? ''),
     )
     expect((await board.card(card.id)).columnName).toBe('In Progress')
     await limit(2)

@@ -319,7 +319,7 @@ describe('a response that is not complete is retried, and its connection closes'
         setTimeout(() => response.destroy(), 50)
       },
       200,
-      'The receiver answered with status 200, but its response broke off.',
+      'The receiver answered with status 200, but its response was interrupted.',
     ],
     [
       'an error whose body does not end',

@@ -6,7 +6,7 @@ import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 
 const staysOpen = 'The question to people stays open. Its answer continues the session.'
 
-/** Ends a session whose turn broke off. If questions to people are open, the session waits for the answer, which continues it. */
+/** Ends a session whose turn was interrupted. If questions to people are open, the session waits for the answer, which continues it. */
 export async function endOrAwaitAnswer(
   tx: Transaction,
   agents: Agents,

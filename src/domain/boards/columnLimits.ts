@@ -28,13 +28,9 @@ export async function requireRoom(db: Reader, column: Limited): Promise<void> {
   )
 }
 
-const waiting = 'Waits for room in the column'
-/** Whether the card's last action records that it waits for capacity in a column. */
-export const isWaitingForRoom = (lastAgentAction: string | null): boolean => lastAgentAction?.includes(waiting) === true
-
 /** The message of a card that waits to advance automatically. */
-export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } => ({
-  message: `${waiting} ${name}, which accepts ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
+export const describeCapacityWait = ({ name, wipLimit }: Limited): { message: string } => ({
+  message: `Waiting for capacity in the column ${name}, which accepts ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
 })
 
 /** Only kanban cards have a place in their column, and count towards its limit. */

@@ -9,11 +9,11 @@ import { hasActiveAgent } from '../../views/cards.ts'
 import { recordActivity } from './activity.ts'
 import { announceCard, announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
 import { columnOfProject, find, findVersion, type CardRef, type StartRef } from './cards.ts'
-import { hasRoom, isOrdered, requireRoom, isWaitingForRoom, waitsForRoom } from '../boards/columnLimits.ts'
+import { describeCapacityWait, hasRoom, isOrdered, requireRoom } from '../boards/columnLimits.ts'
 import { requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from '../agents/sessions.ts'
-import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHold.ts'
+import { findHold, findStartProblem, heldFields, isHeldBack, startOrHold } from './startOrHold.ts'
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
@@ -118,14 +118,14 @@ export async function moveAfterRequest(
   await endCard(tx, agents, card.id, ending)
   if (column === undefined || column.id === card.columnId) return true
   if (isOrdered(card) && !(await hasRoom(tx, column))) {
-    const { message } = waitsForRoom(column)
+    const { message } = describeCapacityWait(column)
     if (!card.lastAgentAction?.includes(JSON.stringify(message)))
       await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
     return false
   }
   const ref = { projectId: card.projectId, cardId: card.id }
   const moved = await move(tx, agents, ref, { columnId: column.id }, true, ending)
-  if (isWaitingForRoom(moved.lastAgentAction)) await changeCard(tx, moved, { lastAgentAction: null })
+  if (isHeldBack(moved)) await changeCard(tx, moved, { lastAgentAction: null })
   if (column.columnType !== 'done') return true
   recordActivity(tx, card.id, 'card.completed')
   await announceCard(tx, 'card.completed', card)
@@ -284,7 +284,7 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
 export const awaitColumn = async (tx: Transaction, card: CardRow, column: ColumnRow): Promise<CardRow> =>
   card.nextColumnId === column.id
     ? card
-    : changeCard(tx, card, { nextColumnId: column.id, lastAgentAction: notStarted(tx, waitsForRoom(column)) })
+    : changeCard(tx, card, { nextColumnId: column.id, lastAgentAction: notStarted(tx, describeCapacityWait(column)) })
 
 /** Moves a card from the previous column into one that pulls, and starts it there. */
 export async function pull(tx: Transaction, agents: Agents, card: CardRow, column: ColumnRow): Promise<void> {

@@ -49,6 +49,10 @@ export const heldFields = (
   hold: Problem | undefined,
 ): { lastAgentAction?: ReturnType<typeof notStarted> } => (hold ? { lastAgentAction: notStarted(tx, hold) } : {})
 
+/** Whether a card's last action is that its agent could not be started. */
+export const isHeldBack = ({ lastAgentAction }: Pick<CardRow, 'lastAgentAction'>): boolean =>
+  lastAgentAction !== null && (JSON.parse(lastAgentAction) as { type: string }).type === 'not_started'
+
 /**
  * Starts a card unless something holds it back. If a budget holds it back, its session waits and starts once the budget allows it. Blockers
  * that the card gets before its work starts also hold it, unless `force` is set.
